@@ -1,5 +1,6 @@
 """Findings in the words of the machine room: pure functions from findings and cabling to findings.
 
+What the switches' own ports counted is told beside a host or a trunk that is slow, else by itself.
 A group is called after a switch where nearly all of its hosts are on that switch, and nearly all of the
 switch's hosts in the group. An exception is worth a look: a cable in the wrong port, or a list out of date.
 """
@@ -10,17 +11,22 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
-from crosscut.analysis.findings import ports as port_findings
-from crosscut.analysis.findings.kinds import CabledParts
+from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
+from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
 
 NEARLY_ALL = 0.75
 PLACES_SHOWN = 3
 TRUNKS_SHOWN = 4
 EXCEPTIONS_SHOWN = 6
+PORTS_TOLD = 8
+_ADVICE = "clean or swap the cable and its modules, and read the counter again"
+_Place = tuple[str, str]
+"""(switch, port)"""
 
 
 @dataclass(frozen=True)
@@ -35,15 +41,12 @@ def named(
     """The same, with names of switches for groups, and places for hosts."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
     told = [_told(finding, aliases, cabling) for finding in found]
-    told += port_findings.alone([finding.what for finding in told], cabling)
+    told += _ports_alone([finding.what for finding in told], cabling)
     if structure is None:
         return told, None
     notes = (*_exceptions(structure, aliases, cabling), *cabling.disagreements)
     groups = tuple(_renamed(group, aliases) for group in structure.groups)
-    limits = tuple(
-        replace(limit, groups=tuple(aliases[name].name if name in aliases else name for name in limit.groups))
-        for limit in structure.limits
-    )
+    limits = tuple(replace(limit, groups=_called(limit.groups, aliases)) for limit in structure.limits)
     return told, replace(structure, groups=groups, limits=limits, notes=(*structure.notes, *notes))
 
 
@@ -102,28 +105,23 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
         places.append(f"and {len(trunks) - TRUNKS_SHOWN} cables more")
     if places:
         what = f"{what.removesuffix('.')} [{'; '.join(places)}]"
-    groups = tuple(aliases[name].name if name in aliases else name for name in finding.groups)
+    groups = _called(finding.groups, aliases)
     named_ = replace(finding, what=what, groups=groups, advice=_with_names(finding.advice, aliases))
-    return port_findings.beside(named_, ports, trunks, cabling)
+    return _beside_ports(named_, ports, trunks, cabling)
 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
     """Cables that a slow trunk can be: of the group's switches to others, or to the second group's."""
     if finding.kind.place is not CabledParts.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
         return []
-    mine = set(aliases[finding.groups[0]].switches)
-    other = (
-        set(aliases[finding.groups[1]].switches)
-        if finding.groups[1:] and finding.groups[1] in aliases
-        else None
-    )
-    found = []
-    for trunk in cabling.trunks:
-        for here, there in ((trunk.switch, trunk.to_switch), (trunk.to_switch, trunk.switch)):
-            if here in mine and there not in mine and (other is None or there in other):
-                found.append(trunk)
-                break
-    if other is not None and not found:  # through a switch over both
+    mine, *others = (set(aliases[name].switches) for name in finding.groups[:2] if name in aliases)
+    found = [
+        trunk
+        for trunk in cabling.trunks
+        for here, there in permutations((trunk.switch, trunk.to_switch))
+        if here in mine and there not in mine and all(there in other for other in others)
+    ]
+    if others and not found:  # through a switch over both
         return _trunks(replace(finding, groups=finding.groups[:1]), aliases, cabling)
     return found
 
@@ -137,6 +135,59 @@ def _with_names(text: str, aliases: Mapping[str, _Alias]) -> str:
     )
 
 
+def _called(groups: Sequence[str], aliases: Mapping[str, _Alias]) -> tuple[str, ...]:
+    return tuple(aliases[name].name if name in aliases else name for name in groups)
+
+
 def _renamed(group: Group, aliases: Mapping[str, _Alias]) -> Group:
-    name = aliases[group.name].name if group.name in aliases else group.name
+    (name,) = _called([group.name], aliases)
     return replace(group, name=name, parts=tuple(_renamed(part, aliases) for part in group.parts))
+
+
+def _beside_ports(
+    finding: Finding, ports: Sequence[Port], trunks: Sequence[Trunk], cabling: Cabling
+) -> Finding:
+    """`ports`, `trunks`: of what it is about."""
+    places = [(port.switch, port.port) for port in ports]
+    places += [end for trunk in trunks for end in _ends(trunk)]
+    said = "; ".join(
+        f"switch {switch} port {port} counted {switch_counters.words(cabling.counted[switch, port])}"
+        for switch, port in dict.fromkeys(places)
+        if (switch, port) in cabling.counted
+    )
+    return finding.adding(said)
+
+
+def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
+    """Ports with errors on the wire of which no finding speaks; `spoken`: sentences."""
+    found = []
+    for (switch, port), grown in cabling.counted.items():
+        counted = switch_counters.of_wire(grown)
+        if not counted or any(f"switch {switch} port {port} counted" in text for text in spoken):
+            continue
+        hosts = tuple(one.host for one in cabling.ports if (one.switch, one.port) == (switch, port))
+        others = [_other(trunk, (switch, port)) for trunk in cabling.trunks if (switch, port) in _ends(trunk)]
+        to = ", ".join([*hosts, *others])
+        found.append(
+            Finding(
+                FindingKind.COUNTED,
+                f"switch {switch} port {port}{f' (to {to})' if to else ''} counted between the two lists "
+                f"what other ports did not: {switch_counters.words(counted)}",
+                hosts=hosts, advice=_ADVICE,
+            )
+        )  # fmt: skip
+    if len(found) <= PORTS_TOLD:
+        return found
+    few = ", ".join(f"{switch} port {port}" for switch, port in list(cabling.counted)[:PORTS_TOLD])
+    what = f"{len(found)} ports of switches counted errors on the wire between the two lists: {few}, …"
+    return [Finding(FindingKind.COUNTED, what, advice=_ADVICE)]
+
+
+def _ends(trunk: Trunk) -> tuple[_Place, _Place]:
+    return (trunk.switch, trunk.port), (trunk.to_switch, trunk.to_port)
+
+
+def _other(trunk: Trunk, place: _Place) -> str:
+    here, there = _ends(trunk)
+    switch, port = there if place == here else here
+    return f"{switch} port {port}" if port else switch

@@ -19,6 +19,7 @@ import numpy as np
 from crosscut.analysis.findings.deviations import Deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.slow_parts import VERBS
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import Floats
@@ -166,11 +167,10 @@ def _of_host(
 ) -> Finding:
     worst_direction, worst = max(seen, key=lambda entry: abs(entry[1].change))
     direction = Direction.BOTH if len(seen) > 1 else worst_direction
-    verb = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}[direction]
     return Finding(
         FindingKind.STEP if worst.is_step else FindingKind.DRIFT,
         f"{name(rank)} changes while it is measured, and others do not: "
-        f"it {verb} {_when(worst, repetitions)}",
+        f"it {VERBS[direction]} {_when(worst, repetitions)}",
         ranks=(rank,), hosts=(name(rank),), direction=direction, effect=Effect(math.exp(worst.change)),
         false_alarm=max(one.doubt for _, one in seen),
         advice="a link that was trained anew at another speed, a processor that was slowed down, or work "

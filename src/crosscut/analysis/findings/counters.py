@@ -29,6 +29,8 @@ _WIRE = (
 )  # fmt: skip
 _DOWN = ("infiniband.link_downed", "infiniband.link_error_recovery", "carrier_changes")
 _LOST = ("rx_missed_errors", "rx_fifo_errors", "rx_dropped", "tx_dropped", "infiniband.port_xmit_discards")
+_NAMES = {"wire": _WIRE, "down": _DOWN, "lost": _LOST}
+_PARTS = (*_NAMES, "paused")
 
 
 @dataclass(frozen=True)
@@ -65,29 +67,21 @@ def added(one: Mapping[str, Gained], other: Mapping[str, Gained]) -> dict[str, G
 
 
 def _sum(one: Gained, other: Gained) -> Gained:
-    parts = {
-        part: dict(Counter(getattr(one, part)) + Counter(getattr(other, part)))
-        for part in ("wire", "down", "lost", "paused")
-    }
+    parts = {part: dict(Counter(getattr(one, part)) + Counter(getattr(other, part))) for part in _PARTS}
     return Gained(one.segments + other.segments, one.retransmitted + other.retransmitted, **parts)
 
 
 def _of_node(before: Mapping[str, object], after: Mapping[str, object]) -> Gained:
-    parts: dict[str, dict[str, int]] = {"wire": {}, "down": {}, "lost": {}, "paused": {}}
-    tcp: dict[str, int] = {}
-    for adapter in after:
-        grown = _grown(_object(before.get(adapter)), _object(after[adapter]))
-        if adapter == "tcp":
-            tcp = grown
-            continue
-        for part, names in (("wire", _WIRE), ("down", _DOWN), ("lost", _LOST)):
-            first = next((name for name in names if name in grown), None)
-            if first is not None:
+    parts: dict[str, dict[str, int]] = {part: {} for part in _PARTS}
+    by_adapter = {adapter: _grown(_object(before.get(adapter)), _object(after[adapter])) for adapter in after}
+    tcp = by_adapter.pop("tcp", {})
+    for adapter, grown in by_adapter.items():
+        for part, names in _NAMES.items():
+            if first := next((name for name in names if name in grown), None):
                 parts[part][f"{adapter} {first}"] = grown[first]
-        pauses = {name: count for name, count in grown.items() if "pause" in name.lower()}
-        if pauses:
-            most = max(pauses, key=lambda name: pauses[name])
-            parts["paused"][f"{adapter} {most.removeprefix('driver.')}"] = pauses[most]
+        if pauses := [name for name in grown if "pause" in name.lower()]:
+            most = max(pauses, key=grown.__getitem__)
+            parts["paused"][f"{adapter} {most.removeprefix('driver.')}"] = grown[most]
     return Gained(tcp.get("OutSegs", 0), tcp.get("RetransSegs", 0), **parts)
 
 
@@ -112,7 +106,7 @@ def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
     # What half of all nodes count is the place's, as drops of a virtual bridge are.
     common = {
         part: 2 * sum(bool(getattr(node, part)) for node in by_node.values()) > max(len(by_node), 2)
-        for part in ("wire", "down", "lost", "paused")
+        for part in _PARTS
     }
     found = {}
     for name, node in by_node.items():
@@ -131,12 +125,11 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequenc
     telling = stands_out(by_node)
     told, spoken = [], set()
     for finding in found:
-        ends = {nodes[rank] for rank in (*finding.ranks, *(end for route in finding.routes for end in route))}
+        ends = {nodes[rank] for rank in finding.ends}
         of_hosts = finding.kind.place is CabledParts.HOSTS
         here = {name: telling[name] for name in telling if name in ends} if of_hosts else {}
         spoken |= set(here)
-        said = "; ".join(f"{name}'s counters: {node.words()}" for name, node in here.items())
-        told.append(replace(finding, what=f"{finding.what.removesuffix('.')}; {said}") if said else finding)
+        told.append(finding.adding("; ".join(f"{name}'s counters: {here[name].words()}" for name in here)))
     told += _alone({name: node for name, node in telling.items() if name not in spoken}, nodes)
     return told
 

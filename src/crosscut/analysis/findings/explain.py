@@ -4,26 +4,24 @@ structure that the run itself shows."""
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.limits import counted
 from crosscut.analysis.structure.model import Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import unshared
 from crosscut.network.description import Graph
+from crosscut.network.message_paths import Step, Way
 
 # A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
 FULL = 0.96
 _FEWEST_FLOWS = 2
-Step = tuple[int, int]
-"""(vertex, vertex)"""
-Way = Callable[[int, int], Sequence[Step]]
-"""From (source host, destination host) to the links on the way; empty where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +77,15 @@ def _described(
     found = []
     messages = len(source)
     names = [vertex.name for vertex in graph.vertices]
-    entering: dict[int, list[int]] = {}
-    leaving: dict[int, list[int]] = {}
+    entering, leaving = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     rates = {}
     for edge in graph.edges:
         rates[edge.a, edge.b], rates[edge.b, edge.a] = edge.bits_per_second, edge.back_bits_per_second
     for (a, b), those in passed.items():
         if a < graph.hosts <= b:
-            entering.setdefault(b, []).extend(those)
+            entering[b] += those
         if b < graph.hosts <= a:
-            leaving.setdefault(a, []).extend(those)
+            leaving[a] += those
         mask = _mask(those, messages)
         own = ((source == a) & (a < graph.hosts)) | ((destination == b) & (b < graph.hosts))
         if math.isfinite(rates.get((a, b), math.inf)) and (mask & ~own).any():
@@ -104,31 +101,15 @@ def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
     """From the limits that were inferred."""
     found = []
     for limit in structure.limits:
-        members = []
-        for name in limit.groups:
-            group = structure.group(name)
-            members.append(np.isin(np.arange(observed.ranks), group.ranks if group else ()))
-        mask = _counted(limit.reach, members, observed, structure)
+        labels = (
+            np.array(structure.labels()) if limit.reach is Reach.CROSSING else np.full(observed.ranks, -1)
+        )
+        for number, name in enumerate(limit.groups):
+            if group := structure.group(name):
+                labels[list(group.ranks)] = number
+        mask = counted(limit.reach, tuple(range(len(limit.groups))), labels, observed)
         found.append(_Capacity(_words(limit.reach, limit.groups), limit.bytes_per_second, mask))
     return _full(observed, found)
-
-
-def _counted(
-    reach: Reach, members: Sequence[NDArray[np.bool_]], observed: Observed, structure: Structure
-) -> NDArray[np.bool_]:
-    """[message] whether the limit counts it."""
-    source, destination = observed.source, observed.destination
-    if reach is Reach.CROSSING:
-        labels = np.array(structure.labels())
-        return np.asarray(labels[source] != labels[destination])
-    mine = members[0]
-    if reach is Reach.BETWEEN:
-        return np.asarray(mine[source] & members[1][destination])
-    if reach is Reach.LEAVING:
-        return np.asarray(mine[source] & ~mine[destination])
-    if reach is Reach.ENTERING:
-        return np.asarray(~mine[source] & mine[destination])
-    return np.asarray(mine[source] if reach is Reach.SENT else mine[destination])
 
 
 def _words(reach: Reach, groups: Sequence[str]) -> str:
@@ -155,15 +136,9 @@ def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottlenec
             (totals >= FULL * capacity.bytes_per_second) & (flows >= _FEWEST_FLOWS) & (slow < alone.threshold)
         )
         if full.any():
-            found.append(
-                Bottleneck(
-                    capacity.what,
-                    capacity.bytes_per_second,
-                    tuple(numbers[full].tolist()),
-                    int(flows[full].max()),
-                    float(np.exp(slow[full].min())),
-                )
-            )
+            phases, most, slowest = numbers[full].tolist(), int(flows[full].max()), slow[full].min()
+            share = float(np.exp(slowest))
+            found.append(Bottleneck(capacity.what, capacity.bytes_per_second, tuple(phases), most, share))
     return sorted(found, key=lambda bottleneck: (-len(bottleneck.phases), bottleneck.what))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -64,6 +64,18 @@ class Finding:
     def __post_init__(self) -> None:
         if self.false_alarm < SMALLEST_CLAIMED:
             object.__setattr__(self, "false_alarm", SMALLEST_CLAIMED)
+
+    @property
+    def ends(self) -> set[int]:
+        """Ranks that it is about, and those of its routes."""
+        return {*self.ranks, *(end for route in self.routes for end in route)}
+
+    def adding(self, said: str, advice: str = "") -> Finding:
+        """With more words, if there are any, and then with this advice in place of its own, if given."""
+        if not said:
+            return self
+        what = f"{self.what.removesuffix('.')}; {said}"
+        return replace(self, what=what, advice=advice or self.advice)
 
     def as_json(self) -> dict[str, Any]:
         return {**records.plain(self), "fault": self.kind.fault}

@@ -13,7 +13,7 @@ import numpy as np
 
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.findings.slow_parts import STEADILY, Names
+from crosscut.analysis.findings.slow_parts import STEADILY, VERBS, Names
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Observed, Route
 from crosscut.base import units
@@ -22,7 +22,6 @@ from crosscut.base import units
 _FEWEST_ROUTES, _FEWEST_TIMES = 2, 5
 # Other routes of an end that must have been measured before one of them is called slow by itself.
 FEWEST_OTHERS = 3
-_VERBS = {Direction.OUT: "sends", Direction.IN: "receives"}
 
 
 def find(
@@ -69,7 +68,7 @@ def _finding(
     effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
     return Finding(
         FindingKind.PARTLY_SLOW_HOST,
-        f"{name(host)} {_VERBS[way]} at {effect.text()} of the ordinary rate on {len(routes)} routes, "
+        f"{name(host)} {VERBS[way]} at {effect.text()} of the ordinary rate on {len(routes)} routes, "
         f"{len(share)} times, and its {units.count(sound, 'other route')} that were measured "
         f"{'is' if sound == 1 else 'are'} sound",
         (host,), (name(host),), routes, direction=way, effect=effect, evidence_routes=routes,

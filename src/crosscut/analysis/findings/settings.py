@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
@@ -90,9 +89,7 @@ def _named(hosts: Sequence[str]) -> str:
 def _with(finding: Finding, odd: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> Finding:
     if not finding.kind.warns or finding.kind.place is not CabledParts.HOSTS:
         return finding
-    ends = {nodes[rank] for rank in (*finding.ranks, *(end for route in finding.routes for end in route))}
+    ends = {nodes[rank] for rank in finding.ends}
     said = "; ".join(f"{node} has {', '.join(odd[node])}" for node in odd if node in ends)
-    if not said:
-        return finding
     advice = "give it the settings of the other hosts, and measure again, before anything is replaced"
-    return replace(finding, what=f"{finding.what.removesuffix('.')}; {said}", advice=advice)
+    return finding.adding(said, advice)

@@ -11,7 +11,7 @@ import numpy as np
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import SLOW_WITHIN_AT_MOST, Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
@@ -41,7 +41,7 @@ _ALONE = "measure it alone: crosscut locate --on PLACE does"
 _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
-_VERBS = {Direction.OUT: "sends", Direction.IN: "receives"}
+VERBS = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}
 # Probability that a rank belongs to its group: below it the group is unsure.
 _UNSURE = 0.95
 
@@ -134,15 +134,12 @@ class _Beside:
         if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced:
             return ""
         others = set(np.nonzero(labels == labels[rank])[0].tolist()) - {rank}
-        group, too = group_name(int(labels[rank])), len(others & self.slow)
+        too, these = len(others & self.slow), f"the other {units.count(len(others), 'host')} of"
         if not others:
             return ""
-        if too:
-            return f"; {too} of the other {units.count(len(others), 'host')} of {group} " + (
-                "is slow as well" if too == 1 else "are slow as well"
-            )
-        sound = "is" if len(others) == 1 else "are"
-        return f"; the other {units.count(len(others), 'host')} of {group} {sound} sound"
+        are = "is" if (too or len(others)) == 1 else "are"
+        those, how = (f"{too} of {these}", "slow as well") if too else (these, "sound")
+        return f"; {those} {group_name(int(labels[rank]))} {are} {how}"
 
 
 def _host(
@@ -156,9 +153,8 @@ def _host(
     follows = bool(rest) and rest[0].effect[rank] - worst.effect[rank] > _AS_SLOW
     both = bool(rest) and not follows
     direction = Direction.BOTH if both else worst.direction
-    verb = "sends and receives" if both else _VERBS[worst.direction]
     like = "the other hosts" if observed.of_kind is None else "others of its kind"
-    words = f"{verb} at {effect.text()} of the rate of {like}{times}"
+    words = f"{VERBS[direction]} at {effect.text()} of the rate of {like}{times}"
     if follows:
         words += _consequence(rest[0], rank)
     mine = np.zeros(len(observed), bool)
@@ -195,7 +191,7 @@ def _consequence(milder: _End, rank: int) -> str:
     share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
     queue = "receives" if milder.direction is Direction.OUT else "sends"
     return (
-        f"; that it {_VERBS[milder.direction]} at {share} meanwhile is likely a consequence: "
+        f"; that it {VERBS[milder.direction]} at {share} meanwhile is likely a consequence: "
         f"acknowledgements wait behind what it {queue}"
     )
 
@@ -278,9 +274,7 @@ def _times(alone: Observed) -> Integers:
 
 
 def _suspect(one: Finding, why: str, advice: str) -> Finding:
-    return replace(
-        one, kind=FindingKind.SUSPECT, what=f"{one.what}; {why}", false_alarm=math.nan, advice=advice
-    )
+    return replace(one.adding(why, advice), kind=FindingKind.SUSPECT, false_alarm=math.nan)
 
 
 def _first_of_exchanges(alone: Observed) -> set[int]:
@@ -311,7 +305,6 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     count = inferred.grouping.count
     if count < 2:
         return []
-    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
     sizes = np.bincount(inferred.grouping.labels)
     each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
     told = inferred.grouping.confidence >= _UNSURE
@@ -324,8 +317,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
             what=f"{count} groups of {each} hosts: within a group messages are fast, {_across(inferred)}"
             f"{doubtful}",
             groups=tuple(group_name(number) for number in range(count)),
-            false_alarm=max(math.exp(-min(max(gain, 0.0), 600.0)), SMALLEST_CLAIMED),
-            advice="",
+            false_alarm=inferred.grouping.doubt,
         )
     ]
 
@@ -342,8 +334,7 @@ def _across(inferred: Inferred) -> str:
 
 
 def _listed(words: str, ranks: Integers, name: Names) -> str:
-    more = " …" if len(ranks) > _NAMED else ""
-    return f"; {words} {', '.join(name(int(rank)) for rank in ranks[:_NAMED])}{more}" if len(ranks) else ""
+    return f"; {words} {_few(ranks.tolist(), name)}" if len(ranks) else ""
 
 
 def numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:

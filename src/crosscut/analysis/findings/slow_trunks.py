@@ -1,19 +1,22 @@
-"""Limits that groups share: of the network as it was built, and trunks that carry less than their like."""
+"""Limits that hosts share: between groups, within one, or all of them; of the network as it was built, and
+trunks that carry less than their like."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outliers_below
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.structure.infer import Inferred, group_name
-from crosscut.analysis.structure.limits import Capacity
-from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.limits import Capacity, carried_by_groups
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.base import units
 
@@ -97,14 +100,8 @@ def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
 
 def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
     """Bytes per second of what left each group, and entered it: the mean of the largest totals of a phase."""
-    labels = inferred.grouping.labels
-    source, destination = labels[observed.source], labels[observed.destination]
-    across = source != destination
-    numbers, phase = np.unique(observed.phase, return_inverse=True)
     found: dict[_Link, float] = {}
-    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
-        totals = np.zeros((len(numbers), inferred.grouping.count))
-        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
+    for reach, totals in carried_by_groups(observed, inferred.grouping.labels):
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
         found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
     return found
@@ -146,8 +143,8 @@ def lone_trunks(inferred: Inferred) -> list[Finding]:
     across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
     if len({c.groups[0] for c in across}) != 1:
         return []
-    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
-    return [_trunk(c, math.nan, math.exp(-min(gain, 600.0)), inferred) for c in across]
+    doubt = math.exp(-min(inferred.grouping.gain, 600.0))
+    return [_trunk(c, math.nan, doubt, inferred) for c in across]
 
 
 def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
@@ -183,46 +180,87 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     )  # fmt: skip
 
 
+# By reach, of groups with these names.
+_WORDS = {
+    Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
+    Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
+    Reach.BETWEEN: "from {0} to {1}", Reach.CROSSING: "all between groups",
+}  # fmt: skip
+
+
 def where(capacity: Capacity) -> str:
     """In words: `what leaves group 2`."""
-    words = {
-        Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
-        Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
-        Reach.BETWEEN: "from {0} to {1}", Reach.CROSSING: "all between groups",
-    }[capacity.reach]  # fmt: skip
-    return words.format(*(group_name(number) for number in capacity.groups))
+    return _WORDS[capacity.reach].format(*(group_name(number) for number in capacity.groups))
 
 
 def shared(inferred: Inferred) -> list[Finding]:
     """Limits that all groups have alike: the network as it was built, not a fault."""
     found = []
-    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
-    doubt = max(math.exp(-min(max(gain, 0.0), 600.0)), SMALLEST_CLAIMED)
     for reach in Reach:
-        alike = [capacity for capacity in inferred.capacities if capacity.reach is reach]
-        if not alike:
-            continue
-        middle = float(np.median([capacity.bytes_per_second for capacity in alike]))
-        low, high = (f([c.bytes_per_second for c in alike]) for f in (min, max))
-        spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
-        what = where(alike[0]) if len(alike) == 1 else f"{_each(reach)}, {len(alike)} times"
-        found.append(
-            Finding(
-                kind=FindingKind.SHARED_LIMIT,
-                what=f"shared limit: {what}: {units.rate(middle)}{spread}",
-                groups=tuple(sorted({group_name(n) for capacity in alike for n in capacity.groups})),
-                false_alarm=doubt,
-                phases=tuple(sorted({phase for capacity in alike for phase in capacity.phases}))[:256],
-                advice="the network is built so, or all trunks alike lost capacity: compare with what "
-                "was ordered",
+        limits = [
+            one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities if one.reach is reach
+        ]
+        if limits:
+            each = ("one group", "another") if reach is Reach.BETWEEN else ("a group",)
+            what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
+            one = _alike(
+                limits,
+                what,
+                "the network is built so, or all trunks alike lost capacity: compare with what was ordered",
             )
-        )
+            found.append(replace(one, false_alarm=inferred.grouping.doubt))
     return found
 
 
-def _each(reach: Reach) -> str:
-    return {
-        Reach.LEAVING: "what leaves a group", Reach.ENTERING: "what enters a group",
-        Reach.SENT: "all that hosts of a group send", Reach.RECEIVED: "all that hosts of a group receive",
-        Reach.BETWEEN: "from one group to another", Reach.CROSSING: "all between groups",
-    }[reach]  # fmt: skip
+def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
+    """`what`: each of these carries."""
+    rates = [limit.bytes_per_second for limit in limits]
+    low, high = min(rates), max(rates)
+    spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
+    times = f", {len(limits)} times" if len(limits) > 1 else ""
+    middle = units.rate(float(np.median(rates)))
+    return Finding(
+        FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
+        groups=tuple(sorted({name for limit in limits for name in limit.groups})),
+        phases=tuple(sorted({phase for limit in limits for phase in limit.phases}))[:256], advice=advice,
+    )  # fmt: skip
+
+
+# What hosts of one switch or chip share, by what they do.
+_OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
+_BUILT_SO = "the hardware is built so: compare with what was ordered"
+
+
+def shared_within(located: Located) -> list[Finding]:
+    """What hosts share within a group, or all of them, so that every one is as slow as the others."""
+    outline = located.structure
+    sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
+    # Those of groups by what permutations told are other findings (`shared`).
+    others = {(one.reach, tuple(map(group_name, one.groups))) for one in located.inferred.capacities}
+    known = [
+        one for one in outline.limits if one.reach in _OF_HOSTS and (one.reach, one.groups) not in others
+    ]
+    told = [] if math.isnan(located.few_rate) else [_of_all(located, known)]
+    for reach, do in _OF_HOSTS.items():
+        if alike := [limit for limit in known if limit.reach is reach]:
+            numbers = sorted({sizes.get(limit.groups[0], outline.ranks) for limit in alike})
+            hosts = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+            one = _alike(alike, f"what {hosts} hosts of one switch or chip {do} together", _BUILT_SO)
+            told.append(replace(one, groups=tuple(limit.groups[0] for limit in alike)))
+    return told
+
+
+def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
+    together = float(np.median(located.observed.rate))
+    share = together / located.few_rate
+    what = (
+        f"everybody is slow alike: {units.rate(together)} where all send at once, "
+        f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach"
+    )
+    advice = (
+        "all share something that is full: a switch, or where several ranks run on a host its adapter or "
+        "processors; which hosts share it these phases do not tell"
+    )
+    return Finding(
+        FindingKind.SHARED_LIMIT, what, effect=Effect(share), advice=_BUILT_SO if known else advice
+    )

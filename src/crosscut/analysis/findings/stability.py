@@ -51,44 +51,31 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
 
 def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
     """Hosts of which the same messages take now this, now that time, while those of others do not."""
-    spreads = {
-        Direction.OUT: _spread(found.logs, found.source, samples.ranks),
-        Direction.IN: _spread(found.logs, found.destination, samples.ranks),
-    }
-    doubts = {direction: _doubts(spread) for direction, spread in spreads.items()}
+    ends = {Direction.OUT: found.source, Direction.IN: found.destination}
+    spreads = {way: _spread(found.logs, those, samples.ranks) for way, those in ends.items()}
+    doubts = {way: _doubts(spread) for way, spread in spreads.items()}
     told = []
     for rank in range(samples.ranks):
-        wild = [d for d in spreads if doubts[d][rank] < FALSE_ALARMS]
-        if wild:
-            worst = max(wild, key=lambda d: float(spreads[d][rank]))
-            direction = Direction.BOTH if len(wild) == 2 else worst
-            ratio = float(spreads[worst][rank] / np.nanmedian(spreads[worst]))
-            doubt = float(doubts[worst][rank])
-            told.append(_unstable(found, samples, rank, worst, direction, ratio, doubt, name(rank)))
+        wild = [way for way in spreads if doubts[way][rank] < FALSE_ALARMS]
+        if not wild:
+            continue
+        worst = max(wild, key=lambda way: float(spreads[way][rank]))
+        ratio = float(spreads[worst][rank] / np.nanmedian(spreads[worst]))
+        middle = found.of_ends(ends[worst], samples.ranks, ends[worst] == rank)[:, rank]
+        slow = int((middle < DEEP).sum())
+        of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
+        what = (
+            f"{name(rank)} is unstable: the same messages vary {ratio:.1f} times as much as others'{of_them}"
+        )
+        told.append(Finding(
+            FindingKind.UNSTABLE, what, ranks=(rank,), hosts=(name(rank),),
+            direction=Direction.BOTH if len(wild) == 2 else worst, effect=Effect(ratio),
+            false_alarm=float(doubts[worst][rank]), phases=tuple(int(phase) for phase in samples.phase[:64]),
+            advice="a link that comes and goes, or a host that does something else at times: look at its "
+            "log, the port's error and link-down counters, and what runs there",
+        ))  # fmt: skip
     # More than a few are the place's noise, not a host's.
     return told if len(told) <= max(1, samples.ranks // 8) else []
-
-
-def _unstable(
-    found: Deviations, samples: Samples, rank: int, worst: Direction, direction: Direction, ratio: float,
-    doubt: float, name: str,
-) -> Finding:  # fmt: skip
-    ends = found.source if worst is Direction.OUT else found.destination
-    middle = found.of_ends(ends, samples.ranks, ends == rank)[:, rank]
-    slow = int((middle < DEEP).sum())
-    of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
-    return Finding(
-        kind=FindingKind.UNSTABLE,
-        what=f"{name} is unstable: the same messages vary {ratio:.1f} times as much as others'{of_them}",
-        ranks=(rank,),
-        hosts=(name,),
-        direction=direction,
-        effect=Effect(ratio),
-        false_alarm=doubt,
-        phases=tuple(int(phase) for phase in samples.phase[:64]),
-        advice="a link that comes and goes, or a host that does something else at times: look at its log, "
-        "the port's error and link-down counters, and what runs there",
-    )
 
 
 def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
