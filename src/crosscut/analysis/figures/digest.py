@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -45,7 +46,6 @@ class Digest:
 
 @dataclass(frozen=True)
 class _Block:
-    samples: Samples
     phases: Samples
     messages: Floats
     routes: Routes
@@ -71,23 +71,19 @@ def digest(dataset: xr.Dataset, index: int) -> Digest:
         formula=inverted(times, phases.credited_bytes),
         messages=np.concatenate([block.messages for block in blocks], axis=1),
         routes=routes,
-        rank_rates=inverted(
-            medians(np.where(spent > 0, spent, np.nan)), np.where(received > 0, received, np.nan)
-        ),
+        rank_rates=summary.rates_of_ranks(received, spent),
     )
 
 
 def _blocks(dataset: xr.Dataset, index: int) -> Iterator[_Block]:
-    phases = int(dataset.sizes["phase"])
-    a_phase = 1
+    phases, a_phase = int(dataset.sizes["phase"]), 1
     for name in ("message_seconds", "message_summary"):
         if name in dataset:
             sizes = dataset[name].sizes
             a_phase = int(np.prod([sizes[axis] for axis in sizes if axis not in ("size", "phase")]))
     step = max(1, BLOCK_SAMPLES // max(a_phase, 1))
     for first in range(0, phases, step):
-        part = samples_of.load(dataset.isel(phase=slice(first, first + step)), index)
-        yield _block(part)
+        yield _block(samples_of.load(dataset.isel(phase=slice(first, first + step)), index))
 
 
 def _block(part: Samples) -> _Block:
@@ -95,13 +91,12 @@ def _block(part: Samples) -> _Block:
     if part.of_phases:
         received = np.zeros(1)
     return _Block(
-        samples=replace(part, message_seconds=part.message_seconds[:0]),
         phases=_slim(part),
         messages=_spread(part),
         routes=summary.routes(part),
         received_bytes=received,
         seconds=seconds,
-        moved=summary.moved_bytes(part) if not part.of_phases else part.bytes[:, 0, 0],
+        moved=summary.moved_bytes(part),
     )
 
 
@@ -137,16 +132,12 @@ def _median(seconds: Floats) -> Floats:
 
 
 def _concatenated(parts: list[Samples]) -> Samples:
-    first = parts[0]
-    return replace(
-        first,
-        phase=np.concatenate([part.phase for part in parts]),
-        peer=np.concatenate([part.peer for part in parts]),
-        bytes=np.concatenate([part.bytes for part in parts]),
-        message_seconds=np.concatenate([part.message_seconds for part in parts], axis=1),
-        rank_seconds=np.concatenate([part.rank_seconds for part in parts], axis=1),
-        credited_bytes=np.concatenate([part.credited_bytes for part in parts]),
-    )
+    axes = {"phase": 0, "peer": 0, "bytes": 0, "message_seconds": 1, "rank_seconds": 1, "credited_bytes": 0}
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=axis)
+        for name, axis in axes.items()
+    }
+    return replace(parts[0], **joined)
 
 
 def _joined(parts: list[Routes]) -> Routes | None:
@@ -157,18 +148,12 @@ def _joined(parts: list[Routes]) -> Routes | None:
     destination = np.concatenate([part.destination for part in parts])
     if _repeats(source, destination):
         return None
-    columns: dict[str, NDArray[np.float64]] = {}
-    for name in ("median", "low", "high"):
-        columns[name] = np.concatenate([getattr(part.rates, name) for part in parts])
-    counts = np.concatenate([part.rates.count for part in parts])
     same_node = np.concatenate([part.same_node for part in parts])
-    return Routes(source, destination, Medians(**columns, count=counts), same_node)
+    return Routes(source, destination, Medians.joined([part.rates for part in parts]), same_node)
 
 
 def _repeats(source: NDArray[np.int32], destination: NDArray[np.int32]) -> bool:
-    if len(source) == 0:
-        return False
-    ranks = int(max(source.max(), destination.max())) + 1
+    ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
     seen = np.zeros(ranks * ranks, np.bool_)
     seen[source.astype(np.int64) * ranks + destination] = True
     return int(seen.sum()) < len(source)

@@ -31,19 +31,7 @@ class Sweep:
     def half_rate_bytes(self) -> int:
         """The smallest size that reaches half the peak rate (Hockney's n1/2)."""
         peak = self.rates.median[self.peak_index()]
-        reached = [
-            size for size, rate in zip(self.size_bytes, self.rates.median, strict=True) if rate >= peak / 2
-        ]
-        return min(reached)
-
-
-def _stacked(found: Sequence[Medians]) -> Medians:
-    return Medians(
-        np.array([one.median.item() for one in found]),
-        np.array([one.low.item() for one in found]),
-        np.array([one.high.item() for one in found]),
-        np.array([one.count.item() for one in found], dtype=np.int64),
-    )
+        return int(np.min(np.array(self.size_bytes)[self.rates.median >= peak / 2]))
 
 
 def sweep(measured: Sequence[Samples]) -> Sweep:
@@ -56,4 +44,5 @@ def sweep(measured: Sequence[Samples]) -> Sweep:
             speed = np.where(np.isfinite(seconds), samples.bytes / seconds, np.nan)
         times.append(medians(seconds.reshape(-1, 1)))
         rates.append(medians(speed.reshape(-1, 1)))
-    return Sweep([samples.size_bytes for samples in ordered], _stacked(times), _stacked(rates))
+    sizes = [samples.size_bytes for samples in ordered]
+    return Sweep(sizes, Medians.joined(times), Medians.joined(rates))

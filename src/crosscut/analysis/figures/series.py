@@ -7,6 +7,7 @@ its partners down: a halved link of one host in sixteen would else cost each of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -103,53 +104,46 @@ def columns(
 ) -> SampleColumns:
     """All of one size. `node`: of each rank, in the numbering that `ranks` leads to; `single`: phases and
     routes, too."""
-    subjects: list[Subject] = []
-    parts: list[Floats] = []
     size = samples.size_bytes
     found = route_rates(samples, ranks)
+    parts: list[tuple[Subject, Floats]] = []
     if len(found.source):
-        _classes(found, size, node, groups, subjects, parts)
+        parts += _classes(found, size, node, groups)
         for family, ends in ((Family.OUT, found.source), (Family.IN, found.destination)):
-            _nodes(found, family, ends, size, node, subjects, parts)
+            parts += _nodes(found, family, ends, size, node)
     same = len(ranks) == samples.ranks and bool((ranks == np.arange(len(ranks))).all())
     if single and (same or samples.of_phases):
-        moved = summary.moved_bytes(samples) if not samples.of_phases else samples.bytes[:, 0, 0]
+        moved = summary.moved_bytes(samples)
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = np.log(np.maximum(moved, 1)) - np.log(summary.phase_seconds(samples))
-        subjects += [Subject(Family.PHASE, size, phase=int(number)) for number in samples.phase]
-        parts.append(np.where(np.isfinite(rates), rates, np.nan))
+        rates = np.where(np.isfinite(rates), rates, np.nan)
+        numbers = zip(samples.phase.tolist(), rates.T, strict=True)
+        parts += [(Subject(Family.PHASE, size, phase=number), column) for number, column in numbers]
     if single and 1 < len(found.source) <= MOST_ROUTES:
         within = _within(found, node, groups)
-        subjects += [
-            Subject(Family.ROUTE, size, ranks=(int(a), int(b)), within=name)
-            for a, b, name in zip(found.source, found.destination, within, strict=True)
+        parts += [
+            (Subject(Family.ROUTE, size, ranks=(int(a), int(b)), within=name), column)
+            for a, b, name, column in zip(found.source, found.destination, within, found.logs.T, strict=True)
         ]
-        parts.append(found.logs)
-    rows = samples.rank_seconds.shape[0]
-    return SampleColumns(tuple(subjects), np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0)))
+    nothing = np.zeros((len(samples.rank_seconds), 0))
+    values = np.stack([column for _, column in parts], axis=1) if parts else nothing
+    return SampleColumns(tuple(subject for subject, _ in parts), values)
 
 
-def _classes(
-    found: RouteRates, size: int, node: Ints, groups: Groups, subjects: list[Subject], parts: list[Floats]
-) -> None:
+def _classes(found: RouteRates, size: int, node: Ints, groups: Groups) -> Iterator[tuple[Subject, Floats]]:
+    by_group = False
     for name in CLASSES:
         mine = members(name, found.source, found.destination, node, groups)
-        if name == CLASSES[-1] and any(s.name in CLASSES[1:3] for s in subjects):
+        if name == CLASSES[-1] and by_group:
             continue  # the classes by group say it already
         if mine.any():
-            subjects.append(Subject(Family.CLASS, size, name=name))
-            parts.append(median(found.logs[:, mine])[:, None])
+            by_group |= name in CLASSES[1:3]
+            yield Subject(Family.CLASS, size, name=name), median(found.logs[:, mine])
 
 
 def _nodes(
-    found: RouteRates,
-    family: Family,
-    ends: Ints,
-    size: int,
-    node: Ints,
-    subjects: list[Subject],
-    parts: list[Floats],
-) -> None:
+    found: RouteRates, family: Family, ends: Ints, size: int, node: Ints
+) -> Iterator[tuple[Subject, Floats]]:
     """What a node sends to, or receives from, other nodes."""
     outside = np.nonzero(node[found.source] != node[found.destination])[0]
     mine = node[ends[outside]]
@@ -158,8 +152,8 @@ def _nodes(
     if len(nodes) < 3:
         return  # of two nodes the only routes there are say as much
     for number, part in zip(nodes, np.split(order, start[1:]), strict=True):
-        subjects.append(Subject(family, size, ranks=tuple(np.nonzero(node == number)[0].tolist())))
-        parts.append(median(found.logs[:, part])[:, None])
+        ranks = tuple(np.nonzero(node == number)[0].tolist())
+        yield Subject(family, size, ranks=ranks), median(found.logs[:, part])
 
 
 def _within(found: RouteRates, node: Ints, groups: Groups) -> list[str]:

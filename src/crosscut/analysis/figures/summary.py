@@ -57,7 +57,11 @@ def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
 
 def rank_rates(samples: Samples) -> Medians:
     """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
-    received, seconds = rank_spent(samples)
+    return rates_of_ranks(*rank_spent(samples))
+
+
+def rates_of_ranks(received: Floats, seconds: Floats) -> Medians:
+    """As `rank_rates`, of what `rank_spent` gives."""
     return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
 
 
@@ -109,12 +113,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
     return Routes(
         source=sources[measured].astype(np.int32),
         destination=destinations[measured].astype(np.int32),
-        rates=Medians(
-            figures[0, measured],
-            figures[1, measured],
-            figures[2, measured],
-            figures[3, measured].astype(np.int64),
-        ),
+        rates=Medians(*figures[:3, measured], figures[3, measured].astype(np.int64)),
         same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
         timed=timed,
     )

@@ -10,8 +10,8 @@ alike: `stretch`. docs/coverage.py shows how often the interval holds the median
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import EllipsisType
 
@@ -38,6 +38,12 @@ class Medians:
     low: Floats
     high: Floats
     count: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Medians]) -> Medians:
+        """One after another, along the first axis."""
+        columns = ([getattr(part, one.name) for part in parts] for one in fields(cls))
+        return cls(*map(np.concatenate, columns))
 
     def relative_width(self) -> Floats:
         """Width of the interval as a share of the median."""

@@ -10,7 +10,7 @@ exchangeable.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations, permutations
 
 import numpy as np
@@ -45,9 +45,8 @@ def doubts(first: Floats, second: Floats, seed: int = 1) -> Floats:
     observed[0, : len(first)] = True
     floor = _floor(values, observed)
     return _step_down(
-        lambda columns: _statistic(values[:, columns], observed, floor)[0],
+        _statistic(values, observed, floor)[0],
         lambda columns: _statistic(values[:, columns], assignments, floor),
-        values.shape[1],
         drawn=math.comb(len(values), len(first)) > MOST_EXACT,
     )
 
@@ -62,9 +61,7 @@ def orders(count: int, seed: int = 1) -> tuple[Columns, bool]:
 
 def step_down(observed: Floats, permuted: Floats, *, drawn: bool) -> Floats:
     """[test] from statistics that are there already: [test], [way, test]."""
-    return _step_down(
-        lambda columns: observed[columns], lambda columns: permuted[:, columns], len(observed), drawn=drawn
-    )
+    return _step_down(observed, lambda columns: permuted[:, columns], drawn=drawn)
 
 
 def _assignments(first: int, second: int, seed: int) -> Sides:
@@ -104,15 +101,13 @@ def _statistic(values: Floats, of_first: Sides, floor: float) -> Floats:
     return np.asarray(difference / (error + floor), np.float64)
 
 
-def _step_down(
-    observe: Callable[[Columns], Floats], permute: Callable[[Columns], Floats], tests: int, *, drawn: bool
-) -> Floats:
-    columns = np.arange(tests)
-    seen = np.concatenate([observe(part) for part in _parts(columns, 1)]) if tests else np.zeros(0)
+def _step_down(seen: Floats, permute: Callable[[Columns], Floats], *, drawn: bool) -> Floats:
     rising = np.argsort(seen, kind="stable")
-    adjusted = np.ones(tests)
+    adjusted = np.ones(len(seen))
     highest: Floats = np.zeros(0)
-    for part in _parts(rising, MOST_EXACT):
+    step = max(1, _CELLS_AT_ONCE // MOST_EXACT)
+    for start in range(0, len(seen), step):
+        part = rising[start : start + step]
         block = permute(part)
         if not len(highest):
             highest = np.zeros(len(block))
@@ -126,9 +121,3 @@ def _step_down(
     adjusted[falling] = np.minimum(np.maximum.accumulate(adjusted[falling]), 1.0)
     adjusted[seen == 0] = 1.0
     return adjusted
-
-
-def _parts(columns: Columns, ways: int) -> Iterator[Columns]:
-    step = max(1, _CELLS_AT_ONCE // ways)
-    for start in range(0, len(columns), step):
-        yield columns[start : start + step]
