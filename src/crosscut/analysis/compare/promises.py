@@ -113,7 +113,7 @@ def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
     limited = machine.limited_phases(run.attributes, promise.size_bytes)
     taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
     if promise.kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
-        moved = summary.moved_bytes(taken) if not taken.of_phases else taken.bytes[:, 0, 0]
+        moved = summary.moved_bytes(taken)
         with np.errstate(divide="ignore"):
             return Quantities(tuple((-int(p),) for p in taken.phase), moved / summary.phase_seconds(taken))
     return _of_routes(promise, run, taken, groups)
