@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +48,15 @@ def lengths(network: Ways) -> Lengths:
     switches, hosts = np.full((count, count), NO_WAY), np.full((count, count), NO_WAY)
     for route in network.routes:
         hops = {hop.at: hop for hop in route.hops}
+        ahead = {hop.at: hop.next for hop in route.hops}
         known = {route.host: (0, NO_WAY)}  # host: switches and hosts still to pass; the end itself is none
         for source in hops:
-            _walk(source, hops, through, known)
+            for at in _way(source, ahead, known):
+                passed, between = known[ahead[at]]
+                inside = through.get((ahead[at], hops[at].entering), {}).get(hops[at].edge)
+                if inside is None:
+                    break
+                known[at] = (passed + inside, between + 1)
         for source, (passed, between) in known.items():
             if source != route.host and (
                 switches[source, route.host] == NO_WAY or passed < switches[source, route.host]
@@ -61,26 +67,16 @@ def lengths(network: Ways) -> Lengths:
     return Lengths(switches, hosts)
 
 
-def _walk(
-    source: int,
-    hops: Mapping[int, paths.Hop],
-    through: Mapping[tuple[int, int], Mapping[int, int]],
-    known: dict[int, tuple[int, int]],
-) -> None:
-    """Follows next hops to a host whose way is known, then back; a loop or a gap leaves what is before it
-    unknown."""
-    chain: list[paths.Hop] = []
+def _way(source: int, ahead: Mapping[int, int], known: Container[int]) -> list[int]:
+    """Vertices from one whose way is known back to `source`, the nearest first: each leads to the one `ahead`
+    of it. A loop or a gap leaves what is before it unknown."""
+    chain: list[int] = []
     while source not in known:
-        if source not in hops or len(chain) > len(hops):
-            return
-        chain.append(hops[source])
-        source = hops[source].next
-    for hop in reversed(chain):
-        passed, between = known[hop.next]
-        inside = through.get((hop.next, hop.entering), {}).get(hop.edge)
-        if inside is None:
-            return
-        known[hop.at] = (passed + inside, between + 1)
+        if source not in ahead or len(chain) > len(ahead):
+            return []
+        chain.append(source)
+        source = ahead[source]
+    return chain[::-1]
 
 
 def _through_switches(network: Ways) -> dict[tuple[int, int], dict[int, int]]:
@@ -93,33 +89,14 @@ def _through_switches(network: Ways) -> dict[tuple[int, int], dict[int, int]]:
         if network.is_host(a) or network.is_host(b)
     ]
     for segment in network.segments:
-        leaving = dict(segment.leaving)
-        passed: dict[int, int] = {}
-        for switch in leaving:
-            _count(switch, segment.host, leaving, ends, passed)
+        ahead = {switch: b if switch == a else a for switch, edge in segment.leaving for a, b in [ends[edge]]}
+        passed = {segment.host: 0}
+        for switch in ahead:
+            for vertex in _way(switch, ahead, passed):
+                passed[vertex] = passed[ahead[vertex]] + 1
         found[segment.host, segment.adapter] = {
             number: 0 if network.is_host(vertex) else passed[vertex]
             for number, vertex in at_host
             if network.is_host(vertex) or vertex in passed
         }
     return found
-
-
-def _count(
-    switch: int,
-    end: int,
-    leaving: Mapping[int, int],
-    ends: list[tuple[int, int]],
-    passed: dict[int, int],
-) -> None:
-    """Switches from `switch` to the host `end`, itself among them; also of all on the way."""
-    chain: list[int] = []
-    while switch != end and switch not in passed:
-        if switch not in leaving or len(chain) > len(leaving):
-            return
-        chain.append(switch)
-        a, b = ends[leaving[switch]]
-        switch = b if switch == a else a
-    already = 0 if switch == end else passed[switch]
-    for back, vertex in enumerate(reversed(chain)):
-        passed[vertex] = already + back + 1

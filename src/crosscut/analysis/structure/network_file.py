@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.analysis.structure.model import Group, Reach, Structure
 
 
 def text(structure: Structure, source: str) -> str:
@@ -42,18 +42,11 @@ class _NetworkWriter:
 
     def summary(self) -> str:
         groups = self._structure.groups
-        return (
-            f"{self._structure.ranks} hosts in {len(groups)} groups"
-            if groups
-            else f"{self._structure.ranks} hosts"
-        )
+        return f"{self._structure.ranks} hosts" + (f" in {len(groups)} groups" if groups else "")
 
     def hosts(self) -> Iterator[str]:
         for number, group in enumerate(self._groups):
-            yield "[[hosts]]"
-            yield f"names = {_list([self._names[rank] for rank in group.ranks])}"
-            yield f"group = {number}"
-            yield ""
+            yield from _table("hosts", names=_list([self._names[rank] for rank in group.ranks]), group=number)
 
     def switches(self) -> Iterator[str]:
         for number, group in enumerate(self._groups):
@@ -61,13 +54,9 @@ class _NetworkWriter:
                 yield from self._switch(inner, number, 0)
             yield from self._switch(group, number, 1 if group.parts else 0)
         if len(self._groups) > 1 and not self._mesh:
-            yield "[[switches]]"
-            yield f"names = {self._top()}"
-            yield "level = 2"
-            if (crossing := self._limits.get((Reach.CROSSING, ()))) is not None:
-                yield f"capacity = {_rate(crossing.bytes_per_second)}"
-                yield 'bounds = "through"'
-            yield ""
+            crossing = self._limits.get((Reach.CROSSING, ()))
+            bound = {"capacity": _rate(crossing.bytes_per_second), "bounds": '"through"'} if crossing else {}
+            yield from _table("switches", names=self._top(), level=2, **bound)
 
     def _top(self) -> str:
         """A spine for each cable among which a hash chooses."""
@@ -76,33 +65,23 @@ class _NetworkWriter:
     def _switch(self, group: Group, number: int, level: int) -> Iterator[str]:
         own = [self._limits.get((reach, (group.name,))) for reach in (Reach.SENT, Reach.RECEIVED)]
         known = [limit.bytes_per_second for limit in own if limit is not None]
-        yield "[[switches]]"
-        yield f"names = {_quoted(group.name)}"
-        yield f"group = {number}"
-        yield f"level = {level}"
-        if known:
-            yield f"capacity = {_rate(sum(known) / len(known))}"
-        yield ""
+        capacity = {"capacity": _rate(sum(known) / len(known))} if known else {}
+        yield from _table("switches", names=_quoted(group.name), group=number, level=level, **capacity)
 
     def links(self) -> Iterator[str]:
         for group in self._groups:
             for part in group.parts:
                 yield from self._host_links(part)
-                yield from _link(_quoted(part.name), _quoted(group.name), *self._unlimited(group))
+                yield from _link(_quoted(part.name), _quoted(group.name), *map(_rate, self._unlimited(group)))
             if not group.parts:
                 yield from self._host_links(group)
         if self._mesh:
             yield from self._mesh_links()
         elif len(self._groups) > 1:
             for group in self._groups:
-                out, back = (
-                    self._limits.get((reach, (group.name,))) for reach in (Reach.LEAVING, Reach.ENTERING)
-                )
-                free = self._unlimited(group)
-                rates = (
-                    _of(limit, most) / self._cables for limit, most in zip((out, back), free, strict=True)
-                )
-                yield from _link(_quoted(group.name), self._top(), *rates)
+                ways = zip((Reach.LEAVING, Reach.ENTERING), self._unlimited(group), strict=True)
+                rates = [self._rate_of(reach, (group.name,), free) / self._cables for reach, free in ways]
+                yield from _link(_quoted(group.name), self._top(), *map(_rate, rates))
 
     def _host_links(self, group: Group) -> Iterator[str]:
         """Hosts of equal links in one entry."""
@@ -111,22 +90,21 @@ class _NetworkWriter:
             out = self._structure.host_out_bytes_per_second[rank]
             back = self._structure.host_in_bytes_per_second[rank]
             alike.setdefault((_rate(out), _rate(back)), []).append(rank)
-        for (out_text, back_text), ranks in alike.items():
-            yield "[[links]]"
-            yield f"between = [{_list([self._names[rank] for rank in ranks])}, {_quoted(group.name)}]"
-            yield f"rate = {out_text}"
-            if back_text != out_text:
-                yield f"back_rate = {back_text}"
-            yield ""
+        for rates, ranks in alike.items():
+            yield from _link(_list([self._names[rank] for rank in ranks]), _quoted(group.name), *rates)
 
     def _mesh_links(self) -> Iterator[str]:
         for at, a in enumerate(self._groups):
             for b in self._groups[at + 1 :]:
-                there, back = (
-                    self._limits.get((Reach.BETWEEN, pair)) for pair in ((a.name, b.name), (b.name, a.name))
-                )
                 free = self._unlimited(a)[0]
-                yield from _link(_quoted(a.name), _quoted(b.name), _of(there, free), _of(back, free))
+                pairs = (a.name, b.name), (b.name, a.name)
+                rates = [_rate(self._rate_of(Reach.BETWEEN, pair, free)) for pair in pairs]
+                yield from _link(_quoted(a.name), _quoted(b.name), *rates)
+
+    def _rate_of(self, reach: Reach, groups: tuple[str, ...], free: float) -> float:
+        """`free`: bytes per second where no limit is known."""
+        limit = self._limits.get((reach, groups))
+        return limit.bytes_per_second if limit is not None else free
 
     def _unlimited(self, group: Group) -> tuple[float, float]:
         """As much as all its hosts send and receive: no limit below demand was seen."""
@@ -135,17 +113,15 @@ class _NetworkWriter:
         return out, back
 
 
-def _of(limit: Limit | None, free: float) -> float:
-    return limit.bytes_per_second if limit is not None else free
+def _link(a: str, b: str, rate: str, back_rate: str) -> Iterator[str]:
+    back = {"back_rate": back_rate} if back_rate != rate else {}
+    yield from _table("links", between=f"[{a}, {b}]", rate=rate, **back)
 
 
-def _link(a: str, b: str, rate: float, back_rate: float) -> Iterator[str]:
-    """`a`, `b`: as TOML."""
-    yield "[[links]]"
-    yield f"between = [{a}, {b}]"
-    yield f"rate = {_rate(rate)}"
-    if _rate(back_rate) != _rate(rate):
-        yield f"back_rate = {_rate(back_rate)}"
+def _table(name: str, **members: object) -> Iterator[str]:
+    """`members`: as TOML."""
+    yield f"[[{name}]]"
+    yield from (f"{key} = {value}" for key, value in members.items())
     yield ""
 
 
