@@ -8,7 +8,7 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.parts import HOST_RATE, Builder, Truth
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis.search import orders, rare_limits
+from crosscut.analysis.search import rare_limits
 from crosscut.analysis.search.rare_limits import RareLimit
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
@@ -144,7 +144,7 @@ def test_who_was_in_the_same_phase_by_chance_is_of_no_company():
 
 def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_way_twice():
     random = np.random.default_rng(2)
-    first, second = (orders.nearly_in_order(64, 16, random) for _ in range(2))
+    first, second = (rare_limits.nearly_in_order(64, 16, random) for _ in range(2))
     assert len(set(first) & set(second)) < 20
     assert all(9 <= (d - s) % 64 <= 23 for s, d in first)
     for ends in zip(*first, strict=True):
@@ -164,6 +164,6 @@ def test_the_company_sends_again_in_other_orders_and_back():
 def test_the_order_of_numbers_is_believed_where_far_more_is_slow_in_it():
     slow = np.repeat([False, True, False], [60, 30, 30])
     ordered = np.repeat([False, True], [60, 60])
-    assert orders.numbered_so(slow, ordered)
-    assert not orders.numbered_so(slow, ~ordered)
-    assert not orders.numbered_so(slow, np.ones(120, bool))
+    assert rare_limits.numbered_so(slow, ordered)
+    assert not rare_limits.numbered_so(slow, ~ordered)
+    assert not rare_limits.numbered_so(slow, np.ones(120, bool))

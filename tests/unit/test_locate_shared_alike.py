@@ -15,8 +15,8 @@ from tiers import long, seeds
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
-from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.search import Search
+from crosscut.analysis.search.suspects import ReferencePairs
 from crosscut.analysis.search.thresholds import MOST_AGAIN
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups

@@ -19,7 +19,7 @@ import numpy as np
 from crosscut.analysis.findings.deviations import Deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.findings.slow_parts import VERBS
+from crosscut.analysis.findings.slow_parts import VERBS, few_names
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import Floats
@@ -52,7 +52,7 @@ class LevelChange:
     is_step: bool
 
 
-def changes(values: Floats, seed: int = 1) -> list[LevelChange]:
+def changes(values: Floats) -> list[LevelChange]:
     """Changes of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
     if len(values) < FEWEST_REPETITIONS or not values.size:
         return []
@@ -65,14 +65,11 @@ def changes(values: Floats, seed: int = 1) -> list[LevelChange]:
     if not len(kept):
         return []
     table = values[:, kept]
-    random = np.random.default_rng(seed)
-    ways = np.argsort(random.random((_WAYS, len(values))), axis=1)
+    ways = np.argsort(np.random.default_rng(1).random((_WAYS, len(values))), axis=1)
     observed = _highest(table, np.arange(len(values))[None, :])[0]
-    permuted = _highest(table, ways)
-    doubts = permutation.step_down(observed, permuted, drawn=True)
-    found = [
-        _change(int(kept[at]), table[:, at], float(doubts[at])) for at in np.nonzero(doubts < FALSE_ALARMS)[0]
-    ]
+    doubts = permutation.step_down(observed, _highest(table, ways), drawn=True)
+    clear = np.nonzero(doubts < FALSE_ALARMS)[0]
+    found = [_change(int(kept[at]), table[:, at], float(doubts[at])) for at in clear]
     return [one for one in found if abs(math.expm1(one.change)) >= SMALLEST_CHANGE]
 
 
@@ -196,10 +193,9 @@ def _many_hosts(
     by_rank: dict[int, list[tuple[Direction, LevelChange]]], name: Callable[[int], str]
 ) -> Finding:
     ranks = tuple(sorted(by_rank))
-    few = ", ".join(name(rank) for rank in ranks[:6]) + (" …" if len(ranks) > 6 else "")
+    what = f"{units.count(len(ranks), 'host')} change while they are measured, each at its time"
     return Finding(
-        FindingKind.STEP,
-        f"{units.count(len(ranks), 'host')} change while they are measured, each at its time: {few}",
+        FindingKind.STEP, f"{what}: {few_names(ranks, name)}",
         ranks=ranks, hosts=tuple(name(rank) for rank in ranks),
         false_alarm=max(one.doubt for seen in by_rank.values() for _, one in seen),
         advice="other traffic comes and goes: measure when nothing else runs",

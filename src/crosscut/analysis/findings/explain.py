@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,13 @@ from crosscut.analysis.structure.model import Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import unshared
 from crosscut.network.description import Graph
-from crosscut.network.message_paths import Step, Way
+from crosscut.network.message_paths import Step
 
 # A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
 FULL = 0.96
 _FEWEST_FLOWS = 2
+Way = Callable[[int, int], Sequence[Step]]
+"""From (source host, destination host) to the links on the way; empty where nobody knows."""
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,19 @@ def of_structure(inferred: Inferred) -> list[Finding]:
     found = hashed_paths(inferred)
     if found is None:
         return []
-    groups = inferred.grouping.count
-    return [
-        Finding(
-            FindingKind.HASHED,
-            f"each route between groups keeps to one of about {found.cables} cables of "
-            f"{units.rate(found.bytes_per_second)} each, chosen by a hash: {_bisection(found, inferred)}; "
-            f"{_percent(found.slow)} of the messages shared a cable with others "
-            f"({_percent(found.slow_expected)} expected by chance), which cost {_percent(found.lost)} of the "
-            "bandwidth between groups",
-            groups=tuple(group_name(number) for number in range(groups)),
-            advice="the network is built so; several connections per route, or adaptive routing, would use "
-            "the cables evenly",
-        )
-    ]
+    what = (
+        f"each route between groups keeps to one of about {found.cables} cables of "
+        f"{units.rate(found.bytes_per_second)} each, chosen by a hash: {_bisection(found, inferred)}; "
+        f"{_percent(found.slow)} of the messages shared a cable with others "
+        f"({_percent(found.slow_expected)} expected by chance), which cost {_percent(found.lost)} of the "
+        "bandwidth between groups"
+    )
+    groups = tuple(group_name(number) for number in range(inferred.grouping.count))
+    advice = (
+        "the network is built so; several connections per route, or adaptive routing, would use the cables "
+        "evenly"
+    )
+    return [Finding(FindingKind.HASHED, what, groups=groups, advice=advice)]
 
 
 def _bisection(found: Hashed, inferred: Inferred) -> str:

@@ -75,9 +75,8 @@ def look(
     names = rank_names(run)
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
-        few = Finding(
-            FindingKind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
-        )
+        too_few = "too few phases to tell hosts and limits apart"
+        few = Finding(FindingKind.NOTHING, too_few, advice="crosscut run aapc")
         return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
     if infer.doubtful(inferred):
@@ -130,20 +129,18 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     hidden = -math.expm1(-_FAR * alone.noise)
     noisy = alone.noise > _NOISY
     if slow_share > infer.SLOW_WITHIN_AT_MOST and not noisy:
-        return Finding(
-            FindingKind.NOTHING,
-            "no cause found: many messages are slow, and no host, route or group tells which",
-        )
+        unknown = "no cause found: many messages are slow, and no host, route or group tells which"
+        return Finding(FindingKind.NOTHING, unknown)
     slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal
     alike = "every host reaches the same rate under this load"
     if slowest < 1 - SMALLEST_LOSS:
         alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too much to be a fault"
-    return Finding(
-        FindingKind.NOTHING,
-        f"nothing stands out: {alike}, within {100 * alone.noise:.1f} % of noise"
-        + (f", which would hide a route that loses less than {100 * hidden:.0f} %" if noisy else ""),
-        advice="more --repetitions, longer messages, or an hour in which nothing else runs" if noisy else "",
-    )
+    what = f"nothing stands out: {alike}, within {100 * alone.noise:.1f} % of noise"
+    if not noisy:
+        return Finding(FindingKind.NOTHING, what)
+    what += f", which would hide a route that loses less than {100 * hidden:.0f} %"
+    advice = "more --repetitions, longer messages, or an hour in which nothing else runs"
+    return Finding(FindingKind.NOTHING, what, advice=advice)
 
 
 def rank_names(run: Run) -> tuple[str, ...]:

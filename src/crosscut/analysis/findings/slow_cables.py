@@ -56,9 +56,8 @@ def tested(few: Observed, inferred: Inferred) -> Tested:
     slow = np.bincount(route, slowness < math.log(1 - SMALLEST_LOSS), len(key))
     by_itself = np.ones(len(few), bool)
     for ends in (few.source, few.destination):
-        _, place, count = np.unique(
-            few.phase * inferred.grouping.count + labels[ends], return_inverse=True, return_counts=True
-        )
+        group_of_phase = few.phase * inferred.grouping.count + labels[ends]
+        _, place, count = np.unique(group_of_phase, return_inverse=True, return_counts=True)
         by_itself &= count[place] == 1
     alone = np.bincount(route, by_itself, len(key)).astype(np.int64)
     _, place, count = np.unique(few.phase, return_inverse=True, return_counts=True)

@@ -15,7 +15,7 @@ from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail, outli
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import SLOW_WITHIN_AT_MOST, Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
-from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, Tops, tops
+from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
 from crosscut.base import units
 
 Names = Callable[[int], str]
@@ -51,6 +51,8 @@ class _End:
     """One direction of all hosts' links."""
 
     direction: Direction
+    of: Integers
+    """[message] the rank at this end."""
     effect: Floats
     """[rank] log"""
     doubt: Floats
@@ -65,18 +67,18 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     """Hosts of which no message ever reaches what the others' do."""
-    found = tops(observed)
     # Spread of the mean of a host's three fastest: on normal noise, below half that of one message.
     noise = inferred.alone.noise / math.sqrt(FASTEST_LOOKED_AT)
+    sides = ((Direction.OUT, observed.source), (Direction.IN, observed.destination))
     ends = [
-        _End(Direction.OUT, found.out_effect, _doubt(found.out_effect, found.out_count > 0, noise)),
-        _End(Direction.IN, found.in_effect, _doubt(found.in_effect, found.in_count > 0, noise)),
+        _End(way, side, effect, _doubt(effect, side, noise))
+        for (way, side), effect in zip(sides, tops(observed), strict=True)
     ]
     slow = [_below(end, SMALLEST_LOSS) for end in ends]
     there = slow[0] | slow[1]
     if len(there) > max(1, LARGEST_SHARE_OF_HOSTS * observed.ranks):
         return [_crowded(sorted(there), name)]
-    beside, steady = _Beside(inferred, there), _steady(observed, found, ends, slow, inferred)
+    beside, steady = _Beside(inferred, there), _steady(observed, ends, slow, inferred)
     told = {
         rank: _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside)
         for rank in sorted(there)
@@ -90,7 +92,7 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
 
 
 def _steady(
-    observed: Observed, found: Tops, ends: Sequence[_End], slow: Sequence[set[int]], inferred: Inferred
+    observed: Observed, ends: Sequence[_End], slow: Sequence[set[int]], inferred: Inferred
 ) -> set[int]:
     """Slow ranks that reach their own best about as often as others are that fast. What a cable limits is
     slower only where others are; what others' messages slow, or another job, is as fast now and then."""
@@ -98,14 +100,11 @@ def _steady(
     if inferred.slow_share > _MOST_SLOW:
         return steady
     logs, width = observed.relative(inferred.alone.nominal), -inferred.alone.threshold
-    for end, those, mine, beyond in zip(
-        ends, slow, (observed.source, observed.destination),
-        (found.in_effect[observed.destination], found.out_effect[observed.source]), strict=True,
-    ):  # fmt: skip
-        cleared = logs - beyond
+    for end, beyond, those in zip(ends, ends[::-1], slow, strict=True):
+        cleared = logs - beyond.effect[beyond.of]
         for rank in those:
             as_fast = cleared > end.effect[rank] - width
-            if as_fast[mine == rank].mean() >= _AS_OFTEN * as_fast.mean():
+            if as_fast[end.of == rank].mean() >= _AS_OFTEN * as_fast.mean():
                 steady.add(rank)
     return steady
 
@@ -116,8 +115,8 @@ def _below(end: _End, loss: float) -> set[int]:
     return set(np.nonzero(slow)[0].tolist())
 
 
-def _doubt(effect: Floats, looked_at: np.ndarray[tuple[int], np.dtype[np.bool_]], noise: float) -> Floats:
-    doubt = outliers_below(np.where(looked_at, effect, np.nan), noise)
+def _doubt(effect: Floats, ends: Integers, noise: float) -> Floats:
+    doubt = outliers_below(np.where(np.isin(np.arange(len(effect)), ends), effect, np.nan), noise)
     return np.where(np.isfinite(doubt), doubt, 1.0)
 
 
@@ -159,7 +158,7 @@ def _host(
         words += _consequence(rest[0], rank)
     mine = np.zeros(len(observed), bool)
     for end in concerned if both else [worst]:
-        mine |= (observed.source if end.direction is Direction.OUT else observed.destination) == rank
+        mine |= end.of == rank
     advice = (
         "compare link speed, duplex and error counters of its adapter and switch port; then swap the cable"
         if both
@@ -196,19 +195,17 @@ def _consequence(milder: _End, rank: int) -> str:
     )
 
 
-def _few(ranks: Sequence[int], name: Names) -> str:
+def few_names(ranks: Sequence[int], name: Names) -> str:
     return ", ".join(map(name, ranks[:_NAMED])) + (" …" if len(ranks) > _NAMED else "")
 
 
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:
-    return Finding(
-        kind=FindingKind.SHARED_LIMIT,
-        what=f"{len(ranks)} hosts never reach the rate of the others under this load ({_few(ranks, name)}): "
-        "their links carry others' messages too, or they are of another kind",
-        ranks=tuple(ranks),
-        hosts=tuple(name(rank) for rank in ranks),
-        advice=_ALONE.replace("it", "them", 1),
+    what = (
+        f"{len(ranks)} hosts never reach the rate of the others under this load ({few_names(ranks, name)}): "
+        "their links carry others' messages too, or they are of another kind"
     )
+    advice = _ALONE.replace("it", "them", 1)
+    return Finding(FindingKind.SHARED_LIMIT, what, tuple(ranks), tuple(map(name, ranks)), advice=advice)
 
 
 def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Finding]:
@@ -258,7 +255,7 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
             effect[rank] = float(np.median(logs))
             if (logs < effect[rank] / 2).mean() >= STEADILY:
                 doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
-        ends.append(_End(direction, effect, holm(doubt)))
+        ends.append(_End(direction, side, effect, holm(doubt)))
     return ends
 
 
@@ -292,7 +289,7 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     return [
         Finding(
             FindingKind.HOST_KINDS,
-            f"2 kinds of hosts: {units.count(len(slower), 'host')} ({_few(slower, name)}) reach "
+            f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
             f"{100 * share:.0f} % of the rate of the {others}, also while half of them are silent",
             tuple(slower), tuple(name(rank) for rank in slower), effect=Effect(share),
             advice="compare adapters and processors; if all should be alike, these are slow",
@@ -309,17 +306,11 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
     told = inferred.grouping.confidence >= _UNSURE
     told[inferred.unplaced] = True
-    doubtful = _listed("unsure of", np.nonzero(~told)[0], name)
-    doubtful += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
-    return [
-        Finding(
-            kind=FindingKind.GROUPS,
-            what=f"{count} groups of {each} hosts: within a group messages are fast, {_across(inferred)}"
-            f"{doubtful}",
-            groups=tuple(group_name(number) for number in range(count)),
-            false_alarm=inferred.grouping.doubt,
-        )
-    ]
+    what = f"{count} groups of {each} hosts: within a group messages are fast, {_across(inferred)}"
+    what += _listed("unsure of", np.nonzero(~told)[0], name)
+    what += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
+    groups = tuple(group_name(number) for number in range(count))
+    return [Finding(FindingKind.GROUPS, what, groups=groups, false_alarm=inferred.grouping.doubt)]
 
 
 def _across(inferred: Inferred) -> str:
@@ -334,7 +325,7 @@ def _across(inferred: Inferred) -> str:
 
 
 def _listed(words: str, ranks: Integers, name: Names) -> str:
-    return f"; {words} {_few(ranks.tolist(), name)}" if len(ranks) else ""
+    return f"; {words} {few_names(ranks.tolist(), name)}" if len(ranks) else ""
 
 
 def numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +66,8 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
     # The best of several times: a route that was fast once is not slow.
     best = np.full(len(keys), -np.inf)
     np.maximum.at(best, inverse, slowness)
-    is_slow = (outliers_below(best, inferred.alone.noise) < FALSE_ALARMS) & (
-        best < math.log(1 - SMALLEST_LOSS)
-    )
+    doubts = outliers_below(best, inferred.alone.noise)
+    is_slow = (doubts < FALSE_ALARMS) & (best < math.log(1 - SMALLEST_LOSS))
     met = is_slow[inverse]
     in_crowd = np.zeros(len(keys), bool)
     in_crowd[inverse[met]] = only_in_crowds(observed.where(met))
@@ -77,9 +76,8 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
     routes = {divmod(int(keys[at]), observed.ranks): float(best[at]) for at in slow[np.argsort(best[slow])]}
     if not in_crowd.any():
         return Suspected(routes)
-    return Suspected(
-        routes, crowds(observed.where(in_crowd[inverse]), math.exp(float(np.median(best[in_crowd]))))
-    )
+    share = math.exp(float(np.median(best[in_crowd])))
+    return Suspected(routes, crowds(observed.where(in_crowd[inverse]), share))
 
 
 def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
@@ -113,13 +111,8 @@ def after_search(
     stayed = held(routes, again, inferred)
     partly = partly_slow.find(stayed, routes, every, inferred, name)
     explained = {route for route in routes for one in partly if one.ranks[0] in route}
-    told = [
-        route
-        for route in routes
-        if route not in explained
-        and stayed.get(route, 0) >= FEWEST_AGAIN
-        and partly_slow.others_sound(route, routes[route], every, inferred)
-    ]
+    left = [route for route in routes if route not in explained and stayed.get(route, 0) >= FEWEST_AGAIN]
+    told = [route for route in left if partly_slow.others_sound(route, routes[route], every, inferred)]
     found = [_route(route, again, observed, inferred, name) for route in told]
     varies = _of_one_host([route for route in routes if route not in (*told, *explained)], name)
     return [*partly, *found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
@@ -139,17 +132,15 @@ def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
     ]
     more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
     again = ";".join(f"{source}-{destination}" for source, destination in named)
+    what = f"{shares[0]} of what both ends reach, in the one phase that had it"
+    if len(slow) > 1:
+        what = f"{len(slow)} routes ran slower than both ends reach, in the one phase that had each"
+        what += f": {', '.join(shares)}{more}"
+    ranks = tuple(sorted({rank for route in slow for rank in route}))
     return [
         Finding(
-            kind=FindingKind.SUSPECT,
-            what=f"{shares[0]} of what both ends reach, in the one phase that had it"
-            if len(slow) == 1
-            else f"{len(slow)} routes ran slower than both ends reach, in the one phase that had each: "
-            f"{', '.join(shares)}{more}",
-            ranks=tuple(sorted({rank for route in slow for rank in route})),
-            hosts=tuple(name(rank) for rank in sorted({rank for route in slow for rank in route})),
-            routes=tuple(slow), evidence_routes=tuple(slow),
-            effect=Effect(math.exp(float(np.median(list(slow.values()))))),
+            FindingKind.SUSPECT, what, ranks, tuple(map(name, ranks)), routes=tuple(slow),
+            evidence_routes=tuple(slow), effect=Effect(math.exp(float(np.median(list(slow.values()))))),
             advice=f"noise does that, too; measure again: crosscut run routes --on PLACE --routes '{again}'",
         )
     ]  # fmt: skip
@@ -193,16 +184,13 @@ def crowds(met: Observed, share: float) -> Finding:
     """A finding: messages were slow only beside each other, at this share of what their ends reach."""
     phases, counts = np.unique(met.phase, return_counts=True)
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
-    everything = np.ones(len(met), bool)
-    return Finding(
-        kind=FindingKind.SHARED_LIMIT,
-        what=f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their "
-        "ends reach, and none of them is slow by itself: they meet at a limit that was met too seldom to be "
-        "placed",
-        phases=numbers(met, everything),
-        evidence_routes=some_routes(met, everything),
-        advice=f"{LOCATE_ON} tell",
+    what = (
+        f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their ends "
+        "reach, and none of them is slow by itself: they meet at a limit that was met too seldom to be placed"
     )
+    found = Finding(FindingKind.SHARED_LIMIT, what, advice=f"{LOCATE_ON} tell")
+    everything = np.ones(len(met), bool)
+    return replace(found, phases=numbers(met, everything), evidence_routes=some_routes(met, everything))
 
 
 def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

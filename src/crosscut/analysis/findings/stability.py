@@ -120,15 +120,9 @@ def drift(found: Deviations) -> list[Finding]:
     p = float(kendalltau(np.arange(count), middle).pvalue)
     if not p < FALSE_ALARMS:
         return []
-    word = "faster" if change > 0 else "slower"
-    return [
-        Finding(
-            kind=FindingKind.DRIFT,
-            what=f"all messages become {word} while they are measured: the last third of "
-            f"{units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first",
-            effect=Effect(math.exp(change)),
-            false_alarm=p,
-            advice="other traffic, heat, or buffers still growing: measure again later, or with more "
-            "--warm-up",
-        )
-    ]
+    what = (
+        f"all messages become {'faster' if change > 0 else 'slower'} while they are measured: the last third "
+        f"of {units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first"
+    )
+    advice = "other traffic, heat, or buffers still growing: measure again later, or with more --warm-up"
+    return [Finding(FindingKind.DRIFT, what, effect=Effect(math.exp(change)), false_alarm=p, advice=advice)]

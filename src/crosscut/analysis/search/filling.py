@@ -111,9 +111,8 @@ def phases(
     if reaches.isdisjoint(_TRUNKS):
         return []
     trunks = [(reach, group) for reach in _TRUNKS for group in groups if (reach, (group,)) not in known]
-    return _of_trunks(
-        [one for one in trunks if one not in unlimited], sound(capacities, labels), labels, random
-    )
+    left = [one for one in trunks if one not in unlimited]
+    return _of_trunks(left, sound(capacities, labels), labels, random)
 
 
 def _between(left: list[tuple[int, int]], labels: Integers, random: Generator) -> list[Phase]:

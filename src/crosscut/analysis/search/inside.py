@@ -1,21 +1,25 @@
-"""Stages 4 and 5: slow hosts.
+"""Stages 4 to 6: what is slow within groups, hosts or parts of groups.
 
 Stage 4: everybody sends within its group, for limits between groups hide slow hosts. Stage 5: only suspects
-send (suspects.py), and reference pairs where all hosts may be slow alike (reference_pairs.py). It hands on
-what hosts send and receive alone. The method is our own.
+send, and reference pairs where all hosts may be slow alike (suspects.py). It hands on
+what hosts send and receive alone. Stage 6: limits that all hosts of a part of a group share, such as a
+switching chip's. It hands on the parts and their limits. The methods are our own.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
-from crosscut.analysis.search.parts import GroupParts
-from crosscut.analysis.search.state import Asked, Sent, State
+from crosscut.analysis.search.retest import Retest
+from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure import subgroups
-from crosscut.analysis.structure.infer import WELL_EXPLAINED
+from crosscut.analysis.structure.infer import WELL_EXPLAINED, infer
+from crosscut.analysis.structure.observed import Integers
+from crosscut.analysis.structure.unshared import Unshared, unshared
 
 
 class WithinGroups:
@@ -47,3 +51,66 @@ def _perhaps_crowded(state: State) -> bool:
     if state.quiet or found is None or found.grouping.count < 2 or found.explained < WELL_EXPLAINED:
         return True
     return state.share_of_slow(state.within) >= thresholds.SLOW_WITHIN
+
+
+@dataclass(frozen=True)
+class GroupParts:
+    """Where a group is slow within itself, random parts of it send, until covariances of rates allow a guess
+    at who shares what (structure/subgroups.py); then phases that would refute the guess."""
+
+    measured: int = 0
+    """Phases proposed by this stage."""
+    same: int = 0
+    """Guesses in a row that agree."""
+    guess: Integers | None = None
+    """[rank] its part."""
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        if not self.measured:
+            state = replace(state, together=state.limit_of_all())
+        if state.crowded and state.extensible:
+            state = replace(state, budget=max(state.budget, thresholds.BUDGET_WHERE_CROWDED))
+        groups = state.groups(thresholds.SMALLEST_GROUP_OF_PARTS)
+        affordable = state.left >= thresholds.FIRST_PART_PHASES // 2
+        if not self.measured and not (groups and _shared(state) and affordable):
+            return Asked([], state, Retest())
+        alone = _alone(state)
+        phases, stage = self._phases(groups, state, alone, random)
+        if not phases:
+            parts = subgroups.parts(state.within, alone, state.labels)
+            return Asked([], replace(state, parts=parts), Retest())
+        return Asked(phases, replace(state, parts_asked=True), stage, Sent.WITHIN)
+
+    def _phases(
+        self, groups: list[list[int]], state: State, alone: Unshared, random: Generator
+    ) -> tuple[list[Phase], GroupParts]:
+        left = min(state.left, thresholds.MOST_PART_PHASES - self.measured)
+        if not self.measured:
+            turns = range(min(left, thresholds.FIRST_PART_PHASES))
+            return [subgroups.some(groups, turn, random) for turn in turns], GroupParts(len(turns))
+        guess = subgroups.guessed(state.within, alone, state.labels)
+        known = self.guess is not None and bool((guess == self.guess).all() and (guess >= 0).any())
+        same = self.same + 1 if known else 1
+        if same >= thresholds.GUESSES_AGREE:
+            return [], self
+        turns = range(self.measured, self.measured + min(left, thresholds.PART_BATCH))
+        phases = [subgroups.leaning(groups, guess, turn, random) for turn in turns]
+        return phases, GroupParts(self.measured + len(phases), same, guess)
+
+
+def _shared(state: State) -> bool:
+    """Something within groups is full, not just slow hosts."""
+    alone = np.fmin(state.suspects.out, state.suspects.back)
+    bad = np.nonzero(alone < thresholds.SOUND * unshared(state.full).out_rate)[0]
+    within = state.within
+    sound = within.where(~np.isin(within.source, bad) & ~np.isin(within.destination, bad))
+    return state.crowded or state.share_of_slow(sound) >= thresholds.SLOW_WITHIN
+
+
+def _alone(state: State) -> Unshared:
+    """What hosts reach alone, as far as groups and suspects tell."""
+    known = (state.suspects.out, state.suspects.back)
+    if state.crowded:
+        known = state.pairs.known(*known, unshared(state.full))
+    one = state.together is not None
+    return infer(state.full, *known, divided=not one, near=None if one else state.near).alone

@@ -2,8 +2,8 @@
 
 Ranks are numbered at random and no route is measured twice; all N - 1 permutations would be an all-to-all
 (AAPC; Kurmann, Rauch and Stricker 2003, section 4.2.2). Which routes are slow together tells groups. Three
-other kinds of phases help: short messages (latency.py), ranks in the order of their numbers (orders.py), and
-routes that repeat a suspicion (rare_limits.py). Hands on groups and limits, or groups that latency told.
+other kinds of phases help: short messages (latency.py), ranks in the order of their numbers, and routes
+that repeat a suspicion (rare_limits.py). Hands on groups and limits, or groups that latency told.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 
 from crosscut.analysis.findings import slow_messages
-from crosscut.analysis.search import orders, thresholds
-from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.search import rare_limits, thresholds
+from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
 
@@ -82,17 +82,18 @@ class Permutations:
             phases, rare = state.rare.ask(state.full, state.slow(state.full), count, random)
             return Asked(phases, replace(state, rare=rare), self)
         if state.used and self.ordered is None and state.quiet:
-            phases = orders.in_order(state.ranks, count)
-            return Asked(phases, state, replace(self, ordered=_numbers(state, phases)))
+            phases = rare_limits.in_order(state.ranks, count)
+            numbers = range(state.used, state.used + len(phases))
+            return Asked(phases, state, replace(self, ordered=tuple(numbers)))
         groups = state.inferred.grouping.labels if state.inferred is not None and blurred else None
-        return Asked(*orders.permutations(state, count, random, groups), self)
+        return Asked(*state.permutations(count, random, groups), self)
 
     def noticed(self, state: State) -> tuple[Permutations, State]:
         """Looks for limits that permutations seldom fill: in the order of the ranks' numbers many routes are
         slow, or a few routes are slow together."""
         stage, slow = self, state.slow(state.full) & ~slow_messages.of_slow_hosts(state.full)
         if self.ordered:
-            by_number = orders.numbered_so(slow, np.isin(state.full.phase, self.ordered))
+            by_number = rare_limits.numbered_so(slow, np.isin(state.full.phase, self.ordered))
             stage, state = replace(self, ordered=()), replace(state, by_number=by_number)
         return stage, replace(state, rare=state.rare.notice(state.full, slow))
 
@@ -112,10 +113,8 @@ class Permutations:
             return self, state, False
         found = infer(state.full, thorough=False)
         labels = tuple(found.grouping.labels.tolist())
-        stage, state = (
-            replace(self, judged=state.measured, last_labels=labels),
-            replace(state, inferred=found),
-        )
+        stage = replace(self, judged=state.measured, last_labels=labels)
+        state = replace(state, inferred=found)
         if state.rare.on and not state.rare.settled:
             return stage, state, False
         same, unsure = labels == self.last_labels, found.grouping.confidence <= state.confidence
@@ -138,7 +137,3 @@ def _vouched(found: Inferred, unsure: float) -> bool:
     constant = unsure < thresholds.FEW_UNSURE and found.explained > thresholds.SURELY_EXPLAINED
     slow = found.grouping.count > 2 and found.slow_share > thresholds.MOSTLY_SLOW
     return constant and slow and not slow_hosts
-
-
-def _numbers(state: State, phases: list[Phase]) -> tuple[int, ...]:
-    return tuple(range(state.used, state.used + len(phases)))

@@ -3,7 +3,8 @@
 A link between two groups that carries nearly all that permutations send over it shows in few of them: by
 chance more routes than usual lead from the one group to the other, and these alone are slow. The same hosts
 then send to each other in other orders. If they are slow again, groups send to each other as a whole; a rank
-that joins the slow routes belongs to the group, and a group that parts was several.
+that joins the slow routes belongs to the group, and a group that parts was several. Mostly hosts are numbered
+as they hang on the network: then they show in permutations by the ranks' numbers.
 
 The method is our own. Chance is bounded by Boole's inequality (`_log_chance`).
 """
@@ -232,3 +233,28 @@ def _of(found: SlowTogether, ranks: int) -> Integers:
     labels[found.destinations] = 1
     labels[found.sources] = 0
     return labels
+
+
+def in_order(ranks: int, count: int) -> list[list[Route]]:
+    """Each rank sends to the one half of all ranks further, a quarter, and so on: mostly hosts are numbered
+    as they hang on the network, and then whole groups send to one other."""
+    distances = [distance for power in range(1, count + 1) if (distance := ranks >> power) > 0]
+    return [[(rank, (rank + distance) % ranks) for rank in range(ranks)] for distance in distances]
+
+
+def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]:
+    """At that distance, but shuffled within an eighth of the ranks: whole groups still send to one other. In
+    strict order the ends of groups look like groups of their own."""
+    width = max(1, ranks // thresholds.WINDOWS)
+    receivers = (np.arange(ranks) + distance) % ranks
+    order = [random.permutation(receivers[at : at + width]) for at in range(0, ranks, width)]
+    return completed(pairs_of(np.arange(ranks), np.concatenate(order)), ranks, random)
+
+
+def numbered_so(slow: Slow, ordered: Slow) -> bool:
+    """True if messages in the order of the ranks' numbers (`ordered`) are slow far more often than others."""
+    if not ordered.any() or ordered.all():
+        return False
+    return bool(
+        slow[ordered].mean() > thresholds.MORE_IN_ORDER + thresholds.TIMES_IN_ORDER * slow[~ordered].mean()
+    )

@@ -16,7 +16,6 @@ import numpy as np
 from crosscut.analysis.search import suspects, thresholds
 from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.permutations import Permutations
-from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.state import Phase, Sent, Stage, State
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
@@ -44,7 +43,7 @@ class Search:
         self.state = State(
             ranks, budget, not most_phases, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
-            pairs=ReferencePairs(ranks), again=none, few=none,
+            pairs=suspects.ReferencePairs(ranks), again=none, few=none,
         )  # fmt: skip
         self.stage: Stage = Permutations()
         self._phases: list[Phase] = []

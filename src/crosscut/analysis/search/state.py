@@ -15,10 +15,9 @@ from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.host_kinds import HostKinds
 from crosscut.analysis.search.latency import Latency
-from crosscut.analysis.search.rare_limits import RareLimit
-from crosscut.analysis.search.reference_pairs import ReferencePairs
-from crosscut.analysis.search.suspects import Suspects
-from crosscut.analysis.structure import subgroups
+from crosscut.analysis.search.rare_limits import RareLimit, nearly_in_order
+from crosscut.analysis.search.suspects import ReferencePairs, Suspects
+from crosscut.analysis.structure import idle, subgroups
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, doubtful, infer
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, of_phases
@@ -142,6 +141,23 @@ class State:
             return replace(after, latency=self.latency.learn(seen))
         others, pairs = self.pairs.learn(seen, self.used)
         return replace(after, suspects=self.suspects.learn(others), pairs=pairs)
+
+    def permutations(
+        self, count: int, random: Generator, groups: Integers | None = None
+    ) -> tuple[list[Phase], State]:
+        """The next `count` permutations, at random or nearly by the ranks' numbers. `groups`: [rank] as far
+        as known; then in every second permutation ranks send where it is open if they are together: groups
+        taken for one would never be asked within."""
+        distances, phases = list(self.distances), []
+        for number in range(count):
+            if number % 2 and groups is not None:
+                phases += idle.phases(self.full, groups, 1, random, within=False)[:1]
+            elif self.by_number:
+                phases.append(nearly_in_order(self.ranks, distances.pop(), random))
+            else:
+                receivers = np.roll(self.order, -distances.pop())
+                phases.append(list(zip(self.order.tolist(), receivers.tolist(), strict=True)))
+        return phases, replace(self, distances=tuple(distances))
 
     def slow(self, observed: Observed) -> NDArray[np.bool_]:
         return slow_messages.slow(observed, self.full)

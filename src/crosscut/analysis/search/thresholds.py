@@ -27,9 +27,8 @@ MOST_OF_KIND = 0.6  # share of all hosts
 OTHERS_SLOW = 0.1  # share of messages between others that may be slow
 AS_OF_KIND = 0.1  # log ratio by which rates of one kind may differ, with half of it silent or not
 SURELY_OF_KIND = 0.7  # share of candidates that stay as slow with half of them silent
-DEVIATION_OF_MEDIAN = (
-    1.4826  # standard deviations in a median absolute deviation of normal noise: by definition
-)
+# Standard deviations in a median absolute deviation of normal noise: by definition.
+DEVIATION_OF_MEDIAN = 1.4826
 
 # Short messages.
 FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch

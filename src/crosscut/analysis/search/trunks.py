@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from numpy.random import Generator
 
-from crosscut.analysis.search import filling, orders, thresholds
+from crosscut.analysis.search import filling, thresholds
 from crosscut.analysis.search.inside import WithinGroups
 from crosscut.analysis.search.state import Asked, State
 from crosscut.analysis.structure import idle
@@ -53,13 +53,13 @@ class Trunks:
             stage = Trunks(permuted=True)
             count = min(thresholds.TOURS - 1, state.spare, len(state.distances))
             if count > 0:
-                return Asked(*orders.permutations(state, count, random), stage)
+                return Asked(*state.permutations(count, random), stage)
         count = min(thresholds.BATCH, state.spare, len(state.distances))
         enough = found.explained >= thresholds.EXPLAINED or state.measured >= thresholds.FEWEST_FOR_GROUPS
         if enough or count <= 0:
             return Asked([], state if enough else state.explained(), Missing())
         # These trunks are not what is full: permutations show which ranks are slow together.
-        return Asked(*orders.permutations(state, count, random), stage)
+        return Asked(*state.permutations(count, random), stage)
 
 
 def _wider(state: State) -> Grouping | None:
@@ -82,9 +82,8 @@ class Missing:
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
             return Asked([], state, WithinGroups())
         if times and known is not None and len(found.capacities) <= len(known.capacities):
-            return Asked(
-                [], state, WithinGroups()
-            )  # what is not full by now is not full by what its hosts can send
+            # What is not full by now is not full by what its hosts can send.
+            return Asked([], state, WithinGroups())
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:
             wanted = filling.at_once(found, wanted, thresholds.TOURS, random)

@@ -10,6 +10,7 @@ the rows' likeness and moves single ranks and merges groups while that raises th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -70,27 +71,16 @@ class _Blocks:
         most += 2
         slow_prior = 1 + round(_ALIKE_BETWEEN * slow_in_all / most)
         fast_prior = 1 + _ALIKE_BETWEEN + 1 - slow_prior
-        f, a, b, c = (
-            log_factorials(4 * most + _FAST_WITHIN + _ALIKE_BETWEEN + 4),
-            slow_prior,
-            fast_prior,
-            _FAST_WITHIN,
-        )
-        self._between = f[a - 1 :], f[b - 1 :], f[a + b - 1 :], float(f[a - 1] + f[b - 1] - f[a + b - 1])
-        self._within = f, f[c - 1 :], f[c:], float(f[c - 1] - f[c])
-
-    def between(self, slow: Integers, total: Integers) -> Floats:
-        return _beta(slow, total, *self._between)
-
-    def within(self, slow: Integers, total: Integers) -> Floats:
-        return _beta(slow, total, *self._within)
+        f = log_factorials(4 * most + _FAST_WITHIN + _ALIKE_BETWEEN + 4)
+        self.between = _beta(f, slow_prior, fast_prior)
+        self.within = _beta(f, 1, _FAST_WITHIN)
 
 
-def _beta(slow: Integers, total: Integers, of_slow: Floats, of_fast: Floats, of_all: Floats, none: float
-) -> Floats:  # fmt: skip
-    """Log of the beta function of the counts, by tables that begin at the prior's, less the prior's."""
-    value: Floats = of_slow[slow] + of_fast[total - slow] - of_all[total] - none
-    return value
+def _beta(f: Floats, slow_prior: int, fast_prior: int) -> Callable[[Integers, Integers], Floats]:
+    """Of counts, slow and all: log of the beta function, less the prior's. `f`: log factorials."""
+    a, b, both = slow_prior - 1, fast_prior - 1, slow_prior + fast_prior - 1
+    of_slow, of_fast, of_all, none = f[a:], f[b:], f[both:], float(f[a] + f[b] - f[both])
+    return lambda slow, total: of_slow[slow] + of_fast[total - slow] - of_all[total] - none
 
 
 def group(routes: RouteCounts) -> Grouping:
@@ -132,10 +122,9 @@ def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> 
     tallies = Tallies(routes, labels, groups + 1)
     between = tallies.between[:, :groups, :groups]
     gains = np.zeros((routes.ranks, groups))
+    out, back = tallies.out[:, :, :groups], tallies.back[:, :, :groups]
     for rank in np.setdiff1d(np.arange(routes.ranks), members):
-        gains[rank] = _gains_from(
-            blocks, between, tallies.out[:, rank, :groups], tallies.back[:, rank, :groups]
-        )
+        gains[rank] = _gains_from(blocks, between, out[:, rank], back[:, rank])
     return gains
 
 
@@ -236,8 +225,7 @@ def _climb(routes: RouteCounts, blocks: _Blocks, start: Integers) -> Integers:
     for _ in range(_MOST_SWEEPS):
         moved = _move_ranks(routes, blocks, labels)
         labels = renumbered(labels)
-        merged = _merge_groups(routes, blocks, labels)
-        if merged is not None:
+        if (merged := _merge_groups(routes, blocks, labels)) is not None:
             labels = merged
         elif not moved:
             break

@@ -167,7 +167,7 @@ class _Paths:
 
     def expected(self, rate: float, cables: int, draws: int, seen: Floats, random: Generator) -> _Guess:
         """`seen`: [bin] messages."""
-        counts = np.zeros(len(seen)) + 0.5
+        counts = np.full(len(seen), 0.5)
         for _ in range(draws):
             counts += _binned(self.drawn(cables, rate, random))
         shares = counts / counts.sum()

@@ -67,9 +67,8 @@ def nearness(idle: Observed) -> Nearness:
     alone = unshared(idle)
     heaps = _cuts(logs)
     cuts = [(float(np.log(alone.nominal)) + alone.threshold, 0.0), *heaps]
-    by_far = {
-        int((logs < cut).sum()): (cut, apart) for cut, apart in cuts
-    }  # which part messages alike are one
+    # Which part messages alike are one.
+    by_far = {int((logs < cut).sum()): (cut, apart) for cut, apart in cuts}
     told = [_told(idle, logs < cut, apart) for far, (cut, apart) in by_far.items() if far]
     best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf, 0.0)[1]
     return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
@@ -132,9 +131,8 @@ def _cut(logs: Floats) -> tuple[float, float]:
     """Between the two heaps that logarithms make, by two normal distributions of one width
     (expectation maximisation); below everything where one describes the logarithms as well. And how many
     standard deviations are between them."""
-    likelihood, share, near, far, noise = max(
-        _two_heaps(logs, float(np.quantile(logs, at))) for at in _STARTS
-    )
+    tried = (_two_heaps(logs, float(np.quantile(logs, at))) for at in _STARTS)
+    likelihood, share, near, far, noise = max(tried)
     whole = max(float(logs.std()), SMALLEST_NOISE)
     one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
     if likelihood - one < _GAIN or near - far < _APART * noise:

@@ -80,21 +80,19 @@ def infer(
     first = unshared(observed)
     # Faster than any link is no measurement (unshared.possible).
     observed = observed.where(observed.relative(first.nominal) < max(_TOO_FAST, 6 * first.noise))
-    effects = tops(observed)
+    out_effect, in_effect = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
     fast = observed.relative(first.nominal) > -limit
-    sound = _sound_groups(near, effects.out_effect < -limit, effects.in_effect < -limit)
+    sound = _sound_groups(near, out_effect < -limit, in_effect < -limit)
     out_fast, in_fast = (
         np.concatenate([ends[fast & observed.tells_of(ends)], sound])
         for ends in (observed.source, observed.destination)
     )
-    out_rate = _ends(first.out_rate, effects.out_effect, limit, out_fast, known_out)
-    in_rate = _ends(first.in_rate, effects.in_effect, limit, in_fast, known_in)
+    out_rate = _ends(first.out_rate, out_effect, limit, out_fast, known_out)
+    in_rate = _ends(first.in_rate, in_effect, limit, in_fast, known_in)
     alone = unshared(observed, out_rate, in_rate)
-    slow_out, slow_in = (
-        np.nonzero(out_rate < first.out_rate * 0.9)[0],
-        np.nonzero(in_rate < first.in_rate * 0.9)[0],
-    )
+    slow_out = np.nonzero(out_rate < first.out_rate * 0.9)[0]
+    slow_in = np.nonzero(in_rate < first.in_rate * 0.9)[0]
     slowness = alone.slowness(observed)
     # A slow host hardly loads what it shares with others: of its messages only those say something that are
     # slower than it is.
@@ -205,9 +203,7 @@ def _ends(
     if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
         slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
     rates = np.where(slow, ordinary * np.exp(effect), np.nan)
-    if known is None:
-        return rates
-    return np.where(np.isfinite(known), known, rates)
+    return rates if known is None else np.where(np.isfinite(known), known, rates)
 
 
 def candidates(
@@ -288,23 +284,18 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     elif inferred.grouping.count == 1:
         notes.append(
             "no ranks can be told from others: what was measured shares no limit below what hosts send. "
-            "Switches with "
-            "full bisection between them look like one; the latency of the idle network might tell them apart"
+            "Switches with full bisection between them look like one; the latency of the idle network might "
+            "tell them apart"
         )
     elif inferred.explained < 0.7:
-        spread = len(inferred.capacities) == 0
-        why = (
-            "where messages keep to one of several cables, those that meet by chance are slow, and no "
-            "total is "
-            "constant"
-            if spread
-            else "the rest are slow by limits within groups, by hosts, or by what no constant capacity "
-            "describes"
-        )
-        notes.append(
-            f"capacities shared by groups explain {100 * inferred.explained:.0f} % of the slow messages: "
-            f"{why}"
-        )
+        why = "the rest are slow by limits within groups, by hosts, or by what no constant capacity describes"
+        if not inferred.capacities:
+            why = (
+                "where messages keep to one of several cables, those that meet by chance are slow, and no "
+                "total is constant"
+            )
+        explained = f"{100 * inferred.explained:.0f} % of the slow messages"
+        notes.append(f"capacities shared by groups explain {explained}: {why}")
     if inferred.slow_share > 0.97:
         notes.append("nearly every message was slow: fewer at once would tell more")
     return notes

@@ -263,10 +263,8 @@ def _fit(
     np.maximum.at(fastest, phase, rates)
     # Those at the top of the phase's rates, by what noise leaves of equal ones.
     at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
-    slow_at_top = np.bincount(phase, weights=at_top & slow[at]) / np.maximum(
-        np.bincount(phase, weights=at_top), 1
-    )
-    full = slow_at_top > 0.5
+    slow_at_top = np.bincount(phase, weights=at_top & slow[at])
+    full = slow_at_top / np.maximum(np.bincount(phase, weights=at_top), 1) > 0.5
     if candidate.reach in _OWN:
         full &= counts >= _FEWEST_MESSAGES
     if (full & (counts >= _FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:

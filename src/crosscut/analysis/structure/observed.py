@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,12 @@ class Observed:
         return len(self.rate)
 
     def where(self, kept: NDArray[np.bool_]) -> Observed:
-        return Observed(
-            self.ranks, self.phase[kept], self.source[kept], self.destination[kept], self.rate[kept],
-            self.of_kind,
-        )  # fmt: skip
+        phase, source, destination, rate = (column[kept] for column in self.columns)
+        return Observed(self.ranks, phase, source, destination, rate, self.of_kind)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        return self.phase, self.source, self.destination, self.rate
 
     def relative(self, nominal: float) -> Floats:
         """[message] logarithm of its rate over what hosts of its ends' kinds reach, where the fastest kind
@@ -44,9 +47,8 @@ class Observed:
         logs = np.log(self.rate / nominal)
         if self.of_kind is None:
             return logs
-        return np.asarray(
-            logs - np.log(np.minimum(self.of_kind[self.source], self.of_kind[self.destination]))
-        )
+        slower = np.minimum(self.of_kind[self.source], self.of_kind[self.destination])
+        return np.asarray(logs - np.log(slower))
 
     def tells_of(self, ends: Integers) -> NDArray[np.bool_]:
         """[message] whether it can show that this one of its ends is slow: the other end is of no slower
@@ -75,14 +77,9 @@ def of_phases(ranks: int, phases: Sequence[Sequence[Route]], rates: Floats, firs
 
 
 def joined(first: Observed, second: Observed) -> Observed:
-    return Observed(
-        first.ranks,
-        np.concatenate([first.phase, second.phase]),
-        np.concatenate([first.source, second.source]),
-        np.concatenate([first.destination, second.destination]),
-        np.concatenate([first.rate, second.rate]),
-        first.of_kind if second.of_kind is None else second.of_kind,
-    )
+    phase, source, destination, rate = map(np.concatenate, zip(first.columns, second.columns, strict=True))
+    of_kind = first.of_kind if second.of_kind is None else second.of_kind
+    return Observed(first.ranks, phase, source, destination, rate, of_kind)
 
 
 def of_samples(samples: Samples) -> Observed:
@@ -100,13 +97,7 @@ def of_samples(samples: Samples) -> Observed:
     if not between.any():  # one node alone: what there is are routes within it
         between = np.ones(len(phase), bool)
     kept = between & np.isfinite(rate) & (rate > 0)
-    return Observed(
-        samples.ranks,
-        samples.phase[phase][kept],
-        source[kept],
-        rank[kept].astype(np.int64),
-        rate[kept],
-    )
+    return Observed(samples.ranks, samples.phase[phase], source, rank.astype(np.int64), rate).where(kept)
 
 
 def some_phases(observed: Observed, most_messages: int) -> Observed:

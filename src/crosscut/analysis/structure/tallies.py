@@ -31,13 +31,8 @@ class RouteCounts:
     def of(cls, observed: Observed, slow: NDArray[np.bool_]) -> RouteCounts:
         """`slow`: [message]"""
         routes, at = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
-        counts = [
-            np.bincount(at, weights=slow, minlength=len(routes)),
-            np.bincount(at, minlength=len(routes)),
-        ]
-        return cls(
-            observed.ranks, routes // observed.ranks, routes % observed.ranks, np.array(counts, np.int64)
-        )
+        counts = np.array([np.bincount(at, weights=slow), np.bincount(at)], np.int64)
+        return cls(observed.ranks, *np.divmod(routes, observed.ranks), counts)
 
     def among(self, members: Integers) -> RouteCounts:
         """Routes between `members`, which are numbered in their order."""

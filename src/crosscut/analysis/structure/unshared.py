@@ -27,7 +27,7 @@ _HEAP_REACH = 0.25
 # Share of all messages that may seem faster than any link; they are, if the heap below them is so many
 # times as large, and of so many of all.
 _MOST_TOO_FAST, _TIMES_TOO_FAST, _SMALLEST_HEAP = 0.02, 10, 0.2
-_STEPS = 40
+_STEPS, _SWEEPS = 40, 2
 _MOST_FITTED = 20_000
 # Share of messages outside the heap that may lie above it: so little that only strays are left there,
 # never a heap of its own. And of all, the share that the heap may have.
@@ -48,13 +48,11 @@ class Unshared:
 
     def of(self, observed: Observed) -> Floats:
         """[message] bytes per second, if it shared nothing."""
-        rates: Floats = np.minimum(self.out_rate[observed.source], self.in_rate[observed.destination])
-        return rates
+        return np.asarray(np.minimum(self.out_rate[observed.source], self.in_rate[observed.destination]))
 
     def slowness(self, observed: Observed) -> Floats:
         """[message] log of the rate over what it would be alone: about 0, or below."""
-        found: Floats = np.log(observed.rate / self.of(observed))
-        return found
+        return np.asarray(np.log(observed.rate / self.of(observed)))
 
     @property
     def threshold(self) -> float:
@@ -127,28 +125,18 @@ def unshared(observed: Observed, slow_out: Floats | None = None, slow_in: Floats
     """`slow_out`, `slow_in`: [rank] what is known of single hosts, bytes per second; NaN: nothing."""
     logs = observed.relative(1.0)
     centre, noise = upper_mode(logs) if len(logs) else (0.0, SMALLEST_NOISE)
-    ends = []
-    for known in (slow_out, slow_in):
-        rates = math.exp(centre) * (np.ones(observed.ranks) if observed.of_kind is None else observed.of_kind)
-        if known is not None:
-            rates = np.where(np.isfinite(known), known, rates)
-        ends.append(rates)
-    return Unshared(math.exp(centre), noise, ends[0], ends[1])
+    usual = math.exp(centre) * (np.ones(observed.ranks) if observed.of_kind is None else observed.of_kind)
+    out_rate, in_rate = (
+        usual if known is None else np.where(np.isfinite(known), known, usual)
+        for known in (slow_out, slow_in)
+    )
+    return Unshared(math.exp(centre), noise, out_rate, in_rate)
 
 
-@dataclass(frozen=True)
-class Tops:
-    """[rank] log of the rate that the fastest of its messages reach, over the middle of all ranks'."""
+def tops(observed: Observed) -> tuple[Floats, Floats]:
+    """[rank] log of the rate that the fastest of its messages reach, out and in, over the middle of all.
 
-    out_effect: Floats
-    in_effect: Floats
-    out_count: Integers
-    """[rank] messages looked at."""
-    in_count: Integers
-
-
-def tops(observed: Observed, sweeps: int = 2) -> Tops:
-    """Robust two-way decomposition by upper ends. A message between a slow end and a sound one says nothing
+    Robust two-way decomposition by upper ends. A message between a slow end and a sound one says nothing
     about the sound one: so each side is looked at after the other side's effect is taken out."""
     logs = observed.relative(1.0)
     of_source, of_destination = (
@@ -156,11 +144,10 @@ def tops(observed: Observed, sweeps: int = 2) -> Tops:
     )
     by_source, by_destination = _Rows.of(observed.source), _Rows.of(observed.destination)
     out_effect, in_effect = np.zeros(observed.ranks), np.zeros(observed.ranks)
-    for _ in range(sweeps):
+    for _ in range(_SWEEPS):
         out_effect = _upper_ends(of_source, by_source, in_effect[observed.destination], observed.ranks)
         in_effect = _upper_ends(of_destination, by_destination, out_effect[observed.source], observed.ranks)
-    counts = [np.bincount(ends, minlength=observed.ranks) for ends in (observed.source, observed.destination)]
-    return Tops(out_effect, in_effect, counts[0], counts[1])
+    return out_effect, in_effect
 
 
 @dataclass(frozen=True)
