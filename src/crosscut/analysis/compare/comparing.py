@@ -27,7 +27,6 @@ class ComparisonSettings:
     """Probability of any change told, where there is none."""
     matters: float = 0.03
     """Smaller changes are not told, however clear."""
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
     if not computed:
         rows1, rows2 = _independent(rows1, one, first, notes), _independent(rows2, other, second, notes)
         _enough(first, second, len(rows1), len(rows2), asked.error_rate)
-        doubt = permutation.doubts(rows1, rows2, asked.seed)
+        doubt = permutation.doubts(rows1, rows2)
     else:
         same = np.abs(np.median(rows1, axis=0) - np.median(rows2, axis=0)) < 1e-9
         doubt = np.where(same, 1.0, 0.0)
@@ -177,8 +176,8 @@ def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str])
         return rows
     block = math.ceil((1 + min(lag, 0.9)) / (1 - min(lag, 0.9)))
     notes.append(
-        f"{run.path}: neighbouring repetitions depend on each other (correlation {lag:.2f}); {block} count "
-        "as one"
+        f"{run.path}: neighbouring repetitions depend on each other (correlation {lag:.2f}); {block} "
+        "count as one"
     )
     blocks = count // block
     return np.asarray(rows[: blocks * block].reshape(blocks, block, -1).mean(axis=1), np.float64)
@@ -190,30 +189,26 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
     need = next(n for n in range(3, 100) if permutation.smallest_doubt(n, n) <= error_rate)
     raise UsageError(
         f"{first.path} has {units.count(one, 'independent repetition')} of everything and {second.path} "
-        f"{other}: no "
-        f"difference between them, however large, is beyond chance at {units.percent(error_rate)}; measure "
-        "at least "
-        f"{need} of each (--repetitions), or allow a larger --error-rate"
+        f"{other}: no difference between them, however large, is beyond chance at "
+        f"{units.percent(error_rate)}; measure at least {need} of each (--repetitions), or allow a larger "
+        "--error-rate"
     )
 
 
 def _changes(
     subjects: Sequence[Subject], one: Floats, other: Floats, doubt: Floats, asked: ComparisonSettings
 ) -> list[Difference]:
-    found = []
-    for at, subject in enumerate(subjects):
-        if subject.family is not Family.CLASS and doubt[at] > asked.error_rate:
-            continue
-        found.append(
-            Difference(
-                subject=subject,
-                first=math.exp(float(np.median(one[:, at]))),
-                second=math.exp(float(np.median(other[:, at]))),
-                shift=shift(one[:, at], other[:, at]),
-                doubt=float(doubt[at]),
-            )
+    return [
+        Difference(
+            subject=subject,
+            first=math.exp(float(np.median(one[:, at]))),
+            second=math.exp(float(np.median(other[:, at]))),
+            shift=shift(one[:, at], other[:, at]),
+            doubt=float(doubt[at]),
         )
-    return found
+        for at, subject in enumerate(subjects)
+        if subject.family is Family.CLASS or doubt[at] <= asked.error_rate
+    ]
 
 
 def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:

@@ -7,13 +7,13 @@ Attributes come from files, so nothing in them is trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.figures.cautions import LARGEST_SWITCH_SHARE
-from crosscut.analysis.figures.limited import ADVICE, NOTHING_TOLD, limited, limited_phases
+from crosscut.analysis.figures.cautions import LARGEST_SWITCH_SHARE, share_of_phases
+from crosscut.analysis.figures.limited import ADVICE, NOTHING_TOLD, limited, limited_phases, listed, member
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.network import switch_words
@@ -48,14 +48,11 @@ Told = tuple[Hashable, str]
 
 def _differing(runs: Sequence[Run], told: Callable[[Run], Told], differing: str, hence: str) -> Iterator[str]:
     holders: dict[Hashable, list[Run]] = {}
-    words: dict[Hashable, str] = {}
     for run in runs:
-        key, said = told(run)
-        holders.setdefault(key, []).append(run)
-        words.setdefault(key, said)
+        holders.setdefault(told(run)[0], []).append(run)
     if len(holders) > 1:
-        listed = "; ".join(f"{_names(holders[key])}: {words[key]}" for key in holders)
-        yield f"{differing} ({listed}): {hence}"
+        each = "; ".join(f"{_names(some)}: {told(some[0])[1]}" for some in holders.values())
+        yield f"{differing} ({each}): {hence}"
 
 
 def _names(runs: Sequence[Run]) -> str:
@@ -64,38 +61,32 @@ def _names(runs: Sequence[Run]) -> str:
 
 
 def _switch(run: Run) -> Told:
-    typed = _member(run.attributes.get("lab"), "switch")
+    typed = member(run.attributes.get("lab"), "switch")
     switch = typed if isinstance(typed, str) else ""
     return (switch_words.identity(switch), switch_words.noun(switch))
 
 
 def _dilation(run: Run) -> Told:
-    times = _member(run.attributes.get("lab"), "dilation")
+    times = member(run.attributes.get("lab"), "dilation")
     known = isinstance(times, int | float) and not isinstance(times, bool) and math.isfinite(times)
     divided_by = float(times) if known and isinstance(times, int | float) else 1.0
     return (divided_by, "none" if divided_by == 1 else f"all rates divided by {divided_by:g}")
 
 
 def _faults(run: Run) -> Told:
-    listed = run.attributes.get("faults")
-    faults = listed if isinstance(listed, list | tuple) else ()
-    said = sorted({text for fault in faults if isinstance(text := _member(fault, "says"), str) and text})
+    faults = listed(run.attributes.get("faults"))
+    said = sorted({text for fault in faults if isinstance(text := member(fault, "says"), str) and text})
     return (tuple(said), "; ".join(said) or "none")
-
-
-def _member(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, Mapping) else None
 
 
 def overloaded(runs: Iterable[Run]) -> list[str]:
     """A sentence for each run that was carried by crosscut-switch when its core was full."""
     found = []
     for run in runs:
-        sessions = run.attributes.get("trust")
         shares = [
             share
-            for session in (sessions if isinstance(sessions, list | tuple) else ())
-            if isinstance(share := _member(_member(session, "switch"), "cpu_share"), int | float)
+            for session in listed(run.attributes.get("trust"))
+            if isinstance(share := member(member(session, "switch"), "cpu_share"), int | float)
         ]
         if is_emulated(run.attributes) and max(shares, default=0.0) > LARGEST_SWITCH_SHARE:
             found.append(
@@ -126,16 +117,15 @@ def left_out(runs: Iterable[Run], sizes_bytes: Sequence[int], phases: NDArray[np
             if count:
                 by_count.setdefault(count, []).append(size)
         if by_count:
-            parts = [f"{_share(count, len(phases))} at {_sizes(sizes)}" for count, sizes in by_count.items()]
+            parts = [
+                f"{share_of_phases(count, len(phases))} at {_sizes(sizes)}"
+                for count, sizes in by_count.items()
+            ]
             found.append(
                 f"this machine, not the network, limited {', '.join(parts)} of {run.path}: left out, nothing "
                 "is told of them"
             )
     return found
-
-
-def _share(count: int, there: int) -> str:
-    return "every phase" if count == there else f"{count} of {units.count(there, 'phase')}"
 
 
 def _sizes(sizes: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,10 +44,6 @@ class Match:
     phases: NDArray[np.int64]
     """Numbers of those that both have: routes of others would make another mean of a class."""
     notes: tuple[str, ...]
-
-    @property
-    def same_ranks(self) -> bool:
-        return bool((self.ranks == np.arange(len(self.ranks))).all())
 
 
 def match(first: Run, second: Run) -> Match:
@@ -104,14 +101,14 @@ def _places(run: Run) -> list[tuple[str, int]]:
     names = run.node_names
     nodes = run.attributes.get("nodes")
     entries: Sequence[object] = nodes if isinstance(nodes, list) else ()
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     found = []
     for rank, index in enumerate(run.node_indices.tolist()):
         entry = entries[index] if 0 <= index < len(entries) else None
         identity = entry.get("id") if isinstance(entry, Mapping) else None
         key = identity if isinstance(identity, str) and identity else names[rank]
-        found.append((key, seen.get(key, 0)))
-        seen[key] = seen.get(key, 0) + 1
+        found.append((key, seen[key]))
+        seen[key] += 1
     return found
 
 

@@ -30,6 +30,7 @@ from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
 
 SECONDS_A_DAY = 86_400.0
+_UNDATED = "not every run says when it began: they are taken in the order given, a day apart"
 
 
 @dataclass(frozen=True)
@@ -81,30 +82,18 @@ def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tu
     """Classes of routes and nodes; the runs in the order of their dates, without those of which the machine
     limited everything."""
     runs, said = _believed(runs)
-    dated = [_start(run) for run in runs]
-    known = all(moment is not None for moment in dated)
-    order = (
-        sorted(range(len(runs)), key=lambda at: (dated[at] or datetime.max).isoformat())
-        if known
-        else [*range(len(runs))]
-    )
-    runs = tuple(runs[at] for at in order)
-    days = (
-        np.array([moment.timestamp() for at in order if (moment := dated[at])]) / SECONDS_A_DAY
-        if known
-        else np.arange(len(runs), dtype=np.float64)
-    )
+    days, undated = np.arange(len(runs), dtype=np.float64), [_UNDATED]
+    dated = [(moment, run) for run in runs if (moment := _start(run)) is not None]
+    if len(dated) == len(runs):
+        dated.sort(key=lambda one: one[0].isoformat())
+        days, undated = np.array([moment.timestamp() for moment, _ in dated]) / SECONDS_A_DAY, []
+        runs = [run for _, run in dated]
     subjects, values, notes = _values(runs, groups)
-    found = _tested(subjects, values, days, asked)
+    found = _tested(subjects, values, days)
     fewest = next(n for n in range(3, 20) if 2 / math.factorial(n) <= asked.error_rate / 2)
-    notes = (
-        notes
-        if known
-        else (*notes, "not every run says when it began: they are taken in the order given, a day apart")
-    )
     starts = tuple(str(run.attributes.get("start", "?")) for run in runs)
     said = (*conditions.differences(runs), *conditions.overloaded(runs), *said)
-    return Trends(tuple(found), starts, fewest, said, notes), runs
+    return Trends(tuple(found), starts, fewest, said, (*notes, *undated)), tuple(runs)
 
 
 def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
@@ -165,10 +154,8 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
     return subjects, np.array([[table[s] for s in subjects] for table in tables]), tuple(notes)
 
 
-def _tested(
-    subjects: Sequence[Subject], values: Floats, days: Floats, asked: ComparisonSettings
-) -> list[Trend]:
-    ways, drawn = permutation.orders(len(days), asked.seed)
+def _tested(subjects: Sequence[Subject], values: Floats, days: Floats) -> list[Trend]:
+    ways, drawn = permutation.orders(len(days))
     as_it_was = np.arange(len(days))[None, :]
     kendall, pettitt = _kendall(values, as_it_was)[0], _pettitt(values, as_it_was)[:, 0]
     doubts = permutation.step_down(np.abs(kendall), np.abs(_kendall(values, ways)), drawn=drawn)

@@ -160,9 +160,12 @@ def _of_phases(
         return []
     phases = "phases"
     if len(bad) == 1:
-        there, flagged = int(bad[0].measured_phases().sum()), flagged_in(bad[0])
-        phases = "every phase" if flagged == there else f"{flagged} of {units.count(there, 'phase')}"
+        phases = share_of_phases(flagged_in(bad[0]), int(bad[0].measured_phases().sum()))
     return [Caution(kind, text.format(phases=phases, sizes=_sizes(bad)), advice)]
+
+
+def share_of_phases(count: float, there: int) -> str:
+    return "every phase" if count == there else f"{count} of {units.count(there, 'phase')}"
 
 
 def _sizes(shown: Sequence[Samples]) -> str:

@@ -28,10 +28,10 @@ def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozens
         return frozenset()
     return frozenset(
         number
-        for session in _listed(attributes.get("trust"))
-        for entry in _listed(_member(session, "limited"))
-        if _member(entry, "size") == size_bytes
-        for span in _listed(_member(entry, "phases"))
+        for session in listed(attributes.get("trust"))
+        for entry in listed(member(session, "limited"))
+        if member(entry, "size") == size_bytes
+        for span in listed(member(entry, "phases"))
         for number in _span(span)
     )
 
@@ -43,9 +43,9 @@ def _span(span: object) -> range:
     return range(0)
 
 
-def _member(value: object, key: str) -> object:
+def member(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, Mapping) else None
 
 
-def _listed(value: object) -> Iterator[object]:
+def listed(value: object) -> Iterator[object]:
     yield from value if isinstance(value, list | tuple) else ()

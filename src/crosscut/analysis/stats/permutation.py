@@ -35,12 +35,12 @@ def smallest_doubt(first: int, second: int) -> float:
     return alike / ways if ways <= MOST_EXACT else 1 / (MOST_EXACT + 1)
 
 
-def doubts(first: Floats, second: Floats, seed: int = 1) -> Floats:
+def doubts(first: Floats, second: Floats) -> Floats:
     """[test] adjusted probability of such a difference where there is none; `first` and `second` are
     [repetition, test], without gaps."""
     values = np.concatenate([first, second])
     values = values - values.mean(axis=0)  # for sums of squares that keep their digits
-    assignments = _assignments(len(first), len(second), seed)
+    assignments = _assignments(len(first), len(second))
     observed = np.zeros((1, len(values)), bool)
     observed[0, : len(first)] = True
     floor = _floor(values, observed)
@@ -51,12 +51,16 @@ def doubts(first: Floats, second: Floats, seed: int = 1) -> Floats:
     )
 
 
-def orders(count: int, seed: int = 1) -> tuple[Columns, bool]:
+def orders(count: int) -> tuple[Columns, bool]:
     """[way, position] orders of so many runs, and whether they are only some of all."""
     if math.factorial(count) <= MOST_EXACT:
         return np.array(list(permutations(range(count))), np.int64), False
-    random = np.random.default_rng(seed)
-    return np.argsort(random.random((MOST_EXACT, count)), axis=1), True
+    return _drawn(count), True
+
+
+def _drawn(count: int) -> Columns:
+    """[way, position] some orders, always the same."""
+    return np.argsort(np.random.default_rng(1).random((MOST_EXACT, count)), axis=1)
 
 
 def step_down(observed: Floats, permuted: Floats, *, drawn: bool) -> Floats:
@@ -64,14 +68,13 @@ def step_down(observed: Floats, permuted: Floats, *, drawn: bool) -> Floats:
     return _step_down(observed, lambda columns: permuted[:, columns], drawn=drawn)
 
 
-def _assignments(first: int, second: int, seed: int) -> Sides:
+def _assignments(first: int, second: int) -> Sides:
     """[way, repetition] whether it is taken to be of the first run."""
     count = first + second
     if math.comb(count, first) <= MOST_EXACT:
         chosen = np.array(list(combinations(range(count), first)))
     else:
-        random = np.random.default_rng(seed)
-        chosen = np.argsort(random.random((MOST_EXACT, count)), axis=1)[:, :first]
+        chosen = _drawn(count)[:, :first]
     made = np.zeros((len(chosen), count), bool)
     np.put_along_axis(made, chosen, values=True, axis=1)
     return made

@@ -37,7 +37,7 @@ def variation(seconds: Floats) -> Variation:
     enough = counts >= FEWEST_FOR_INTERVAL
     middle, low, high = (_quantile(ordered, counts, share) for share in (0.5, 0.25, 0.75))
     tail = np.where(
-        counts >= FEWEST_FOR_PERCENTILE, _quantile(ordered, counts, _TAIL), _longest(ordered, counts)
+        counts >= FEWEST_FOR_PERCENTILE, _quantile(ordered, counts, _TAIL), _quantile(ordered, counts, 1.0)
     )
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         spread, longest = (high - low) / middle, tail / middle
@@ -54,7 +54,3 @@ def _quantile(ordered: Floats, counts: np.ndarray[tuple[int], np.dtype[np.int64]
     columns = np.arange(ordered.shape[1])
     weight = at - low
     return np.asarray(ordered[low, columns] * (1 - weight) + ordered[high, columns] * weight)
-
-
-def _longest(ordered: Floats, counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    return _quantile(ordered, counts, 1.0)
