@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crosscut.analysis.figures import samples as samples_of
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.series import median
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
 
@@ -115,20 +116,11 @@ def _slim(part: Samples) -> Samples:
 def _spread(part: Samples) -> Floats:
     """[3, P] of the messages of each phase."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rates = part.bytes / _median(part.message_seconds)
+        rates = part.bytes / medians(part.message_seconds).median
     flat = np.where(np.isfinite(rates) & (part.bytes > 0), rates, np.nan).reshape(len(rates), -1)
     if part.of_phases:
         flat = np.full_like(flat, np.nan)
-    ordered = np.sort(flat, axis=1)  # NaN goes last
-    counts = np.isfinite(ordered).sum(axis=1)
-    rows, last = np.arange(len(ordered)), np.maximum(counts - 1, 0)
-    middle = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
-    return np.stack([ordered[:, 0], middle, ordered[rows, last]])
-
-
-def _median(seconds: Floats) -> Floats:
-    shape = seconds.shape[1:]
-    return medians(seconds.reshape(len(seconds), -1)).median.reshape(shape)
+    return np.stack([np.fmin.reduce(flat, axis=1), median(flat), np.fmax.reduce(flat, axis=1)])
 
 
 def _concatenated(parts: list[Samples]) -> Samples:

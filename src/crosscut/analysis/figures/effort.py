@@ -76,13 +76,10 @@ def _effort(entry: object, ranks: int) -> Effort | None:
         return None
     size = entry.get("size")
     names = ("processor_seconds", "elapsed_seconds", "sent_bytes", "received_bytes")
-    columns = [_column(entry.get(name), ranks) for name in names]
-    if type(size) is not int or size < 0:
+    columns = [one for name in names if (one := _column(entry.get(name), ranks)) is not None]
+    if type(size) is not int or size < 0 or len(columns) < len(names):
         return None
-    processor, elapsed, sent, received = columns
-    if processor is None or elapsed is None or sent is None or received is None:
-        return None
-    return Effort(size, processor, elapsed, sent, received)
+    return Effort(size, *columns)
 
 
 def _column(values: object, ranks: int) -> Floats | None:

@@ -76,22 +76,18 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
     if "phase_status" in dataset:
         return _of_phases(dataset, index)
     status = np.asarray(dataset["status"].isel(size=index).values)
-    summarised = "message_seconds" not in dataset
+    measured, summarised = status == MEASURED, "message_seconds" not in dataset
     if summarised:
-        messages = _summary(dataset, "message_summary", index)
-        ranks = _summary(dataset, "rank_summary", index)
-        measured = (status == MEASURED).any(axis=0, keepdims=True)
+        messages, ranks = (_summary(dataset, f"{of}_summary", index) for of in ("message", "rank"))
+        measured = measured.any(axis=0, keepdims=True)
     else:
-        messages = _array(dataset, "message_seconds", index)
-        ranks = _array(dataset, "rank_seconds", index)
-        measured = status == MEASURED
+        messages, ranks = (_array(dataset, f"{of}_seconds", index) for of in ("message", "rank"))
     size = int(dataset["size"].values[index])
     peer = np.asarray(dataset["peer"].values, dtype=np.int32)
     peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # of a damaged file: no rank of the run
     # Negative: equal to `size`, in a pattern whose other samples have sizes of their own.
     stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
     sample_bytes = np.where(stored < 0, size, stored)
-    count, phases = ranks.shape[2], ranks.shape[1]
     return Samples(
         size_bytes=size,
         phase=np.asarray(dataset["phase"].values, dtype=np.int64),
@@ -99,15 +95,18 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         bytes=np.asarray(sample_bytes, dtype=np.float64),
         message_seconds=np.where(measured[..., None] & (peer >= 0) & _possible(messages), messages, np.nan),
         rank_seconds=np.where(measured & _possible(ranks), ranks, np.nan),
-        credited_bytes=_array(dataset, "credited_bytes", index)
-        if "credited_bytes" in dataset
-        else np.full(phases, np.nan),
-        node=np.asarray(dataset["node"].values, dtype=np.int32)
+        credited_bytes=_credited(dataset, index),
+        node=dataset["node"].values.astype(np.int32)
         if "node" in dataset
-        else np.zeros(count, np.int32),
+        else np.zeros(ranks.shape[2], np.int32),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=summarised,
     )
+
+
+def _credited(dataset: xr.Dataset, index: int) -> Floats:
+    there = "credited_bytes" in dataset
+    return _array(dataset, "credited_bytes", index) if there else np.full(dataset.sizes["phase"], np.nan)
 
 
 def _possible(seconds: Floats) -> NDArray[np.bool_]:
@@ -128,9 +127,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
         bytes=moved[:, None, None],
         message_seconds=np.where(measured & _possible(message), message, np.nan)[..., None, None],
         rank_seconds=np.where(measured & _possible(slowest), slowest, np.nan)[..., None],
-        credited_bytes=_array(dataset, "credited_bytes", index)
-        if "credited_bytes" in dataset
-        else np.full(len(moved), np.nan),
+        credited_bytes=_credited(dataset, index),
         node=np.zeros(1, np.int32),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=False,

@@ -104,12 +104,5 @@ def slowdowns(found: list[Condition]) -> list[Slowdown]:
     idle = {condition.bytes: condition for condition in reversed(found) if "idle" in condition.label}
     for condition in found:  # nothing is labelled idle: the first condition is the reference
         idle.setdefault(condition.bytes, condition)
-    return [
-        Slowdown(
-            condition,
-            condition.median / idle[condition.bytes].median,
-            condition.p99 / idle[condition.bytes].p99,
-            condition.longest / idle[condition.bytes].longest,
-        )
-        for condition in found
-    ]
+    pairs = [(one, idle[one.bytes]) for one in found]
+    return [Slowdown(a, a.median / b.median, a.p99 / b.p99, a.longest / b.longest) for a, b in pairs]

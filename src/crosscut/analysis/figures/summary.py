@@ -110,10 +110,11 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
         figures[:, group] = found.median, found.low, found.high, found.count
     sources, destinations = keys // samples.ranks, keys % samples.ranks
     measured = figures[3] > 0
+    median, low, high, count = figures[:, measured]
     return Routes(
         source=sources[measured].astype(np.int32),
         destination=destinations[measured].astype(np.int32),
-        rates=Medians(*figures[:3, measured], figures[3, measured].astype(np.int64)),
+        rates=Medians(median, low, high, count.astype(np.int64)),
         same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
         timed=timed,
     )
