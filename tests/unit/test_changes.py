@@ -10,7 +10,7 @@ from timed_samples import all_to_all
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips, stability
-from crosscut.analysis.findings.deviations import deviations
+from crosscut.analysis.findings.changes import deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS

@@ -17,7 +17,7 @@ from rich.console import Console
 from crosscut.analysis.figures import cautions, digest, hops, loggp, pingpong, samples, slowdown, summary
 from crosscut.analysis.findings import changes, dips, explain, of_run, stability
 from crosscut.analysis.findings import model as findings
-from crosscut.analysis.findings.deviations import deviations
+from crosscut.analysis.findings.changes import deviations
 from crosscut.analysis.stats import binning, doubt, intervals, variation
 from crosscut.analysis.structure import network_file, observed
 from crosscut.reports.terminal import run as terminal

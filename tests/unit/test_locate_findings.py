@@ -11,7 +11,7 @@ import pytest
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import of_run, slow_parts, stability
-from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.changes import Deviations, deviations
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding, as_json, from_json

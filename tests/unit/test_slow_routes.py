@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosscut.analysis.findings import partly_slow, slow_routes
+from crosscut.analysis.findings import slow_routes
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure import infer
@@ -86,10 +86,10 @@ def test_routes_of_one_host_that_were_fast_again_are_none() -> None:
 
 def test_a_route_whose_end_is_slow_in_all_it_does_is_not_told_by_itself() -> None:
     observed = aapc({(phase, 3): 0.5 if phase == 5 else 0.7 for phase in range(RANKS - 1)})
-    assert not partly_slow.others_sound((3, 9), np.log(0.5), observed, infer.infer(observed))
-    assert partly_slow.others_sound((4, 10), np.log(0.5), observed, infer.infer(observed))
+    assert not slow_routes.others_sound((3, 9), np.log(0.5), observed, infer.infer(observed))
+    assert slow_routes.others_sound((4, 10), np.log(0.5), observed, infer.infer(observed))
     few = observed.where(observed.phase < 2)
-    assert not partly_slow.others_sound((4, 10), np.log(0.5), few, infer.infer(observed))
+    assert not slow_routes.others_sound((4, 10), np.log(0.5), few, infer.infer(observed))
 
 
 def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:

@@ -1,6 +1,7 @@
 """Change points and trends while a run is measured: of everything, of single hosts, of single routes.
 
-A series has one number a repetition. The statistic is the largest standardised difference of the means before
+Looked at is how much faster or slower than usual each message was, repetition by repetition. A series has
+one number a repetition. The statistic is the largest standardised difference of the means before
 and after a cut, over all cuts (the scan of D. M. Hawkins, JASA 72, 1977). Its probability comes from
 permuting the repetitions, all series together, which holds for all of them at once, whatever the shape of the
 noise (Westfall and Young: `permutation`). Series that vary hardly more than the others are left out first:
@@ -15,14 +16,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crosscut.analysis.findings.deviations import Deviations
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.series import median as of_rows
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import VERBS, few_names
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
-from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats, medians
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
@@ -38,6 +41,51 @@ _WAYS = 999
 # varying.
 _MOST_CUTS, _MOST_WORK, _FEWEST_SERIES = 32, 1 << 31, 16
 _ROUTES_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """R repetitions, M messages, each measured in six repetitions at least."""
+
+    logs: Floats
+    """[R, M] logarithm of the rate over the message's own median; NaN where nothing was measured."""
+    phase: Integers
+    """[M] index of its phase, rising."""
+    source: Integers
+    destination: Integers
+
+    @property
+    def repetitions(self) -> int:
+        return len(self.logs)
+
+    def common(self) -> Floats:
+        """[R] of the message in the middle: what all have in common."""
+        return of_rows(self.logs)
+
+    def of_ends(self, ends: Integers, ranks: int, kept: NDArray[np.bool_] | None = None) -> Floats:
+        """[R, rank] of the message in the middle among those with that end; NaN: none."""
+        found = np.full((len(self.logs), ranks), np.nan)
+        chosen = np.arange(len(ends)) if kept is None else np.nonzero(kept)[0]
+        order = chosen[np.argsort(ends[chosen], kind="stable")]
+        there, start = np.unique(ends[order], return_index=True)
+        for rank, mine in zip(there.tolist(), np.split(order, start[1:]), strict=True):
+            found[:, rank] = of_rows(self.logs[:, mine])
+        return found
+
+
+def deviations(samples: Samples) -> Deviations | None:
+    """None: single repetitions are not kept, or no message has enough of them."""
+    if samples.of_phases or samples.summarised or len(samples.message_seconds) < FEWEST_FOR_INTERVAL:
+        return None
+    phase, rank, slot = np.nonzero(samples.peer >= 0)
+    seconds = samples.message_seconds[:, phase, rank, slot]
+    usable = np.isfinite(seconds) & (seconds > 0)
+    enough = usable.sum(axis=0) >= FEWEST_FOR_INTERVAL
+    if not enough.any():
+        return None
+    logs = -np.log(np.where(usable, seconds, np.nan)[:, enough])
+    source = samples.peer[phase, rank, slot].astype(np.int64)
+    return Deviations(logs - medians(logs).median, phase[enough], source[enough], rank[enough])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import median as of_rows
 from crosscut.analysis.figures.summary import phase_seconds
-from crosscut.analysis.findings.deviations import Deviations
+from crosscut.analysis.findings.changes import Deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
@@ -66,7 +66,9 @@ def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
     began, phases = at[:, numbers].ravel(), np.tile(numbers, len(at))
     dips = regular(began, together.ravel(), phases)
     if dips is not None and dips.doubt < FALSE_ALARMS:
-        return [_of_all(dips)]
+        what = f"all messages dip {_words(dips)}"
+        effect = Effect(dips.share)
+        return [Finding(FindingKind.PERIODIC, what, effect=effect, false_alarm=dips.doubt, advice=_ADVICE)]
     table = _by_host(found, together, samples.ranks)
     depths = np.where(np.isfinite(table), table, 0.0)
     counts = (depths < -SHALLOWEST).sum(axis=(0, 1))
@@ -75,7 +77,10 @@ def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
     for rank in most.tolist():
         dips = regular(began, table[:, :, rank].ravel(), phases)
         if dips is not None and (doubt := dips.doubt * samples.ranks) < FALSE_ALARMS:
-            told.append(_of_host(rank, dips, doubt, name))
+            told.append(Finding(
+                FindingKind.PERIODIC, f"{name(rank)} dips {_words(dips)}, and others do not", (rank,),
+                (name(rank),), effect=Effect(dips.share), false_alarm=doubt, advice=_ADVICE,
+            ))  # fmt: skip
     return told if len(told) <= max(2, samples.ranks // 8) else []
 
 
@@ -190,17 +195,3 @@ def _words(dips: Dips) -> str:
         f"every {units.seconds(dips.period_seconds, 2)}, to {100 * dips.share:.0f} % of the ordinary rate "
         f"({units.count(dips.count, 'dip')})"
     )
-
-
-def _of_all(dips: Dips) -> Finding:
-    return Finding(
-        FindingKind.PERIODIC, f"all messages dip {_words(dips)}", effect=Effect(dips.share),
-        false_alarm=dips.doubt, advice=_ADVICE,
-    )  # fmt: skip
-
-
-def _of_host(rank: int, dips: Dips, doubt: float, name: Callable[[int], str]) -> Finding:
-    return Finding(
-        FindingKind.PERIODIC, f"{name(rank)} dips {_words(dips)}, and others do not", ranks=(rank,),
-        hosts=(name(rank),), effect=Effect(dips.share), false_alarm=doubt, advice=_ADVICE,
-    )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips
-from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.changes import Deviations, deviations
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
