@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from crosscut.analysis.figures.limited import listed, member
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
@@ -99,13 +101,11 @@ def _ranks(first: Run, second: Run) -> NDArray[np.int64]:
 def _places(run: Run) -> list[tuple[str, int]]:
     """[rank] identity of its node, and its number among the ranks there."""
     names = run.node_names
-    nodes = run.attributes.get("nodes")
-    entries: Sequence[object] = nodes if isinstance(nodes, list) else ()
+    entries = list(listed(run.attributes.get("nodes")))
     seen = Counter[str]()
     found = []
     for rank, index in enumerate(run.node_indices.tolist()):
-        entry = entries[index] if 0 <= index < len(entries) else None
-        identity = entry.get("id") if isinstance(entry, Mapping) else None
+        identity = member(entries[index], "id") if 0 <= index < len(entries) else None
         key = identity if isinstance(identity, str) and identity else names[rank]
         found.append((key, seen[key]))
         seen[key] += 1
@@ -143,9 +143,7 @@ def _notes(
 
 
 def _dig(value: object, path: Sequence[str]) -> object:
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+    return reduce(member, path, value)
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from crosscut.analysis.figures.limited import listed
 from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
@@ -19,16 +20,14 @@ _MOST_NAMED = 8
 
 def of_nodes(attributes: Mapping[str, object]) -> dict[str, Settings]:
     """By node, from the attribute `nodes` of a run; damage, and what is not known, is left out."""
-    nodes = attributes.get("nodes")
-    found = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
-    return {str(node.get("name")): _of_node(node) for node in found}
+    found = listed(attributes.get("nodes"))
+    return {str(node.get("name")): _of_node(node) for node in found if isinstance(node, dict)}
 
 
 def _of_node(node: Mapping[str, object]) -> Settings:
     """A setting that differs between adapters of the node has all their values."""
     values: dict[str, set[str]] = {}
-    adapters = node.get("adapters")
-    for adapter in adapters if isinstance(adapters, list) else []:
+    for adapter in listed(node.get("adapters")):
         for name, value in _of_adapter(adapter) if isinstance(adapter, dict) else ():
             values.setdefault(name, set()).add(value)
     if control := node.get("congestion_control"):
