@@ -228,11 +228,8 @@ def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> li
     """What the machine was too slow for is no behaviour of the network. Sessions that measured parts of a run
     (it was resumed) are told of together."""
     seen = [one for one in sessions if one.seen]
-    found = []
-    if len(seen) < len(sessions):
-        found.append(
-            Caution(CautionKind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
-        )
+    unknown = "whether this machine limited the emulated network is not known"
+    found = [Caution(CautionKind.NOT_WATCHED, unknown)] if len(seen) < len(sessions) else []
     found += _of_cores(shown, seen)
     found += dict.fromkeys(each for one in seen for each in _of_reference(one))
     return found

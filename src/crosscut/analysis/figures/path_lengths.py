@@ -36,9 +36,8 @@ def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths 
     place = {host.name: at for at, host in enumerate(network.hosts)}
     at = np.array([place.get(node, NO_WAY) for node in nodes], np.int64)
     known = (at >= 0)[:, None] & (at >= 0)[None, :]
-    return Lengths(
-        *(np.where(known, table[np.ix_(at, at)], NO_WAY) for table in (found.switches, found.hosts))
-    )
+    between = np.ix_(at, at)
+    return Lengths(*(np.where(known, table[between], NO_WAY) for table in (found.switches, found.hosts)))
 
 
 def lengths(network: Ways) -> Lengths:

@@ -7,6 +7,7 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,13 +58,10 @@ def by_network(
         return None
     hosts = np.asarray(host_of_rank)
     source, destination = hosts[observed.source], hosts[observed.destination]
-    passed: dict[Step, list[int]] = {}
-    ways: dict[Step, Sequence[Step]] = {}
+    passed, known_way = defaultdict[Step, list[int]](list), cache(way)
     for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
-        if ends not in ways:
-            ways[ends] = way(*ends)
-        for step in ways[ends]:
-            passed.setdefault(step, []).append(message)
+        for step in known_way(*ends):
+            passed[step].append(message)
     # Payload per bit of the link's rate, seen at the hosts' own links: the description's efficiency need not
     # be exact. More than eight bits of payload to a byte are a shaper's burst, of short messages.
     links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]

@@ -95,10 +95,7 @@ def of_located(
     """Findings of a search: of hosts only those that were slow alone as well. `facts`: of all that was
     measured; `nodes`: [rank] name."""
     inferred, observed = located.inferred, located.observed
-
-    def name(rank: int) -> str:
-        return names[rank]
-
+    name = names.__getitem__
     hosts = slow_parts.hosts_alone(located.alone, inferred, name)
     slow = slow_parts.slow_once(located.alone, inferred)
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)

@@ -44,12 +44,7 @@ def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
     found = slow(full, full) & ~of_slow_hosts(full)
     if among is not None:
         found = found[among]
-    return few(found)
-
-
-def few(slow: NDArray[np.bool_]) -> bool:
-    """[message] True if so few are slow that chance may be why."""
-    return bool(slow.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(slow)))
+    return bool(found.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
 
 
 def most_slow_hosts(ranks: int) -> int:

@@ -286,15 +286,15 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     slower = np.nonzero(observed.of_kind < 1)[0].tolist()
     share = float(observed.of_kind.min())
     others = units.count(observed.ranks - len(slower), "other host")
-    return [
-        Finding(
-            FindingKind.HOST_KINDS,
-            f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
-            f"{100 * share:.0f} % of the rate of the {others}, also while half of them are silent",
-            tuple(slower), tuple(name(rank) for rank in slower), effect=Effect(share),
-            advice="compare adapters and processors; if all should be alike, these are slow",
-        )
-    ]  # fmt: skip
+    what = (
+        f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
+        f"{100 * share:.0f} % of the rate of the {others}, also while half of them are silent"
+    )
+    named, advice = (
+        tuple(map(name, slower)),
+        "compare adapters and processors; if all should be alike, these are slow",
+    )
+    return [Finding(FindingKind.HOST_KINDS, what, tuple(slower), named, effect=Effect(share), advice=advice)]
 
 
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:

@@ -68,8 +68,7 @@ def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
     slow, none = slow_messages.slow(full, full), np.zeros(full.ranks, bool)
     always = np.ones(full.ranks, bool)
     for ends in (full.source, full.destination):
-        fast = np.bincount(ends[~slow], minlength=full.ranks)
-        always &= fast == 0
+        always &= np.bincount(ends[~slow], minlength=full.ranks) == 0
     theirs = always[full.source] | always[full.destination]
     others = slow[~theirs]
     few = always.sum() <= slow_messages.most_slow_hosts(full.ranks)

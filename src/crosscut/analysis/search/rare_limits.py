@@ -73,7 +73,8 @@ class RareLimit:
         if not self.asked or self.confirmed:
             return self
         most = fill_barely(self.found, seen)
-        if slow_again(self.found, seen, slow):
+        later = _later(self.found, seen)
+        if later.any() and slow[later].mean() > thresholds.SLOW_AGAIN:
             return replace(self, confirmed=True, most=most, found=steady(self.found, seen, slow))
         return replace(self, found=None, asked=False, most=most, refuted=(*self.refuted, self.found.phase))
 
@@ -123,11 +124,6 @@ def _later(found: SlowTogether, seen: Observed) -> Slow:
     """[message] True for those between the same hosts in later phases."""
     later = (seen.phase > found.phase) & np.isin(seen.source, found.sources)
     return later & np.isin(seen.destination, found.destinations)
-
-
-def slow_again(found: SlowTogether, seen: Observed, slow: Slow) -> bool:
-    later = _later(found, seen)
-    return bool(later.any() and slow[later].mean() > thresholds.SLOW_AGAIN)
 
 
 def steady(found: SlowTogether, seen: Observed, slow: Slow) -> SlowTogether:

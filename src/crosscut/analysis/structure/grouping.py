@@ -155,8 +155,7 @@ def _starts(routes: RouteCounts, blocks: _Blocks) -> list[Integers]:
     """The likeliest cuts of the tree of likeness."""
     levels = _linkage_levels(_likeness(routes))
     valued = [(_likelihood(routes, blocks, labels), index) for index, labels in enumerate(levels)]
-    valued.sort(reverse=True)
-    return [levels[index] for _, index in valued[:3]]
+    return [levels[index] for _, index in sorted(valued, reverse=True)[:3]]
 
 
 def _likeness(routes: RouteCounts) -> Floats:

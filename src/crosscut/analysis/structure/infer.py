@@ -248,11 +248,10 @@ def group_name(number: int) -> str:
 def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Structure:
     labels, confidence = inferred.grouping.labels, inferred.grouping.confidence
     groups = []
-    if inferred.grouping.count > 1:
-        for number in range(inferred.grouping.count):
-            ranks = np.nonzero(labels == number)[0]
-            sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
-            groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
+    for number in range(inferred.grouping.count) if inferred.grouping.count > 1 else ():
+        ranks = np.nonzero(labels == number)[0]
+        sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
+        groups.append(Group(group_name(number), tuple(ranks.tolist()), (), sure))
     cables = () if (found := hashed_paths(inferred)) is None else tuple(
         Limit(reach, (group.name,), found.of_a_group, cables=found.cables)
         for group in groups for reach in (Reach.LEAVING, Reach.ENTERING)
@@ -260,8 +259,8 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
     return Structure(
         groups=tuple(groups),
         limits=(*(one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities), *cables),
-        host_out_bytes_per_second=tuple(float(rate) for rate in inferred.alone.out_rate),
-        host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
+        host_out_bytes_per_second=tuple(inferred.alone.out_rate.tolist()),
+        host_in_bytes_per_second=tuple(inferred.alone.in_rate.tolist()),
         hosts=hosts,
         phases_used=phases,
         notes=tuple(_notes(inferred, hosts)),
