@@ -64,7 +64,8 @@ def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
         assert listed == [one.name for one in WORKLOADS if one.suite == suite]
     for one in WORKLOADS:
         files, folders = applications.sources(one)
-        assert {file.parent.name for file in files} == {"common", "program", one.name, *one.shares}
+        assert {file.parent.name for file in files} == {"common", "program", one.name}
+        assert {"common", "program", one.name, *one.shares} == {folder.name for folder in folders}
         assert [file.name for file in files].count("main.cpp") == 1
         assert all(folder.is_dir() for folder in folders)
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "npb/bt/block_tridiagonal.hpp"
-#include "npb/bt/small_matrix.hpp"
 #include "npb/common/random.hpp"
 #include "npb/multipartition/right_side.hpp"
 #include "tests/check.hpp"

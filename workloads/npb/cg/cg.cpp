@@ -75,14 +75,15 @@ class ProcessorGrid {
   void sum_and_transpose(std::span<double> partial, std::span<double> result) {
     for (const Partner& partner : std::views::reverse(partners_)) {
       const std::span<double> taken = result.first(partner.taken);
-      exchange(partner.rank, partial.subspan(partner.sent.begin, partner.sent.size), taken);
+      const std::span<double> sent = partial.subspan(partner.sent.begin, partner.sent.size);
+      world_.shift(sent, partner.rank, taken, partner.rank, exchange_tag);
       for (std::size_t i = 0; i < taken.size(); ++i) partial[kept_.begin + i] += taken[i];
     }
     const std::span<double> kept = partial.subspan(kept_.begin, kept_.size);
     if (partners_.empty())
       std::ranges::copy(kept, result.begin());
     else
-      exchange(transposed_rank_, kept, result.first(columns_.size()));
+      world_.shift(kept, transposed_rank_, result.first(columns_.size()), transposed_rank_, exchange_tag);
   }
 
   // Sums over the row of the grid, and so over a whole vector, in log2(columns) exchanges.
@@ -90,7 +91,7 @@ class ProcessorGrid {
   std::array<double, count> sum(std::array<double, count> values) {
     std::array<double, count> theirs{};
     for (const Partner& partner : partners_) {
-      exchange(partner.rank, std::span<const double>(values), std::span<double>(theirs));
+      world_.shift(values, partner.rank, theirs, partner.rank, exchange_tag);
       for (std::size_t i = 0; i < count; ++i) values[i] += theirs[i];
     }
     return values;
@@ -115,12 +116,6 @@ class ProcessorGrid {
     if (grid_columns_ != grid_rows_)
       partners_.back().sent =
           kept_.begin == 0 ? Slice{kept_.size, rows_.size() - kept_.size} : Slice{0, kept_.begin};
-  }
-
-  void exchange(int partner, std::span<const double> sent, std::span<double> taken) {
-    MPI_Request request = world_.receive_later(taken, partner, exchange_tag);
-    world_.send(sent, partner, exchange_tag);
-    world_.wait(request);
   }
 
   Communicator& world_;
@@ -193,15 +188,10 @@ class Solver {
       const double beta = rho / previous;
       for (std::size_t i = 0; i < z_.size(); ++i) direction_[i] = residual_[i] + beta * direction_[i];
     }
-    distance_ = distance();
-  }
-
-  // |x - A z|: part of what is timed (RNR-94-007, section 2.2.3), though nothing depends on it.
-  double distance() {
+    // |x - A z|^2: part of what is timed (RNR-94-007, section 2.2.3), though nothing depends on it.
     const auto image = apply(z_);
-    double sum = 0;
-    for (std::size_t i = 0; i < z_.size(); ++i) sum += (x_[i] - image[i]) * (x_[i] - image[i]);
-    return std::sqrt(grid_.sum(std::array{sum})[0]);
+    for (std::size_t i = 0; i < z_.size(); ++i) residual_[i] = x_[i] - image[i];
+    sum_product(residual_, residual_);
   }
 
   ProcessorGrid grid_;
@@ -212,7 +202,6 @@ class Solver {
   std::vector<double> z_;
   std::vector<double> residual_;
   std::vector<double> direction_;
-  double distance_ = 0;
 };
 
 std::string unsuitable(int ranks, const Options& options) {
@@ -239,8 +228,8 @@ Outcome run(Communicator& world, const Options& options) {
   outcome.iterations = size.iterations;
   outcome.million_operations = million_operations(size);
   outcome.size = std::to_string(size.order) + " rows";
-  outcome.layout = std::to_string(solver.grid().grid_rows()) + " x " +
-                   std::to_string(solver.grid().grid_columns()) + " blocks of the matrix";
+  outcome.layout =
+      product_text(solver.grid().grid_rows(), solver.grid().grid_columns()) + " blocks of the matrix";
   outcome.checks = {{"zeta", zeta, size.zeta, tolerance}};
   return outcome;
 }

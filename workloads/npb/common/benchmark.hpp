@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,6 +77,11 @@ Outcome timed(Communicator& world, Work&& work) {
   work();
   return {.seconds = MPI_Wtime() - begin_seconds,
           .communication_seconds = world.seconds() - communication_before_seconds};
+}
+
+// "64 x 64 x 32".
+std::string product_text(std::integral auto first, std::integral auto... others) {
+  return (std::to_string(first) + ... + (" x " + std::to_string(others)));
 }
 
 inline bool is_power_of_two(int number) { return number > 0 && (number & (number - 1)) == 0; }

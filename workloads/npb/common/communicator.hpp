@@ -91,6 +91,15 @@ class Communicator {
     return request;
   }
 
+  // Sends to one rank while it receives from another; nothing where there is none.
+  template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
+  void shift(const From& from, std::optional<int> destination, To&& to, std::optional<int> source, int tag) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (source) request = receive_later(to, *source, tag);
+    if (destination) send(from, *destination, tag);
+    if (source) wait(request);
+  }
+
   void wait_all(std::span<MPI_Request> requests) {
     timed("MPI_Waitall", MPI_Waitall, count(requests), requests.data(), MPI_STATUSES_IGNORE);
   }

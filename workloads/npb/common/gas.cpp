@@ -1,5 +1,7 @@
 #include "npb/common/gas.hpp"
 
+#include <cmath>
+
 namespace crosscut::npb {
 
 namespace {
@@ -44,6 +46,13 @@ State initial_state(double x, double y, double z) {
                along_x * along_y * along_z;
   }
   return state;
+}
+
+State root_of_mean(Communicator& world, const State& sums_here, int points) {
+  State sums{};
+  world.all_reduce(sums_here, sums, MPI_SUM);
+  for (double& sum : sums) sum = std::sqrt(sum / std::pow(points - 2, 3));
+  return sums;
 }
 
 std::array<double, 5> fourth_difference(int position, int points) {

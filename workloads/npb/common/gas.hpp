@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "npb/common/communicator.hpp"
+
 namespace crosscut::npb {
 
 inline constexpr std::size_t dimensions = 3;
@@ -50,6 +52,9 @@ State exact_solution(double x, double y, double z);
 
 // What the computation begins with: the exact solution on the boundary, and from it something smooth within.
 State initial_state(double x, double y, double z);
+
+// The sums over all ranks, as roots of means over the points within the boundary, by component.
+State root_of_mean(Communicator& world, const State& sums_here, int points);
 
 // The fourth difference at `position` of so many points, as weights of the five points around it. Next to
 // the boundary it is one that does without the points beyond.

@@ -177,10 +177,6 @@ std::array<int, 2> chosen_grid(int ranks, const Options& options) {
   return ranks <= planes ? std::array{1, ranks} : std::array{planes, ranks / planes};
 }
 
-std::string named(std::array<int, 2> grid) {
-  return std::to_string(grid[0]) + " x " + std::to_string(grid[1]);
-}
-
 std::string unsuitable(int ranks, const Options& options) {
   if (!is_power_of_two(ranks)) return not_a_power_of_two(ranks);
   const Extents& points = transform_sizes[options.problem_class].points;
@@ -191,8 +187,8 @@ std::string unsuitable(int ranks, const Options& options) {
   const int most_y = static_cast<int>(std::min(points[0], points[1]));
   const int most_z = static_cast<int>(std::min(points[1], points[2]));
   if (along_y <= most_y && along_z <= most_z) return "";
-  return "a grid of " + named({along_y, along_z}) + " ranks: class " + letter(options.problem_class) +
-         " takes " + named({most_y, most_z}) + " at most";
+  return "a grid of " + product_text(along_y, along_z) + " ranks: class " + letter(options.problem_class) +
+         " takes " + product_text(most_y, most_z) + " at most";
 }
 
 // As NPB counts them.
@@ -221,9 +217,9 @@ Outcome run(Communicator& world, const Options& options) {
         {name + ", imaginary", checksums[i].imaginary, size.checksums[i].imaginary, tolerance});
   }
   outcome.million_operations = million_operations(size);
-  outcome.size = std::to_string(size.points[0]) + " x " + std::to_string(size.points[1]) + " x " +
-                 std::to_string(size.points[2]) + " points";
-  outcome.layout = named(grid) + (grid[0] == 1 ? " slabs" : " pencils");
+  const auto [nx, ny, nz] = size.points;
+  outcome.size = product_text(nx, ny, nz) + " points";
+  outcome.layout = product_text(grid[0], grid[1]) + (grid[0] == 1 ? " slabs" : " pencils");
   return outcome;
 }
 

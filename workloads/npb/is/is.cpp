@@ -77,13 +77,9 @@ class Sorter {
       sorted[static_cast<std::size_t>(--counts_[static_cast<std::size_t>(key - lowest_key())])] = key;
     const int rank = world_.rank();
     std::int32_t before = 0;  // the last key of the rank before
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (rank > 0) request = world_.receive_later(std::span(&before, 1), rank - 1, neighbour_tag);
-    if (rank + 1 < world_.size()) {
-      const std::int32_t last = sorted.empty() ? static_cast<std::int32_t>(lowest_key()) : sorted.back();
-      world_.send(std::span(&last, 1), rank + 1, neighbour_tag);
-    }
-    if (rank > 0) world_.wait(request);
+    const std::int32_t last = sorted.empty() ? static_cast<std::int32_t>(lowest_key()) : sorted.back();
+    world_.shift(std::span(&last, 1), rank + 1 < world_.size() ? std::optional(rank + 1) : std::nullopt,
+                 std::span(&before, 1), rank > 0 ? std::optional(rank - 1) : std::nullopt, neighbour_tag);
     std::int64_t wrong = !sorted.empty() && before > sorted.front() ? 1 : 0;
     for (std::size_t i = 1; i < sorted.size(); ++i) wrong += sorted[i - 1] > sorted[i] ? 1 : 0;
     return world_.sum_at_root(wrong);

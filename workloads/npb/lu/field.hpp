@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "npb/lu/block.hpp"
+#include "npb/lu/flow.hpp"
 
 namespace crosscut::npb::lu {
 

@@ -38,18 +38,13 @@ class Halo {
     for (const Side from : {before, after}) {
       const auto& source = own.neighbour[from];
       const auto& target = own.neighbour[opposite(from)];
-      MPI_Request request = MPI_REQUEST_NULL;
-      if (source)
-        request = world_.receive_later(std::span(in_).first(2 * each), *source, tag(dimension, from));
-      if (target) {
+      if (target)
         for (std::size_t n = 0; n < Field::layers; ++n)
           pack(field, layer(inside[opposite(from)][n]), half(out_, n));
-        world_.send(std::span(out_).first(2 * each), *target, tag(dimension, from));
-      }
-      if (source) {
-        world_.wait(request);
+      world_.shift(std::span(out_).first(2 * each), target, std::span(in_).first(2 * each), source,
+                   tag(dimension, from));
+      if (source)
         for (std::size_t n = 0; n < Field::layers; ++n) unpack(half(in_, n), layer(outside[from][n]), field);
-      }
     }
   }
 
@@ -59,8 +54,7 @@ class Halo {
     for (const std::size_t dimension : shared_dimensions) {
       const Share& own = domain_.along(dimension);
       if (!own.neighbour[from]) continue;
-      const Face face{
-          dimension, from == before ? -1 : own.points, domain_.along(1 - dimension).inner, {z, z + 1}};
+      const Face face = edge(dimension, from == before ? -1 : own.points, z);
       const auto values = std::span(in_).first(face.values());
       world_.receive(values, *own.neighbour[from], tag(dimension, from));
       unpack(values, face, field);
@@ -72,8 +66,7 @@ class Halo {
     for (const std::size_t dimension : shared_dimensions) {
       const Share& own = domain_.along(dimension);
       if (!own.neighbour[to]) continue;
-      const Face face{
-          dimension, to == before ? 0 : own.points - 1, domain_.along(1 - dimension).inner, {z, z + 1}};
+      const Face face = edge(dimension, to == before ? 0 : own.points - 1, z);
       const auto values = std::span(out_).first(face.values());
       pack(field, face, values);
       world_.send(values, *own.neighbour[to], tag(dimension, opposite(to)));
@@ -96,6 +89,11 @@ class Halo {
 
     std::size_t values() const { return static_cast<std::size_t>(across.size() * z.size() * components); }
   };
+
+  // Of one plane, the points at `at` along the dimension that are not on the cube's faces.
+  Face edge(std::size_t dimension, Index at, Index z) const {
+    return {dimension, at, domain_.along(1 - dimension).inner, {z, z + 1}};
+  }
 
   // Calls visit(value) for each number of the face, always in the same order.
   template <typename AnyField, typename Visit>

@@ -3,7 +3,6 @@
 //
 // Sizes, results, operations counted and tolerance: NPB 3.4, LU (npbparams, verify).
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "npb/common/benchmark.hpp"
@@ -138,16 +137,14 @@ class Solver {
 
   template <typename Value>
   State root_of_mean_square(Value&& value) {
-    State squares{}, sums{};
+    State squares{};
     for (Index z = domain_.z().inner.begin; z < domain_.z().inner.end; ++z)
       for (Index y = domain_.y().inner.begin; y < domain_.y().inner.end; ++y)
         for (Index x = domain_.x().inner.begin; x < domain_.x().inner.end; ++x) {
           const State values = value(x, y, z);
           for (std::size_t m = 0; m < components; ++m) squares[m] += values[m] * values[m];
         }
-    world_.all_reduce(squares, sums, MPI_SUM);
-    for (double& sum : sums) sum = std::sqrt(sum / std::pow(domain_.side() - 2, 3));
-    return sums;
+    return root_of_mean(world_, squares, domain_.side());
   }
 
   template <typename Visit>
@@ -207,9 +204,8 @@ Outcome run(Communicator& world, const Options& options) {
   const State away = solver.solution_error();
   const double surface = solver.surface();
   outcome.million_operations = 1e-6 * size.iterations * operations(size.side);
-  const std::string side = std::to_string(size.side);
-  outcome.size = side + " x " + side + " x " + side + " points";
-  outcome.layout = std::to_string(domain.grid()[0]) + " x " + std::to_string(domain.grid()[1]) + " pencils";
+  outcome.size = product_text(size.side, size.side, size.side) + " points";
+  outcome.layout = product_text(domain.grid()[0], domain.grid()[1]) + " pencils";
   for (std::size_t m = 0; m < components; ++m)
     outcome.checks.push_back({"residual " + std::to_string(m + 1), residual[m], size.residual[m], tolerance});
   for (std::size_t m = 0; m < components; ++m)

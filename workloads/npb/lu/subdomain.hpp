@@ -2,6 +2,7 @@
 // grid along x and y, at least as many along x and at most twice as many, each with all points along z.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -11,7 +12,14 @@
 namespace crosscut::npb::lu {
 
 // Ranks along x and y; nothing where so many make no such grid.
-std::optional<std::array<int, 2>> rank_grid(int ranks);
+inline std::optional<std::array<int, 2>> rank_grid(int ranks) {
+  int y = 1;
+  for (int next = 2; next <= ranks / next; ++next)
+    if (ranks % next == 0) y = next;
+  const int x = ranks / y;
+  if (x > 2 * y) return std::nullopt;
+  return std::array{x, y};
+}
 
 // Points along a dimension that each rank needs, or its layers would not come from its neighbours alone.
 inline constexpr int least_points = 3;
@@ -30,7 +38,11 @@ struct Share {
 
 class Subdomain {
  public:
-  Subdomain(int side, std::array<int, 2> grid, int rank);
+  Subdomain(int side, std::array<int, 2> grid, int rank)
+      : side_(side),
+        grid_(grid),
+        shares_{share(side, grid[0], rank % grid[0], rank, 1),
+                share(side, grid[1], rank / grid[0], rank, grid[0]), share(side, 1, 0, rank, 0)} {}
 
   // Points of the cube along each dimension.
   int side() const { return side_; }
@@ -43,6 +55,19 @@ class Subdomain {
   Field field(double value) const { return {x().points, y().points, z().points, value}; }
 
  private:
+  // Part `index` of `parts`, as even as can be, the larger ones first; ranks that differ by `stride` are
+  // neighbours.
+  static Share share(int side, int parts, int index, int rank, int stride) {
+    Share part;
+    const int larger = side % parts;
+    part.points = side / parts + (index < larger ? 1 : 0);
+    part.offset = index * (side / parts) + std::min(index, larger);
+    if (index > 0) part.neighbour[before] = rank - stride;
+    if (index + 1 < parts) part.neighbour[after] = rank + stride;
+    part.inner = {index > 0 ? 0 : 1, index + 1 < parts ? part.points : part.points - 1};
+    return part;
+  }
+
   int side_;
   std::array<int, 2> grid_;
   std::array<Share, 3> shares_;

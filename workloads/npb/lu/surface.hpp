@@ -121,10 +121,7 @@ class SurfaceIntegral {
   const std::vector<double>& pass_to_before(std::size_t dimension, const std::vector<double>& first) {
     const Share& own = domain_.along(dimension);
     next_.assign(first.size(), 0);
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (own.neighbour[after]) request = world_.receive_later(next_, *own.neighbour[after], surface_tag);
-    if (own.neighbour[before]) world_.send(first, *own.neighbour[before], surface_tag);
-    if (own.neighbour[after]) world_.wait(request);
+    world_.shift(first, own.neighbour[before], next_, own.neighbour[after], surface_tag);
     return next_;
   }
 

@@ -34,6 +34,13 @@ class Grid {
     return values_.data() + (k * extent_[1] + j) * extent_[0];
   }
 
+  // Calls visit(j, k) for each row within the layer.
+  template <typename Visit>
+  void for_each_inner_row(Visit&& visit) const {
+    for (std::size_t k = 1; k + 1 < extent_[2]; ++k)
+      for (std::size_t j = 1; j + 1 < extent_[1]; ++j) visit(j, k);
+  }
+
   void clear() { std::ranges::fill(values_, 0.0); }
 
   void copy_out(const Box& box, std::span<double> values) const {

@@ -86,12 +86,11 @@ void for_each_random(const Levels& levels, const Grid& grid, Visit&& visit) {
   const auto at = [&](std::size_t d, std::size_t local) {
     return static_cast<std::uint64_t>(first[d]) + local - 1;
   };
-  for (std::size_t k = 1; k + 1 < grid.extent(2); ++k)
-    for (std::size_t j = 1; j + 1 < grid.extent(1); ++j) {
-      const auto row = at(2, k) * static_cast<std::uint64_t>(level.points[1]) + at(1, j);
-      RandomStream random(seed, row * static_cast<std::uint64_t>(level.points[0]) + at(0, 1));
-      for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) visit(Candidate{random.next(), i, j, k});
-    }
+  grid.for_each_inner_row([&](std::size_t j, std::size_t k) {
+    const auto row = at(2, k) * static_cast<std::uint64_t>(level.points[1]) + at(1, j);
+    RandomStream random(seed, row * static_cast<std::uint64_t>(level.points[0]) + at(0, 1));
+    for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) visit(Candidate{random.next(), i, j, k});
+  });
 }
 
 // The right hand side (RNR-94-007, section 2.2.2): +1 at the ten points where a grid of random numbers is
@@ -136,25 +135,41 @@ class Solver {
 
   void find_residual() { find_residual(levels_.finest(), right_); }
 
-  void iterate() {
-    v_cycle();
-    find_residual();
-  }
-
   double residual_norm() { return norm(residual_.back()); }
   double right_norm() { return norm(right_); }
+
+  // A V-cycle.
+  void iterate() {
+    const int finest = levels_.finest();
+    for (int number = finest - 1; number >= coarsest; --number) {
+      restrict_to_coarser(residual_of(number + 1), residual_of(number));
+      halo_.exchange(residual_of(number), levels_[number]);
+    }
+    solution(coarsest).clear();
+    smooth_level(coarsest);
+    for (int number = coarsest + 1; number < finest; ++number) {
+      solution(number).clear();
+      interpolate_to(number);
+      find_residual(number, residual_of(number));
+      smooth_level(number);
+    }
+    interpolate_to(finest);
+    find_residual();
+    smooth_level(finest);
+    find_residual();
+  }
 
  private:
   // The root of the mean square. NPB also finds the largest value.
   double norm(const Grid& grid) {
     double squares = 0, largest = 0;
-    for (std::size_t k = 1; k + 1 < grid.extent(2); ++k)
-      for (std::size_t j = 1; j + 1 < grid.extent(1); ++j)
-        for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) {
-          const double value = grid.row(j, k)[i];
-          squares += value * value;
-          largest = std::max(largest, std::abs(value));
-        }
+    grid.for_each_inner_row([&](std::size_t j, std::size_t k) {
+      for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) {
+        const double value = grid.row(j, k)[i];
+        squares += value * value;
+        largest = std::max(largest, std::abs(value));
+      }
+    });
     world_.most(largest);
     return std::sqrt(std::ldexp(world_.sum(squares), -3 * size_.side_log2));
   }
@@ -176,25 +191,6 @@ class Solver {
   void interpolate_to(int number) {
     if (!levels_[number - 1].idle) interpolate(solution(number - 1), solution(number));
     halo_.give_to_idle(solution(number), levels_[number]);
-  }
-
-  void v_cycle() {
-    const int finest = levels_.finest();
-    for (int number = finest - 1; number >= coarsest; --number) {
-      restrict_to_coarser(residual_of(number + 1), residual_of(number));
-      halo_.exchange(residual_of(number), levels_[number]);
-    }
-    solution(coarsest).clear();
-    smooth_level(coarsest);
-    for (int number = coarsest + 1; number < finest; ++number) {
-      solution(number).clear();
-      interpolate_to(number);
-      find_residual(number, residual_of(number));
-      smooth_level(number);
-    }
-    interpolate_to(finest);
-    find_residual();
-    smooth_level(finest);
   }
 
   Communicator& world_;
@@ -232,11 +228,10 @@ Outcome run(Communicator& world, const Options& options) {
   outcome.iterations = size.iterations;
   outcome.million_operations =
       1e-6 * operations_per_point * size.iterations * std::ldexp(1.0, 3 * size.side_log2);
-  const std::string side = std::to_string(1 << size.side_log2);
-  outcome.size = side + " x " + side + " x " + side + " points";
-  const Triple ranks = solver.levels().ranks();
-  outcome.layout = std::to_string(ranks[0]) + " x " + std::to_string(ranks[1]) + " x " +
-                   std::to_string(ranks[2]) + " parts of the grid";
+  const int side = 1 << size.side_log2;
+  outcome.size = product_text(side, side, side) + " points";
+  const Triple& ranks = solver.levels().ranks();
+  outcome.layout = product_text(ranks[0], ranks[1], ranks[2]) + " parts of the grid";
   outcome.checks = {{"norm of the residual", norm, size.norm, tolerance}};
   return outcome;
 }

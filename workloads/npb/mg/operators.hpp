@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <vector>
 
 #include "npb/mg/grid.hpp"
 
@@ -11,16 +13,107 @@ namespace crosscut::npb::mg {
 // Centre, faces, edges, corners.
 using Weights = std::array<double, 4>;
 
+// A row of points, and of its four neighbouring rows and its four diagonal ones the sums, point by point:
+// what the points of a row have in common.
+class Sums {
+ public:
+  struct Row {
+    const double *own, *beside, *diagonal;
+  };
+
+  explicit Sums(const Grid& grid) : grid_(grid), beside_(grid.extent(0)), diagonal_(grid.extent(0)) {}
+
+  Row gather(std::size_t j, std::size_t k) {
+    const double* south = grid_.row(j - 1, k);
+    const double* north = grid_.row(j + 1, k);
+    const double* low = grid_.row(j, k - 1);
+    const double* high = grid_.row(j, k + 1);
+    const double* south_low = grid_.row(j - 1, k - 1);
+    const double* north_low = grid_.row(j + 1, k - 1);
+    const double* south_high = grid_.row(j - 1, k + 1);
+    const double* north_high = grid_.row(j + 1, k + 1);
+    for (std::size_t i = 0; i < beside_.size(); ++i) {
+      beside_[i] = south[i] + north[i] + low[i] + high[i];
+      diagonal_[i] = south_low[i] + north_low[i] + south_high[i] + north_high[i];
+    }
+    return {grid_.row(j, k), beside_.data(), diagonal_.data()};
+  }
+
+ private:
+  const Grid& grid_;
+  std::vector<double> beside_, diagonal_;
+};
+
 // result = right - A solution, with A of weights -8/3, 0, 1/6, 1/12. `result` may be `right`.
-void residual(const Grid& solution, const Grid& right, Grid& result);
+inline void residual(const Grid& solution, const Grid& right, Grid& result) {
+  constexpr Weights a{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
+  Sums sums(solution);
+  result.for_each_inner_row([&](std::size_t j, std::size_t k) {
+    const auto [own, beside, diagonal] = sums.gather(j, k);
+    const double* given = right.row(j, k);
+    double* out = result.row(j, k);
+    for (std::size_t i = 1; i + 1 < result.extent(0); ++i)
+      out[i] = given[i] - a[0] * own[i] - a[2] * (diagonal[i] + beside[i - 1] + beside[i + 1]) -
+               a[3] * (diagonal[i - 1] + diagonal[i + 1]);
+  });
+}
 
 // solution += S residual; the corners of S weigh nothing.
-void smooth(const Grid& residual, Grid& solution, const Weights& weights);
+inline void smooth(const Grid& residual, Grid& solution, const Weights& weights) {
+  Sums sums(residual);
+  solution.for_each_inner_row([&](std::size_t j, std::size_t k) {
+    const auto [own, beside, diagonal] = sums.gather(j, k);
+    double* out = solution.row(j, k);
+    for (std::size_t i = 1; i + 1 < solution.extent(0); ++i)
+      out[i] += weights[0] * own[i] + weights[1] * (own[i - 1] + own[i + 1] + beside[i]) +
+                weights[2] * (diagonal[i] + beside[i - 1] + beside[i + 1]);
+  });
+}
+
+// Where coarser point c lies on the finer grid, both counted with their layers: at 2c, or, on a finer grid of
+// one point, which is an odd one, at 2c - 1.
+inline std::size_t fine_shift(const Grid& finer, std::size_t dimension) {
+  return finer.extent(dimension) == 3 ? 1 : 0;
+}
 
 // The finer grid's values around each point of the coarser one, with weights 1/2, 1/4, 1/8, 1/16.
-void restrict_to_coarser(const Grid& finer, Grid& coarser);
+inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
+  const std::size_t shift = fine_shift(finer, 0);
+  Sums sums(finer);
+  coarser.for_each_inner_row([&](std::size_t j, std::size_t k) {
+    const auto [own, beside, diagonal] =
+        sums.gather(2 * j - fine_shift(finer, 1), 2 * k - fine_shift(finer, 2));
+    double* out = coarser.row(j, k);
+    for (std::size_t i = 1; i + 1 < coarser.extent(0); ++i) {
+      const std::size_t at = 2 * i - shift;
+      out[i] = 0.5 * own[at] + 0.25 * (own[at - 1] + own[at + 1] + beside[at]) +
+               0.125 * (beside[at - 1] + beside[at + 1] + diagonal[at]) +
+               0.0625 * (diagonal[at - 1] + diagonal[at + 1]);
+    }
+  });
+}
+
+// To a row of the finer grid: `values` are what the coarser grid has there, at every second point.
+inline void add_row(const std::vector<double>& values, double* out, std::size_t shift) {
+  for (std::size_t i = shift; i + 1 < values.size(); ++i) out[2 * i - shift] += values[i];
+  for (std::size_t i = 0; i + 1 < values.size(); ++i)
+    out[2 * i + 1 - shift] += 0.5 * (values[i] + values[i + 1]);
+}
 
 // finer += trilinear interpolation of coarser.
-void interpolate(const Grid& coarser, Grid& finer);
+inline void interpolate(const Grid& coarser, Grid& finer) {
+  const std::size_t shift = fine_shift(finer, 0), shift_j = fine_shift(finer, 1),
+                    shift_k = fine_shift(finer, 2);
+  std::vector<double> values(coarser.extent(0));
+  // A row on the finer grid lies on a coarser one, or between two or four, whose mean it is.
+  for (std::size_t fine_k = shift_k; fine_k + 2 < 2 * coarser.extent(2); ++fine_k)
+    for (std::size_t fine_j = shift_j; fine_j + 2 < 2 * coarser.extent(1); ++fine_j) {
+      const std::size_t j = fine_j / 2, next_j = (fine_j + 1) / 2, k = fine_k / 2, next_k = (fine_k + 1) / 2;
+      const double *a = coarser.row(j, k), *b = coarser.row(next_j, k), *c = coarser.row(j, next_k),
+                   *d = coarser.row(next_j, next_k);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.25 * ((a[i] + b[i]) + (c[i] + d[i]));
+      add_row(values, finer.row(fine_j - shift_j, fine_k - shift_k), shift);
+    }
+}
 
 }  // namespace crosscut::npb::mg

@@ -70,12 +70,7 @@ struct Block {
     return position == grid.points - 1 ? 1.0 : position * grid.spacing();
   }
 
-  // Calls visit(j, k) for rows of points: those of the cell, or those that are not on the cube's boundary.
-  template <typename Visit>
-  void for_each_row(Visit&& visit) const {
-    for (Index k = 0; k < cell.extent[2]; ++k)
-      for (Index j = 0; j < cell.extent[1]; ++j) visit(j, k);
-  }
+  // Calls visit(j, k) for rows of points that are not on the cube's boundary.
   template <typename Visit>
   void for_each_inner_row(Visit&& visit) const {
     for (Index k = cell.begin[2]; k < cell.end[2]; ++k)

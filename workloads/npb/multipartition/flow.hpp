@@ -2,35 +2,108 @@
 // solution it is.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "npb/common/communicator.hpp"
 #include "npb/multipartition/block.hpp"
 #include "npb/multipartition/faces.hpp"
 #include "npb/multipartition/partition.hpp"
+#include "npb/multipartition/right_side.hpp"
 
 namespace crosscut::npb::multipartition {
 
 class Flow {
  public:
-  Flow(Communicator& world, const Partition& partition, const Grid& grid);
+  Flow(Communicator& world, const Partition& partition, const Grid& grid)
+      : world_(world), grid_(grid), faces_(world, partition) {
+    blocks_.reserve(partition.cells().size());
+    for (const Cell& cell : partition.cells()) set_forcing(blocks_.emplace_back(cell, grid));
+    set_initial();
+  }
 
   std::vector<Block>& blocks() { return blocks_; }
 
   // The solution as the computation begins; the layers around cells, which come in messages, stay.
-  void set_initial();
+  void set_initial() {
+    for (Block& block : blocks_) set_solution(block, 0, initial_state);
+  }
+
   // After an exchange of faces: what a time step would change, without what is implicit.
-  void find_right_side();
+  void find_right_side() {
+    faces_.exchange(blocks_);
+    for (Block& block : blocks_) {
+      find_derived(block);
+      block.right = block.forcing;
+      add_spatial_terms(block, block.right);
+      for (Values& component : block.right)
+        for (double& value : component) value *= grid_.time_step;
+    }
+  }
+
   // After a time step.
-  void add_change();
+  void add_change() {
+    for (Block& block : blocks_)
+      for (std::size_t m = 0; m < components; ++m)
+        block.for_each_inner_row([&](Index j, Index k) {
+          const Index begin = block.shape.at(block.cell.begin[0], j, k);
+          double* __restrict to = block.solution[m].data() + begin;
+          const double* change = block.right[m].data() + begin;
+          for (Index i = 0; i < block.cell.end[0] - block.cell.begin[0]; ++i) to[i] += change[i];
+        });
+  }
 
   // Roots of the mean squares, by component. NPB divides by the points within the boundary, though errors
   // of those on it would count, too.
-  State error_norm();
-  State right_side_norm();
+  State error_norm() {
+    State squares{};
+    for (const Block& block : blocks_)
+      for_each_point(block.cell.extent, 0, [&](Index i, Index j, Index k) {
+        const State exact =
+            exact_solution(block.coordinate(0, i), block.coordinate(1, j), block.coordinate(2, k));
+        const auto at = static_cast<std::size_t>(block.shape.at(i, j, k));
+        for (std::size_t m = 0; m < components; ++m)
+          squares[m] += std::pow(block.solution[m][at] - exact[m], 2);
+      });
+    return root_of_mean(world_, squares, grid_.points);
+  }
+
+  State right_side_norm() {
+    State squares{};
+    for (const Block& block : blocks_)
+      block.for_each_inner_row([&](Index j, Index k) {
+        for (Index i = block.cell.begin[0]; i < block.cell.end[0]; ++i)
+          for (std::size_t m = 0; m < components; ++m)
+            squares[m] += std::pow(block.right[m][static_cast<std::size_t>(block.shape.at(i, j, k))], 2);
+      });
+    return root_of_mean(world_, squares, grid_.points);
+  }
 
  private:
-  State norm_of(const State& sum_of_squares);
+  // Of a cell and so many layers around it.
+  template <typename Visit>
+  static void for_each_point(const Triple& extent, Index around, Visit&& visit) {
+    for (Index k = -around; k < extent[2] + around; ++k)
+      for (Index j = -around; j < extent[1] + around; ++j)
+        for (Index i = -around; i < extent[0] + around; ++i) visit(i, j, k);
+  }
+
+  static void set_solution(Block& block, Index around, State (*solution)(double x, double y, double z)) {
+    for_each_point(block.cell.extent, around, [&](Index i, Index j, Index k) {
+      const State state = solution(block.coordinate(0, i), block.coordinate(1, j), block.coordinate(2, k));
+      const auto at = static_cast<std::size_t>(block.shape.at(i, j, k));
+      for (std::size_t m = 0; m < components; ++m) block.solution[m][at] = state[m];
+    });
+  }
+
+  // What makes the exact solution one: the spatial terms of it, with the opposite sign.
+  static void set_forcing(Block& block) {
+    set_solution(block, Shape::layers, exact_solution);
+    find_derived(block);
+    add_spatial_terms(block, block.forcing);
+    for (Values& component : block.forcing)
+      for (double& value : component) value = -value;
+  }
 
   Communicator& world_;
   const Grid grid_;

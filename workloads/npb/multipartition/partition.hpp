@@ -4,8 +4,11 @@
 // and the next cell along a dimension belongs to the same other rank, whichever cell it is.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "npb/common/gas.hpp"
@@ -24,30 +27,65 @@ struct Cell {
   Triple end{};
 };
 
+// The square root of a square, 0 of another number.
+inline int square_root(int number) {
+  for (int root = 1; root <= number / root; ++root)
+    if (root * root == number) return root;
+  return 0;
+}
+
 class Partition {
  public:
   // Throws std::invalid_argument where `ranks` is not a square.
-  Partition(int points, int rank, int ranks);
+  Partition(int points, int rank, int ranks)
+      : side_(square_root(ranks)), cell_room_(side_ == 0 ? 0 : points / side_ + 1) {
+    if (side_ == 0)
+      throw std::invalid_argument("a partition for " + std::to_string(ranks) + " ranks, no square");
+    column_ = rank % side_;
+    row_ = rank / side_;
+    for (int layer = 0; layer < side_; ++layer)
+      cells_.push_back(make_cell({around(column_ + layer), around(row_ - layer), layer}, points));
+  }
 
-  int side() const { return side_; }  // cells along a dimension, and of a rank
-  int points() const { return points_; }
+  int side() const { return side_; }                         // cells along a dimension, and of a rank
   const std::vector<Cell>& cells() const { return cells_; }  // by their place along z
   // Which of them is number `place` along the dimension.
-  std::size_t cell_at(std::size_t dimension, int place) const;
+  std::size_t cell_at(std::size_t dimension, int place) const {
+    const auto found =
+        std::ranges::find_if(cells_, [&](const Cell& cell) { return cell.place[dimension] == place; });
+    return static_cast<std::size_t>(found - cells_.begin());
+  }
   // The rank whose cells come after ours along the dimension (`step` 1), or before (-1). Periodic.
-  int neighbour(std::size_t dimension, int step) const;
+  int neighbour(std::size_t dimension, int step) const {
+    // The cell at (x, y, z) is in column x - z and row y + z of the ranks.
+    const std::array<int, dimensions> columns{step, 0, -step}, rows{0, step, step};
+    return around(column_ + columns[dimension]) + side_ * around(row_ + rows[dimension]);
+  }
   // The side of a cell for which NPB makes room.
-  int cell_room() const { return points_ / side_ + 1; }
+  int cell_room() const { return cell_room_; }
 
  private:
-  int points_;
+  // Modulo the side, from one before it on.
+  int around(int number) const { return (number + side_) % side_; }
+
+  Cell make_cell(const Triple& place, int points) const {
+    Cell cell{.place = place};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const int smaller = points / side_;
+      const int larger_cells = points % side_;  // the first ones have a point more
+      cell.extent[d] = smaller + (place[d] < larger_cells ? 1 : 0);
+      cell.first[d] = place[d] * smaller + std::min(place[d], larger_cells);
+      cell.begin[d] = place[d] == 0 ? 1 : 0;
+      cell.end[d] = cell.extent[d] - (place[d] == side_ - 1 ? 1 : 0);
+    }
+    return cell;
+  }
+
   int side_;
-  int column_;
-  int row_;
+  int cell_room_;
+  int column_ = 0;
+  int row_ = 0;
   std::vector<Cell> cells_;
 };
-
-// The square root of a square, 0 of another number.
-int square_root(int number);
 
 }  // namespace crosscut::npb::multipartition

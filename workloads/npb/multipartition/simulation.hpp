@@ -28,11 +28,26 @@ struct Problem {
 };
 
 // Empty where so many ranks can run it.
-std::string unsuitable_ranks(int ranks, const ProblemSize& size, char class_letter);
+inline std::string unsuitable_ranks(int ranks, const ProblemSize& size, char class_letter) {
+  if (square_root(ranks) == 0) {
+    int below = 1;
+    while ((below + 1) * (below + 1) < ranks) ++below;
+    return std::to_string(ranks) + " ranks: it takes a square number, such as " +
+           std::to_string(below * below) + " or " + std::to_string((below + 1) * (below + 1));
+  }
+  constexpr int smallest_cell_side = 3;  // NPB 3.3, make_set: the stencil is five points wide
+  const int most = size.grid.points / smallest_cell_side;
+  return at_most(most * most, ranks, std::string("the grid of class ") + class_letter + " is");
+}
 
-// Adds iterations, operations, size, layout and checks. Computes the norms, so all ranks must call it.
-void conclude(Flow& flow, const Partition& partition, const Problem& problem, const ProblemSize& size,
-              Outcome& outcome);
+inline void add_checks(const std::string& what, const State& computed, const State& published,
+                       Outcome& outcome) {
+  constexpr double tolerance = 1e-8;  // NPB 3.3, verify
+  constexpr std::array<const char*, components> names{"density", "x momentum", "y momentum", "z momentum",
+                                                      "energy"};
+  for (std::size_t m = 0; m < components; ++m)
+    outcome.checks.push_back({what + " of " + names[m], computed[m], published[m], tolerance});
+}
 
 template <typename System>
 Outcome simulate(Communicator& world, const Problem& problem, const ProblemSize& size) {
@@ -51,7 +66,18 @@ Outcome simulate(Communicator& world, const Problem& problem, const ProblemSize&
   Outcome outcome = timed(world, [&] {
     for (int i = 0; i < size.steps; ++i) step();
   });
-  conclude(flow, partition, problem, size, outcome);
+  double operations = 0;
+  for (const double factor : problem.operations) operations = operations * size.grid.points + factor;
+  outcome.iterations = size.steps;
+  outcome.million_operations = 1e-6 * size.steps * operations;
+  add_checks("error", flow.error_norm(), size.error, outcome);
+  flow.find_right_side();
+  State residual = flow.right_side_norm();
+  for (double& value : residual) value /= size.grid.time_step;
+  add_checks("residual", residual, size.right_side, outcome);
+  const int points = size.grid.points, cells = partition.side();
+  outcome.size = product_text(points, points, points) + " points";
+  outcome.layout = product_text(cells, cells, cells) + " cells, " + std::to_string(cells) + " a rank";
   return outcome;
 }
 

@@ -3,6 +3,9 @@
 // inverse, with the right hand side, point by point.
 #pragma once
 
+#include <cmath>
+#include <numbers>
+
 #include "npb/multipartition/block.hpp"
 #include "npb/multipartition/lines.hpp"
 
@@ -10,15 +13,104 @@ namespace crosscut::npb::sp {
 
 using namespace multipartition;
 
+inline constexpr double half_root = std::numbers::sqrt2 / 2;
+
+// Pointers to the points of a row, not on the boundary.
+struct RowOfBlock {
+  RowOfBlock(Block& block, Index j, Index k)
+      : begin(block.shape.at(block.cell.begin[0], j, k)),
+        size(block.cell.end[0] - block.cell.begin[0]),
+        u(block.velocity[0].data() + begin),
+        v(block.velocity[1].data() + begin),
+        w(block.velocity[2].data() + begin),
+        kinetic(block.kinetic.data() + begin),
+        sound(block.sound.data() + begin) {}
+
+  Index begin;
+  Index size;
+  const double *u, *v, *w, *kinetic, *sound;
+};
+
 // In the cell and one layer around it.
-void find_sound(Block& block);
+inline void find_sound(Block& block) {
+  block.sound.resize(block.shape.size());
+  for (Index k = -1; k <= block.cell.extent[2]; ++k)
+    for (Index j = -1; j <= block.cell.extent[1]; ++j) {
+      const Index begin = block.shape.at(-1, j, k);
+      const double* pressure = block.pressure.data() + begin;
+      const double* inverse_density = block.inverse_density.data() + begin;
+      double* sound = block.sound.data() + begin;
+      for (Index i = 0; i < block.cell.extent[0] + 2; ++i)
+        sound[i] = std::sqrt(heat_ratio * pressure[i] * inverse_density[i]);
+    }
+}
 
 // The right hand side, from components to the variables of x.
-void to_characteristic_of_x(Block& block);
+inline void to_characteristic_of_x(Block& block) {
+  block.for_each_inner_row([&](Index j, Index k) {
+    const RowOfBlock at(block, j, k);
+    const double* inverse_density = block.inverse_density.data() + at.begin;
+    double* __restrict r0 = block.right[0].data() + at.begin;
+    double* __restrict r1 = block.right[1].data() + at.begin;
+    double* __restrict r2 = block.right[2].data() + at.begin;
+    double* __restrict r3 = block.right[3].data() + at.begin;
+    double* __restrict r4 = block.right[4].data() + at.begin;
+    for (Index i = 0; i < at.size; ++i) {
+      const double inverse = inverse_density[i], sound = at.sound[i];
+      const double acoustic =
+          heat_ratio_less_one / (sound * sound) *
+          (at.kinetic[i] * r0[i] - at.u[i] * r1[i] - at.v[i] * r2[i] - at.w[i] * r3[i] + r4[i]);
+      const double along = half_root * inverse * (at.u[i] * r0[i] - r1[i]);
+      const double scaled = half_root * inverse * sound * acoustic;
+      const double mass = r0[i], across_y = r2[i], across_z = r3[i];
+      r0[i] = mass - acoustic;
+      r1[i] = -inverse * (at.w[i] * mass - across_z);
+      r2[i] = inverse * (at.v[i] * mass - across_y);
+      r3[i] = scaled - along;
+      r4[i] = scaled + along;
+    }
+  });
+}
+
 // From those of z to components.
-void from_characteristic_of_z(Block& block);
+inline void from_characteristic_of_z(Block& block) {
+  block.for_each_inner_row([&](Index j, Index k) {
+    const RowOfBlock at(block, j, k);
+    const double* mass = block.solution[density].data() + at.begin;
+    double* __restrict r0 = block.right[0].data() + at.begin;
+    double* __restrict r1 = block.right[1].data() + at.begin;
+    double* __restrict r2 = block.right[2].data() + at.begin;
+    double* __restrict r3 = block.right[3].data() + at.begin;
+    double* __restrict r4 = block.right[4].data() + at.begin;
+    for (Index i = 0; i < at.size; ++i) {
+      const double sound = at.sound[i], scale = half_root * mass[i];
+      const double acoustic = scale / sound * (r3[i] + r4[i]);
+      const double total = r2[i] + acoustic;
+      const double along = scale * (r3[i] - r4[i]);
+      const double shear_x = mass[i] * r1[i], shear_y = mass[i] * r0[i];
+      r0[i] = total;
+      r1[i] = at.u[i] * total - shear_x;
+      r2[i] = at.v[i] * total + shear_y;
+      r3[i] = at.w[i] * total + along;
+      r4[i] = at.v[i] * shear_y - at.u[i] * shear_x + at.kinetic[i] * total +
+              sound * sound / heat_ratio_less_one * acoustic + at.w[i] * along;
+    }
+  });
+}
 
 // From the variables of a dimension, x or y, to those of the next.
-void turn_to_next(std::size_t dimension, Lanes (&right)[components]);
+inline void turn_to_next(std::size_t dimension, Lanes (&right)[components]) {
+  const std::size_t first = dimension, second = dimension + 1, across = dimension == 0 ? 2 : 0;
+  for (std::size_t q = 0; q < pairs; ++q) {
+    const Pair a = right[first].pair[q], b = right[second].pair[q], c = half_root * right[across].pair[q];
+    const Pair difference = half_root * (right[3].pair[q] - right[4].pair[q]);
+    const Pair mean = 0.5 * (right[3].pair[q] + right[4].pair[q]);
+    right[first].pair[q] = -b;
+    right[second].pair[q] = a;
+    right[across].pair[q] = difference;
+    right[3].pair[q] = mean - c;
+    right[4].pair[q] = mean + c;
+  }
+}
 
 }  // namespace crosscut::npb::sp
