@@ -201,14 +201,14 @@ TEST(neighbours_list_the_links_between_them_alike) {
     for (int rank = 0; rank < 4; ++rank) regions.emplace_back(world.roads, owners, rank);
     std::size_t split = 0;
     for (int rank = 0; rank < 4; ++rank)
-      for (const Neighbour& neighbour : regions[static_cast<std::size_t>(rank)].neighbours()) {
+      for (const Neighbour& neighbour : regions[static_cast<std::size_t>(rank)].neighbours) {
         const Region& here = regions[static_cast<std::size_t>(rank)];
         const Region& there = regions[static_cast<std::size_t>(neighbour.rank)];
-        const auto back = std::ranges::find(there.neighbours(), rank, &Neighbour::rank);
-        REQUIRE(back != there.neighbours().end());
+        const auto back = std::ranges::find(there.neighbours, rank, &Neighbour::rank);
+        REQUIRE(back != there.neighbours.end());
         REQUIRE(back->outbound.size() == neighbour.inbound.size());
         for (std::size_t i = 0; i < neighbour.inbound.size(); ++i)
-          CHECK_EQ(there.number(back->outbound[i]), here.number(neighbour.inbound[i]));
+          CHECK_EQ(there.numbers[back->outbound[i]], here.numbers[neighbour.inbound[i]]);
         split += neighbour.inbound.size();
       }
     CHECK_EQ(split, std::ranges::count_if(world.roads.links, [&](const Link& link) {

@@ -126,7 +126,7 @@ TEST(regions_are_compact_so_that_neighbours_are_few) {
   const RoadNetwork roads = make_roads(scenario_of(Shape::everyday, ProblemClass::W));
   const auto owners = bisect(roads, 64);
   std::size_t neighbours = 0;
-  for (int rank = 0; rank < 64; ++rank) neighbours += Region(roads, owners, rank).neighbours().size();
+  for (int rank = 0; rank < 64; ++rank) neighbours += Region(roads, owners, rank).neighbours.size();
   CHECK(neighbours <= 64 * 6);
 }
 

@@ -142,12 +142,12 @@ class Together {
     double largest = 0;
     std::vector<std::int32_t> message;
     for (std::size_t rank = 0; rank < models_.size(); ++rank)
-      for (std::size_t i = 0; i < regions_[rank]->neighbours().size(); ++i) {
-        const auto other = static_cast<std::size_t>(regions_[rank]->neighbours()[i].rank);
+      for (std::size_t i = 0; i < regions_[rank]->neighbours.size(); ++i) {
+        const auto other = static_cast<std::size_t>(regions_[rank]->neighbours[i].rank);
         const auto back =
-            static_cast<std::size_t>(std::ranges::find(regions_[other]->neighbours(), static_cast<int>(rank),
+            static_cast<std::size_t>(std::ranges::find(regions_[other]->neighbours, static_cast<int>(rank),
                                                        &traffic::Neighbour::rank) -
-                                     regions_[other]->neighbours().begin());
+                                     regions_[other]->neighbours.begin());
         models_[rank]->write(i, message);
         models_[other]->read(back, message, now_);
         largest = std::max(largest, static_cast<double>(message.size()) /

@@ -87,28 +87,28 @@ QueueModel::QueueModel(const RoadNetwork& roads, const Routes& routes, const Reg
       trips_(std::move(trips)),
       random_(seed),
       queues_(region.own_links()),
-      room_(region.links()),
-      parking_(region.junctions()),
-      buffered_(region.junctions()),
-      departed_(region.neighbours().size()),
-      way_out_(region.links() - region.own_links()) {
-  for (Index place = 0; place < region.links(); ++place) {
-    const Link& link = roads.links[region.number(place)];
+      room_(region.numbers.size()),
+      parking_(region.junctions.size()),
+      buffered_(region.junctions.size()),
+      departed_(region.neighbours.size()),
+      way_out_(region.numbers.size() - region.own_links()) {
+  for (Index place = 0; place < region.numbers.size(); ++place) {
+    const Link& link = roads.links[region.numbers[place]];
     limits_.push_back({.free_flow_steps = link.free_flow_steps(),
                        .storage = link.storage(),
                        .buffer = link.buffer(),
                        .vehicles_per_hour = link.vehicles_per_hour});
     room_[place] = link.storage();
   }
-  for (std::size_t at = 0; at < region.junctions(); ++at)
-    junction_of_.resize(region.first_into(at + 1), static_cast<Index>(at));
+  for (std::size_t at = 0; at < region.junctions.size(); ++at)
+    junction_of_.resize(region.begin[at + 1], static_cast<Index>(at));
   for (std::uint32_t i = 0; i < trips_.size(); ++i) {
-    Parking& parking = parking_[region.junction_place(trips_[i].origin)];
+    Parking& parking = parking_[region.junction_places[trips_[i].origin]];
     if (parking.end == 0) parking.next = i;
     parking.end = i + 1;
   }
-  for (Index i = 0; i < region.neighbours().size(); ++i) {
-    const auto& outbound = region.neighbours()[i].outbound;
+  for (Index i = 0; i < region.neighbours.size(); ++i) {
+    const auto& outbound = region.neighbours[i].outbound;
     for (Index j = 0; j < outbound.size(); ++j) way_out_[outbound[j] - region.own_links()] = {i, j};
   }
 }
@@ -134,7 +134,7 @@ void QueueModel::fill_buffer(Index link, int step) {
   if (queue.in_buffer == limits.buffer) return;
   std::int32_t allowed = limits.vehicles_per_hour / seconds_per_hour;
   const std::int32_t rest = limits.vehicles_per_hour % seconds_per_hour;
-  if (random_.below(seconds_per_hour, Purpose::capacity, region_.number(link), step) < rest) ++allowed;
+  if (random_.below(seconds_per_hour, Purpose::capacity, region_.numbers[link], step) < rest) ++allowed;
   while (allowed > 0 && queue.ready_step <= step && queue.in_buffer < limits.buffer) {
     const Index behind = vehicles_[queue.first_not_in_buffer].behind;
     queue.first_not_in_buffer = behind;
@@ -150,7 +150,7 @@ void QueueModel::fill_buffer(Index link, int step) {
 void QueueModel::serve_junction(std::size_t at, int step) {
   candidates_.clear();
   std::int64_t weights = 0;
-  for (Index link = region_.first_into(at); link < region_.first_into(at + 1); ++link)
+  for (Index link = region_.begin[at]; link < region_.begin[at + 1]; ++link)
     if (queues_[link].in_buffer > 0) candidates_.push_back({link, limits_[link].vehicles_per_hour});
   const Parking& parking = parking_[at];
   if (parking.next < parking.end && trips_[parking.next].departure_step <= step)
@@ -159,7 +159,7 @@ void QueueModel::serve_junction(std::size_t at, int step) {
   constexpr std::int64_t most_draws = 1 << 10;
   for (std::int64_t draw = 0; !candidates_.empty(); ++draw) {
     std::int64_t drawn =
-        random_.below(weights, Purpose::turn, region_.junction(at), step * most_draws + draw);
+        random_.below(weights, Purpose::turn, region_.junctions[at], step * most_draws + draw);
     auto chosen = candidates_.begin();
     while (drawn >= chosen->weight) drawn -= (chosen++)->weight;
     if (chosen->link == none)
@@ -175,7 +175,7 @@ void QueueModel::serve_link(Index link, int step) {
   const Queue& queue = queues_[link];
   while (queue.in_buffer > 0) {
     const auto ahead = vehicles_[queue.first].ahead();
-    const Index next = ahead.empty() ? none : region_.place(ahead.front());
+    const Index next = ahead.empty() ? none : region_.places[ahead.front()];
     if (next != none && !has_room(next)) return;
     const Index vehicle = take_first(link);
     ++moves_;
@@ -189,13 +189,13 @@ void QueueModel::serve_link(Index link, int step) {
 void QueueModel::serve_parking(std::size_t at, int step) {
   const Trip& trip = trips_[parking_[at].next];
   const Index first = routes_.next_link(trip.origin, trip.zone);
-  if (first != none && !has_room(region_.place(first))) return;
+  if (first != none && !has_room(region_.places[first])) return;
   ++parking_[at].next;
   ++moves_;
   Vehicle vehicle{.agent = trip.agent, .departure_step = trip.departure_step, .plan = {}};
   if (first == none) return arrive(vehicle, step);
   routes_.append_plan(trip.origin, trip.zone, vehicle.plan);
-  enter(region_.place(first), vehicles_.add(std::move(vehicle)), step);
+  enter(region_.places[first], vehicles_.add(std::move(vehicle)), step);
 }
 
 void QueueModel::arrive(const Vehicle& vehicle, int step) {
@@ -215,7 +215,7 @@ void QueueModel::enter(Index link, Index vehicle, int step) {
 void QueueModel::append(Index link, Index place, int step) {
   Queue& queue = queues_[link];
   if (queue.vehicles >= limits_[link].storage)
-    throw std::logic_error("link " + std::to_string(region_.number(link)) + " has room for " +
+    throw std::logic_error("link " + std::to_string(region_.numbers[link]) + " has room for " +
                            std::to_string(limits_[link].storage) + " vehicles, and one more drove onto it");
   Vehicle& vehicle = vehicles_[place];
   vehicle.ready_step = step + limits_[link].free_flow_steps;
@@ -244,18 +244,18 @@ Index QueueModel::take_first(Index link) {
 
 void QueueModel::write(std::size_t neighbour, std::vector<std::int32_t>& message) {
   message.clear();
-  for (const Index link : region_.neighbours()[neighbour].inbound) message.push_back(queues_[link].left);
+  for (const Index link : region_.neighbours[neighbour].inbound) message.push_back(queues_[link].left);
   message.insert(message.end(), departed_[neighbour].begin(), departed_[neighbour].end());
 }
 
 void QueueModel::read(std::size_t neighbour, std::span<const std::int32_t> message, int step) {
-  const Neighbour& from = region_.neighbours()[neighbour];
+  const Neighbour& from = region_.neighbours[neighbour];
   MessageReader reader(message, from.rank, step);
   for (const Index link : from.outbound) {
     const std::int32_t left = reader.count();
     room_[link] += left;
     if (room_[link] > limits_[link].storage)
-      reader.fail(std::to_string(left) + " vehicles left link " + std::to_string(region_.number(link)) +
+      reader.fail(std::to_string(left) + " vehicles left link " + std::to_string(region_.numbers[link]) +
                   ", which had fewer");
   }
   while (!reader.at_end()) {
@@ -265,12 +265,12 @@ void QueueModel::read(std::size_t neighbour, std::span<const std::int32_t> messa
 }
 
 std::size_t QueueModel::most_received(std::size_t neighbour) const {
-  const Neighbour& from = region_.neighbours()[neighbour];
+  const Neighbour& from = region_.neighbours[neighbour];
   std::size_t most = from.outbound.size();
   for (const Index link : from.inbound) {
     // In a step no more come than leave buffers, and one from beside the road.
     std::size_t vehicles = 1;
-    for (const Index before : roads_.into.of(roads_.links[region_.number(link)].from))
+    for (const Index before : roads_.into.of(roads_.links[region_.numbers[link]].from))
       vehicles += static_cast<std::size_t>(roads_.links[before].buffer());
     most += std::min(vehicles, static_cast<std::size_t>(limits_[link].storage)) *
             (numbers_before_plan + static_cast<std::size_t>(routes_.longest()));
@@ -289,17 +289,17 @@ std::uint64_t QueueModel::checksum() const {
   std::uint64_t sum = arrivals_checksum_;
   for (std::size_t at = 0; at < parking_.size(); ++at)
     for (std::uint32_t i = parking_[at].next; i < parking_[at].end; ++i)
-      sum ^= fingerprint(1, trips_[i].agent, region_.junction(at), 0);
+      sum ^= fingerprint(1, trips_[i].agent, region_.junctions[at], 0);
   for (Index link = 0; link < queues_.size(); ++link)
     for (Index at = queues_[link].first; at != none; at = vehicles_[at].behind)
-      sum ^= fingerprint(2, vehicles_[at].agent, region_.number(link),
+      sum ^= fingerprint(2, vehicles_[at].agent, region_.numbers[link],
                          static_cast<std::uint64_t>(vehicles_[at].ready_step));
   return sum;
 }
 
 std::vector<Index> QueueModel::agents_on(Index link) const {
   std::vector<Index> agents;
-  for (Index at = queues_[region_.place(link)].first; at != none; at = vehicles_[at].behind)
+  for (Index at = queues_[region_.places[link]].first; at != none; at = vehicles_[at].behind)
     agents.push_back(vehicles_[at].agent);
   return agents;
 }

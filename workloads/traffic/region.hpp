@@ -2,18 +2,54 @@
 // what it shares with ranks beside it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "traffic/road_network.hpp"
-#include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
+
+// Gives junctions to `ranks` ranks from the first on.
+inline void share(const RoadNetwork& roads, std::span<Index> junctions, int first_rank, int ranks,
+                  std::vector<int>& owners) {
+  if (ranks == 1) {
+    for (const Index junction : junctions) owners[junction] = first_rank;
+    return;
+  }
+  const auto extent = [&](int Junction::*coordinate) {
+    const auto of = [&](Index junction) { return roads.junctions[junction].*coordinate; };
+    if (junctions.empty()) return 0;
+    const auto [least, most] = std::ranges::minmax(junctions, {}, of);
+    return of(most) - of(least);
+  };
+  const bool along_x = extent(&Junction::x_metres) >= extent(&Junction::y_metres);
+  // No two junctions are at the same: the cut is one and the same on all ranks.
+  const auto place = [&](Index junction) {
+    const auto [x, y] = roads.junctions[junction];
+    return along_x ? std::tuple(x, y, junction) : std::tuple(y, x, junction);
+  };
+  const int half = ranks / 2;
+  const auto cut = static_cast<std::size_t>(static_cast<std::int64_t>(junctions.size()) * half / ranks);
+  std::ranges::nth_element(junctions, junctions.begin() + static_cast<std::ptrdiff_t>(cut), {}, place);
+  share(roads, junctions.first(cut), first_rank, half, owners);
+  share(roads, junctions.subspan(cut), first_rank + half, ranks - half, owners);
+}
 
 // The rank of each junction, by orthogonal recursive bisection: the region is cut across its longer side into
 // parts that have as many junctions as they have ranks, in proportion, and each part so again. The links into
 // a junction are its rank's, too.
-std::vector<int> bisect(const RoadNetwork& roads, int ranks);
+inline std::vector<int> bisect(const RoadNetwork& roads, int ranks) {
+  std::vector<int> owners(roads.junctions.size());
+  std::vector<Index> junctions(roads.junctions.size());
+  std::iota(junctions.begin(), junctions.end(), 0);
+  share(roads, junctions, 0, ranks, owners);
+  return owners;
+}
 
 // Links between two ranks. Both list them in order of their numbers, so that a place in the list names a
 // link.
@@ -25,32 +61,47 @@ struct Neighbour {
 
 // Links have a place in the region: first those into its junctions, one junction after the other, which are
 // the rank's own; behind them those out of it, whose queues another rank has.
-class Region {
- public:
-  Region(const RoadNetwork& roads, std::span<const int> owners, int rank);
+struct Region {
+  Region(const RoadNetwork& roads, std::span<const int> owners, int rank)
+      : places(roads.links.size(), none), junction_places(roads.junctions.size(), none) {
+    for (Index junction = 0; junction < owners.size(); ++junction) {
+      if (owners[junction] != rank) continue;
+      junction_places[junction] = static_cast<Index>(junctions.size());
+      junctions.push_back(junction);
+      begin.push_back(static_cast<Index>(numbers.size()));
+      for (const Index number : roads.into.of(junction)) add_link(number);
+    }
+    begin.push_back(static_cast<Index>(numbers.size()));
+    for (Index number = 0; number < roads.links.size(); ++number) {
+      const int from = owners[roads.links[number].from], to = owners[roads.links[number].to];
+      if (from == to) continue;
+      if (to == rank) neighbour(from).inbound.push_back(places[number]);
+      if (from == rank) neighbour(to).outbound.push_back(add_link(number));
+    }
+  }
 
-  std::size_t own_links() const { return begin_.back(); }
-  std::size_t links() const { return numbers_.size(); }
-  std::size_t junctions() const { return junctions_.size(); }
+  std::size_t own_links() const { return begin.back(); }
 
-  Index junction(std::size_t at) const { return junctions_[at]; }
-  // The first of the links into a junction; they end where those of the next begin.
-  Index first_into(std::size_t at) const { return begin_[at]; }
-
-  // Of a link in the region: its number in the network, and back (`none` elsewhere).
-  Index number(Index place) const { return numbers_[place]; }
-  Index place(Index number) const { return places_[number]; }
-  // Of a junction: where it is among the region's; `none` elsewhere.
-  Index junction_place(Index number) const { return junction_places_[number]; }
-
-  std::span<const Neighbour> neighbours() const { return neighbours_; }
+  std::vector<Index> junctions;
+  std::vector<Index> begin;            // by junction: the first of the links into it; of one more, their end
+  std::vector<Index> numbers;          // of links, by place
+  std::vector<Index> places;           // of links, by number; `none` elsewhere
+  std::vector<Index> junction_places;  // of junctions, by number; `none` elsewhere
+  std::vector<Neighbour> neighbours;
 
  private:
-  Index add_link(Index number);
-  Neighbour& neighbour(int rank);
+  Index add_link(Index number) {
+    places[number] = static_cast<Index>(numbers.size());
+    numbers.push_back(number);
+    return places[number];
+  }
 
-  std::vector<Index> junctions_, begin_, numbers_, places_, junction_places_;
-  std::vector<Neighbour> neighbours_;
+  Neighbour& neighbour(int rank) {
+    auto found = std::ranges::lower_bound(neighbours, rank, {}, &Neighbour::rank);
+    if (found == neighbours.end() || found->rank != rank)
+      found = neighbours.insert(found, Neighbour{.rank = rank, .inbound = {}, .outbound = {}});
+    return *found;
+  }
 };
 
 }  // namespace crosscut::traffic

@@ -3,13 +3,18 @@
 // Everything is a whole number, so that every machine computes the same.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace crosscut::traffic {
 
 using Index = std::uint32_t;
+inline constexpr Index none = std::numeric_limits<Index>::max();
 
 inline constexpr int seconds_per_hour = 3600;
 
@@ -28,29 +33,43 @@ struct Link {
   int vehicles_per_hour = 0;  // flow capacity, of all lanes
 
   // A step is a second.
-  int free_flow_steps() const;
+  int free_flow_steps() const {
+    // length / (speed / 3.6), rounded up.
+    return std::max(1, (length_metres * 36 + speed_km_per_hour * 10 - 1) / (speed_km_per_hour * 10));
+  }
   // Vehicles that it has room for: length times lanes, by the 7.5 m of a vehicle in a jam (Cetin, Burri and
   // Nagel 2002, "Original queue model").
-  int storage() const;
+  int storage() const { return std::max(1, length_metres * lanes * 10 / 75); }
   // Vehicles that may wait at its end to cross the junction: those that can leave it in a step, rounded up.
-  int buffer() const;
+  int buffer() const { return (vehicles_per_hour + seconds_per_hour - 1) / seconds_per_hour; }
 };
 
 // Links by one of their ends: those of junction j are `indices[begin[j]]` to `indices[begin[j + 1] - 1]`, in
 // order of their numbers.
 class Incidence {
  public:
-  Incidence() = default;
-  Incidence(std::size_t junctions, std::span<const Link> links, Index Link::*end);
-  std::span<const Index> of(Index junction) const;
+  Incidence(std::size_t junctions, std::span<const Link> links, Index Link::*end)
+      : begin_(junctions + 1), indices_(links.size()) {
+    for (const Link& link : links) ++begin_[static_cast<std::size_t>(link.*end) + 1];
+    for (std::size_t i = 0; i < junctions; ++i) begin_[i + 1] += begin_[i];
+    std::vector<Index> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t i = 0; i < links.size(); ++i) indices_[next[links[i].*end]++] = static_cast<Index>(i);
+  }
+
+  std::span<const Index> of(Index junction) const {
+    return std::span(indices_).subspan(begin_[junction], begin_[junction + 1] - begin_[junction]);
+  }
 
  private:
   std::vector<Index> begin_, indices_;
 };
 
 struct RoadNetwork {
-  RoadNetwork() = default;
-  RoadNetwork(std::vector<Junction> junctions, std::vector<Link> links);
+  RoadNetwork(std::vector<Junction> all_junctions, std::vector<Link> all_links)
+      : junctions(std::move(all_junctions)),
+        links(std::move(all_links)),
+        into(junctions.size(), links, &Link::to),
+        out_of(junctions.size(), links, &Link::from) {}
 
   std::vector<Junction> junctions;
   std::vector<Link> links;

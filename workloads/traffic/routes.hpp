@@ -1,32 +1,106 @@
 // The fastest ways on empty roads, from everywhere to each zone: what agents plan by.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "traffic/road_network.hpp"
-#include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
 
 class Routes {
  public:
-  Routes(const RoadNetwork& roads, std::span<const Index> zones);
+  Routes(const RoadNetwork& roads, std::span<const Index> zones)
+      : roads_(roads), next_(zones.size() * roads.junctions.size(), nowhere) {
+    for (const Link& link : roads.links)
+      longest_link_steps_ = std::max(longest_link_steps_, link.free_flow_steps());
+    for (std::size_t zone = 0; zone < zones.size(); ++zone) find(zone, zones[zone]);
+  }
 
   // The link to take from a junction to get to the zone; `none` where that is.
   // Between ways that take as long it is the link of the lower number. Throws where there is no way.
-  Index next_link(Index junction, Index zone) const;
+  Index next_link(Index junction, Index zone) const {
+    const std::uint8_t out = next_[zone * roads_.junctions.size() + junction];
+    if (out == arrived) return none;
+    if (out == nowhere)
+      throw std::logic_error("no road leads from junction " + std::to_string(junction) + " to zone " +
+                             std::to_string(zone));
+    return roads_.out_of.of(junction)[out];
+  }
 
   // Links from `origin` to the zone, appended; none where it is there. Between ways that take as long, that
   // by the link of the lower number. Throws where there is no way.
-  void append_plan(Index origin, Index zone, std::vector<Index>& plan) const;
+  void append_plan(Index origin, Index zone, std::vector<Index>& plan) const {
+    for (Index link = next_link(origin, zone); link != none; link = next_link(roads_.links[link].to, zone))
+      plan.push_back(link);
+  }
 
   // Links of the longest plan.
   int longest() const { return longest_; }
 
  private:
-  void find(std::size_t zone, Index destination);
+  static constexpr std::uint8_t arrived = 255;
+  static constexpr std::uint8_t nowhere = 254;
+  static constexpr int unreached = std::numeric_limits<int>::max();
+
+  struct Times {
+    std::vector<int> steps;            // from every junction to the destination
+    std::vector<Index> nearest_first;  // the junctions that it can be reached from
+  };
+
+  // Dial's algorithm: times are small whole numbers, so that a circle of buckets is the queue (Dial,
+  // Algorithm 360, Communications of the ACM 12, 1969).
+  Times times_to(Index destination) const {
+    Times times{.steps = std::vector<int>(roads_.junctions.size(), unreached), .nearest_first = {}};
+    std::vector<std::vector<Index>> buckets(static_cast<std::size_t>(longest_link_steps_) + 1);
+    times.steps[destination] = 0;
+    buckets[0].push_back(destination);
+    std::size_t queued = 1;
+    for (std::size_t now = 0; queued > 0; ++now) {
+      std::vector<Index> due;
+      due.swap(buckets[now % buckets.size()]);
+      queued -= due.size();
+      for (const Index junction : due) {
+        // Reached sooner, after it was put here.
+        if (std::cmp_not_equal(times.steps[junction], now)) continue;
+        times.nearest_first.push_back(junction);
+        for (const Index number : roads_.into.of(junction)) {
+          const Link& link = roads_.links[number];
+          const int found = static_cast<int>(now) + link.free_flow_steps();
+          if (found >= times.steps[link.from]) continue;
+          times.steps[link.from] = found;
+          buckets[static_cast<std::size_t>(found) % buckets.size()].push_back(link.from);
+          ++queued;
+        }
+      }
+    }
+    return times;
+  }
+
+  void find(std::size_t zone, Index destination) {
+    const Times times = times_to(destination);
+    const std::span next = std::span(next_).subspan(zone * times.steps.size(), times.steps.size());
+    std::vector<int> links_left(times.steps.size());
+    for (const Index junction : times.nearest_first) {
+      const auto out = roads_.out_of.of(junction);
+      const auto found = std::ranges::find_if(out, [&](Index number) {
+        const Link& link = roads_.links[number];
+        const int rest = times.steps[link.to];
+        return rest != unreached && rest + link.free_flow_steps() == times.steps[junction];
+      });
+      if (junction == destination || found == out.end()) continue;
+      next[junction] = static_cast<std::uint8_t>(found - out.begin());
+      links_left[junction] = links_left[roads_.links[*found].to] + 1;
+      longest_ = std::max(longest_, links_left[junction]);
+    }
+    next[destination] = arrived;
+  }
 
   const RoadNetwork& roads_;
   // By zone and junction: which of the junction's outgoing links comes next.

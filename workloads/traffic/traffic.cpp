@@ -77,8 +77,8 @@ class Boundary {
  private:
   static constexpr int tag = 1;
 
-  std::size_t neighbours() const { return region_.neighbours().size(); }
-  int rank(std::size_t neighbour) const { return region_.neighbours()[neighbour].rank; }
+  std::size_t neighbours() const { return region_.neighbours.size(); }
+  int rank(std::size_t neighbour) const { return region_.neighbours[neighbour].rank; }
 
   Communicator& world_;
   const Region& region_;
@@ -93,7 +93,7 @@ std::vector<Trip> trips_in(const Region& region, const Scenario& scenario, const
                            const std::vector<Index>& zones) {
   std::vector<Trip> trips;
   for (Index agent = 0; std::cmp_less(agent, scenario.agents); ++agent)
-    if (region.junction_place(origin_of(agent, scenario, roads)) != none)
+    if (region.junction_places[origin_of(agent, scenario, roads)] != none)
       trips.push_back(trip_of(agent, scenario, roads, zones));
   std::ranges::sort(
       trips, {}, [](const Trip& trip) { return std::tuple(trip.origin, trip.departure_step, trip.agent); });
@@ -109,8 +109,8 @@ Measured simulate(Communicator& world, const Scenario& scenario) {
   QueueModel model(roads, routes, region, trips_in(region, scenario, roads, zones), scenario.seed);
   Boundary boundary(world, region, model);
   Measured measured{
-      .outcome = {}, .neighbours = static_cast<std::int64_t>(region.neighbours().size()), .tally = {}};
-  for (const Neighbour& neighbour : region.neighbours())
+      .outcome = {}, .neighbours = static_cast<std::int64_t>(region.neighbours.size()), .tally = {}};
+  for (const Neighbour& neighbour : region.neighbours)
     measured.links_in += static_cast<std::int64_t>(neighbour.inbound.size());
   measured.outcome = npb::timed(world, [&] {
     for (int step = 0; step < scenario.steps; ++step) {
@@ -159,7 +159,7 @@ Tally sum_of(Communicator& world, const Tally& tally) {
 
 std::string size_text(const Scenario& scenario) {
   return std::string(scenario.name()) + ", " + std::to_string(scenario.agents) + " agents, " +
-         std::to_string(scenario.columns) + " x " + std::to_string(scenario.rows) + " junctions, " +
+         npb::product_text(scenario.columns, scenario.rows) + " junctions, " +
          std::to_string(scenario.steps) + " s";
 }
 
