@@ -1,8 +1,19 @@
 // The processors that processes run on, and their memory, as Linux has them.
 #pragma once
 
+#include <sched.h>
+
+#include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "npb/common/communicator.hpp"
@@ -12,22 +23,67 @@ namespace crosscut::program {
 using npb::Communicator;
 
 // Whether time is simulated (SMPI): then processors are, too, and have no clock of their own.
-bool is_simulated();
+inline bool is_simulated() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return false;
+  return std::string_view(text.data(), static_cast<std::size_t>(length)).find("SMPI") !=
+         std::string_view::npos;
+}
 
 // Of this thread, used so far; empty where time is simulated.
-std::optional<double> processor_seconds();
+inline std::optional<double> processor_seconds() {
+  timespec used{};
+  if (is_simulated() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return std::nullopt;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
 
 // Processors that this process may use, by number.
-std::vector<int> allowed_processors();
+inline std::vector<int> allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> found;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return found;
+  for (int one = 0; one < CPU_SETSIZE; ++one)
+    if (CPU_ISSET(static_cast<std::size_t>(one), &set)) found.push_back(one);
+  return found;
+}
 
 // Keeps this process on one of them; throws std::runtime_error.
-void pin(int processor);
+inline void pin(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(processor), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    throw std::runtime_error("processor " + std::to_string(processor) +
+                             " cannot be taken: " + std::strerror(errno));
+}
+
+// Enough to tell machines of one job apart.
+inline std::uint64_t machine() {
+  constexpr std::hash<std::string_view> hash;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  if (std::getline(file, id)) return hash(id);
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  return hash({name.data(), static_cast<std::size_t>(length)});
+}
 
 // A number for the machine of each rank. Nodes of an emulated cluster are on one: they share its processors,
 // so the kernel is asked, not the host's name.
-std::vector<std::uint64_t> machines(Communicator& world);
+inline std::vector<std::uint64_t> machines(Communicator& world) { return world.all_gather(machine()); }
 
 // Of this machine, as the kernel estimates it; empty where it does not say.
-std::optional<std::int64_t> available_memory_bytes();
+inline std::optional<std::int64_t> available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    std::int64_t kibibytes = 0;
+    if (name == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
+    std::getline(file, name);
+  }
+  return std::nullopt;
+}
 
 }  // namespace crosscut::program

@@ -93,13 +93,13 @@ TEST(what_is_solved_satisfies_the_equations_of_blocks_along_each_dimension) {
   const Block block = some_block();
   for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
     const Lines lines(block, dimension);
-    const Bundle& bundle = lines.bundles()[5];
-    std::vector<BlockTridiagonal::SystemRow> rows(static_cast<std::size_t>(lines.length()) + 2);
+    const Bundle& bundle = lines.bundles[5];
+    std::vector<BlockTridiagonal::SystemRow> rows(static_cast<std::size_t>(lines.length) + 2);
     BlockTridiagonal::SystemRow* row = rows.data() + 1;
-    BlockTridiagonal::eliminate(block, bundle, lines, row);
+    eliminate<BlockTridiagonal>(block, bundle, lines, row);
     BlockTridiagonal::substitute(lines, row);
     for (std::size_t m = 0; m < components; ++m) CHECK(is_zero(row[0].right[m].pair[0]));
-    for (Index p = 1; p + 1 < lines.length(); ++p) {
+    for (Index p = 1; p + 1 < lines.length; ++p) {
       Pair sum[components];
       for (std::size_t m = 0; m < components; ++m)
         sum[m] = row[p].right[m].pair[0] - bundle.load(block.right[m], p).pair[0];

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "npb/common/random.hpp"
-#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
 #include "npb/lu/subdomain.hpp"
 #include "tests/check.hpp"

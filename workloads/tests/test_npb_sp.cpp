@@ -5,7 +5,6 @@
 
 #include "npb/common/random.hpp"
 #include "npb/multipartition/right_side.hpp"
-#include "npb/sp/characteristic.hpp"
 #include "npb/sp/pentadiagonal.hpp"
 #include "tests/check.hpp"
 
@@ -62,8 +61,8 @@ TEST(through_the_variables_of_all_dimensions_and_back_nothing_changes) {
   to_characteristic_of_x(block);
   CHECK(block.right != before);
   const Lines lines(block, 0);
-  for (const Bundle& bundle : lines.bundles())
-    for (Index p = 1; p + 1 < lines.length(); ++p) {
+  for (const Bundle& bundle : lines.bundles)
+    for (Index p = 1; p + 1 < lines.length; ++p) {
       Lanes right[components];
       for (std::size_t m = 0; m < components; ++m) right[m] = bundle.load(block.right[m], p);
       turn_to_next(0, right);
@@ -81,11 +80,11 @@ TEST(what_is_solved_satisfies_the_equations_along_each_dimension) {
   constexpr std::array<double, components> sign{0, 0, 0, 1, -1};
   for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
     const Lines lines(block, dimension);
-    CHECK_EQ(lines.count(), std::size_t{100});
-    CHECK_EQ(lines.bundles().back().lines, std::size_t{4});
-    for (const Bundle& bundle : lines.bundles()) {
-      std::vector<Pentadiagonal::SystemRow> rows(static_cast<std::size_t>(lines.length()) + 4);
-      Pentadiagonal::eliminate(block, bundle, lines, rows.data() + 2);
+    CHECK_EQ(lines.count, std::size_t{100});
+    CHECK_EQ(lines.bundles.back().lines, std::size_t{4});
+    for (const Bundle& bundle : lines.bundles) {
+      std::vector<Pentadiagonal::SystemRow> rows(static_cast<std::size_t>(lines.length) + 4);
+      eliminate<Pentadiagonal>(block, bundle, lines, rows.data() + 2);
       Pentadiagonal::substitute(lines, rows.data() + 2);
       for (std::size_t lane = 0; lane < width; ++lane)
         for (std::size_t m = 0; m < components; ++m)

@@ -51,28 +51,6 @@ inline void solve(Matrix<Pair>& a, Matrix<Pair>& block, Vector<Pair>& right) {
     }
 }
 
-struct Points {
-  Lanes inverse_density;
-  std::array<Lanes, dimensions> velocity;
-  Lanes kinetic;
-  Lanes total;
-
-  Points(const Block& block, const Bundle& bundle, Index position)
-      : inverse_density(bundle.load(block.inverse_density, position)),
-        // NOLINTNEXTLINE(modernize-use-default-member-init): it differs from one to the next
-        velocity{bundle.load(block.velocity[0], position), bundle.load(block.velocity[1], position),
-                 bundle.load(block.velocity[2], position)},
-        kinetic(bundle.load(block.kinetic, position)),
-        total(bundle.load(block.solution[energy], position)) {}
-
-  Point<Pair> of(std::size_t q) const {
-    return {inverse_density.pair[q],
-            {velocity[0].pair[q], velocity[1].pair[q], velocity[2].pair[q]},
-            kinetic.pair[q],
-            total.pair[q] * inverse_density.pair[q]};
-  }
-};
-
 // What a point of the line contributes to the equations around it.
 struct Shares {
   Matrix<Pair> to_next;      // left of the diagonal, in the row of the point after it
@@ -103,42 +81,37 @@ struct BlockTridiagonal {
   static constexpr bool room = true;
   using SystemRow = Row<uppers>;
 
-  static void eliminate(const Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows) {
-    const std::size_t dimension = lines.dimension();
-    Shares shares[3][pairs];  // of the point before, this one, and the one after: by position modulo 3
-    const auto find = [&](Index p) {
-      const Points points(block, bundle, p);
-      for (std::size_t q = 0; q < pairs; ++q)
-        find_shares(points.of(q), block.grid, dimension, shares[(p + 3) % 3][q]);
-    };
-    find(-1);
-    find(0);
-    for (Index p = 0; p < lines.length(); ++p) {
-      find(p + 1);
-      const int position = block.cell.first[dimension] + static_cast<int>(p);
-      if (position == 0 || position == block.grid.points - 1) {
-        rows[p] = {};  // nothing changes on the boundary
-        continue;
-      }
-      for (std::size_t m = 0; m < components; ++m) rows[p].right[m] = bundle.load(block.right[m], p);
-      for (std::size_t q = 0; q < pairs; ++q)
-        eliminate_row(shares[(p + 2) % 3][q].to_next, shares[p % 3][q].own,
-                      shares[(p + 1) % 3][q].to_previous, q, rows + p);
-    }
+  using Terms = std::array<Shares, pairs>;
+
+  static void find(const Block& block, const Bundle& bundle, std::size_t dimension, Index position,
+                   Terms& terms) {
+    const auto load = [&](const Values& values) { return bundle.load(values, position); };
+    const Lanes inverse = load(block.inverse_density), kinetic = load(block.kinetic);
+    const Lanes u = load(block.velocity[0]), v = load(block.velocity[1]), w = load(block.velocity[2]);
+    const Lanes total = load(block.solution[energy]);
+    for (std::size_t q = 0; q < pairs; ++q)
+      find_shares({inverse.pair[q],
+                   {u.pair[q], v.pair[q], w.pair[q]},
+                   kinetic.pair[q],
+                   total.pair[q] * inverse.pair[q]},
+                  block.grid, dimension, terms[q]);
+  }
+
+  static void eliminate(const Terms& before, const Terms& here, const Terms& after, int /*position*/,
+                        const Grid& /*grid*/, SystemRow* row) {
+    for (std::size_t q = 0; q < pairs; ++q)
+      eliminate_row(before[q].to_next, here[q].own, after[q].to_previous, q, row);
   }
 
   static void substitute(const Lines& lines, SystemRow* rows) {
-    for (SystemRow* row = rows + lines.length() - 1; row >= rows; --row)
+    for (SystemRow* row = rows + lines.length - 1; row >= rows; --row)
       for (std::size_t q = 0; q < pairs; ++q)
         for (std::size_t i = 0; i < components; ++i)
           for (std::size_t j = 0; j < components; ++j)
             row[0].right[i].pair[q] -= row[0].upper[i * components + j].pair[q] * row[1].right[j].pair[q];
   }
 
-  static void store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows) {
-    for (Index p = 0; p < lines.length(); ++p)
-      for (std::size_t m = 0; m < components; ++m) bundle.store(rows[p].right[m], block.right[m], p);
-  }
+  static void turn(std::size_t /*dimension*/, Lanes (&)[components]) {}
 
  private:
   static void get(const SystemRow& row, std::size_t q, Matrix<Pair>& upper, Vector<Pair>& right) {

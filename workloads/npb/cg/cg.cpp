@@ -28,10 +28,10 @@ constexpr PerClass<MatrixSize> sizes{{{{1400, 7, 15, 10, 8.5971775078648},
 constexpr int exchange_tag = 1;
 
 // Part `index` of `parts`, as even as can be, the larger ones first.
-Range part_of(std::int32_t order, std::int32_t parts, std::int32_t index) {
-  const std::int32_t each = order / parts;
-  const std::int32_t larger = order % parts;
-  const std::int32_t first = index * each + std::min(index, larger);
+Range part_of(Range whole, std::int32_t parts, std::int32_t index) {
+  const auto size = static_cast<std::int32_t>(whole.size());
+  const std::int32_t each = size / parts, larger = size % parts;
+  const std::int32_t first = whole.first + index * each + std::min(index, larger);
   return {first, first + each + (index < larger ? 1 : 0)};
 }
 
@@ -45,23 +45,19 @@ class ProcessorGrid {
     const int size_log2 = std::countr_zero(static_cast<unsigned>(world.size()));
     grid_columns_ = 1 << ((size_log2 + 1) / 2);
     grid_rows_ = world.size() / grid_columns_;
-    const int rank = world.rank();
-    const int column = rank % grid_columns_;
-    rows_ = part_of(order, grid_rows_, rank / grid_columns_);
-    if (grid_columns_ == grid_rows_) {
-      columns_ = part_of(order, grid_columns_, column);
-      kept_ = {0, rows_.size()};
-      transposed_rank_ = (rank % grid_rows_) * grid_rows_ + rank / grid_rows_;
-    } else {
-      // Two columns of the grid share what is one row of it: halves, the first the larger.
-      const Range both = part_of(order, grid_rows_, column / 2);
-      const std::int32_t middle = both.first + static_cast<std::int32_t>((both.size() + 1) / 2);
-      columns_ = rank % 2 == 0 ? Range{both.first, middle} : Range{middle, both.end};
-      const std::size_t half = (rows_.size() + 1) / 2;
-      kept_ = rank % 2 == 0 ? Slice{0, half} : Slice{half, rows_.size() - half};
-      transposed_rank_ = 2 * ((rank / 2 % grid_rows_) * grid_rows_ + rank / 2 / grid_rows_) + rank % 2;
-    }
-    find_partners();
+    // Where there are twice as many columns as rows, two columns of the grid share what is one row of it.
+    const int sharing = grid_columns_ / grid_rows_;
+    const int half = world.rank() % sharing, row = world.rank() / sharing / grid_rows_,
+              column = world.rank() / sharing % grid_rows_;
+    rows_ = part_of({0, order}, grid_rows_, row);
+    columns_ = part_of(part_of({0, order}, grid_rows_, column), sharing, half);
+    transposed_rank_ = sharing * (column * grid_rows_ + row) + half;
+    const Range all{0, static_cast<std::int32_t>(rows_.size())};
+    kept_ = part_of(all, sharing, half);
+    for (int step = grid_columns_ / 2; step > 0; step /= 2) partners_.push_back({world.rank() ^ step, kept_});
+    // Neighbours that keep different halves give each other the half that they do not keep; from then on,
+    // and where all keep everything, whole slices are summed.
+    if (sharing == 2) partners_.back().sent = part_of(all, 2, 1 - half);
   }
 
   int grid_rows() const { return grid_rows_; }
@@ -73,13 +69,12 @@ class ProcessorGrid {
   // belongs to our columns: sums along the row of the grid, then an exchange with the transposed rank.
   // `result` has room for as many elements as there are rows or columns here.
   void sum_and_transpose(std::span<double> partial, std::span<double> result) {
+    const std::span<double> kept = slice(partial, kept_);
     for (const Partner& partner : std::views::reverse(partners_)) {
-      const std::span<double> taken = result.first(partner.taken);
-      const std::span<double> sent = partial.subspan(partner.sent.begin, partner.sent.size);
-      world_.shift(sent, partner.rank, taken, partner.rank, exchange_tag);
-      for (std::size_t i = 0; i < taken.size(); ++i) partial[kept_.begin + i] += taken[i];
+      const std::span<double> taken = result.first(kept.size());
+      world_.shift(slice(partial, partner.sent), partner.rank, taken, partner.rank, exchange_tag);
+      for (std::size_t i = 0; i < taken.size(); ++i) kept[i] += taken[i];
     }
-    const std::span<double> kept = partial.subspan(kept_.begin, kept_.size);
     if (partners_.empty())
       std::ranges::copy(kept, result.begin());
     else
@@ -98,24 +93,13 @@ class ProcessorGrid {
   }
 
  private:
-  struct Slice {
-    std::size_t begin = 0;
-    std::size_t size = 0;
-  };
   struct Partner {
     int rank = 0;
-    Slice sent{};           // of the partial sums
-    std::size_t taken = 0;  // elements, added from kept_.begin on
+    Range sent{};  // of the partial sums
   };
 
-  void find_partners() {
-    for (int step = grid_columns_ / 2; step > 0; step /= 2)
-      partners_.push_back({world_.rank() ^ step, kept_, kept_.size});
-    // Neighbours that keep different halves give each other the half that they do not keep; from then on,
-    // and where all keep everything, whole slices are summed.
-    if (grid_columns_ != grid_rows_)
-      partners_.back().sent =
-          kept_.begin == 0 ? Slice{kept_.size, rows_.size() - kept_.size} : Slice{0, kept_.begin};
+  static std::span<double> slice(std::span<double> values, Range range) {
+    return values.subspan(static_cast<std::size_t>(range.first), range.size());
   }
 
   Communicator& world_;
@@ -123,7 +107,7 @@ class ProcessorGrid {
   int grid_columns_ = 1;
   Range rows_;
   Range columns_;
-  Slice kept_;                     // the rows whose sums end here, before the transposition
+  Range kept_;                     // the rows whose sums end here, before the transposition
   std::vector<Partner> partners_;  // in the order of scalar sums; vectors are summed in the opposite one
   int transposed_rank_ = 0;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -27,7 +29,10 @@ struct Check {
   double tolerance = 0;                   // relative; absolute where the published value is 0
   std::string_view origin = "published";  // who says what it should be
 
-  double error() const;
+  double error() const {
+    const double difference = std::abs(computed - published);
+    return published == 0 ? difference : difference / std::abs(published);
+  }
   // A NaN does not.
   bool holds() const { return error() <= tolerance; }
 };
@@ -84,11 +89,18 @@ std::string product_text(std::integral auto first, std::integral auto... others)
   return (std::to_string(first) + ... + (" x " + std::to_string(others)));
 }
 
-inline bool is_power_of_two(int number) { return number > 0 && (number & (number - 1)) == 0; }
+inline bool is_power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
 // Texts for `unsuitable`. The second is empty up to `most` ranks, for which `what` are: "the grid of class S
 // is".
-std::string not_a_power_of_two(int ranks);
-std::string at_most(std::int64_t most, int ranks, const std::string& what);
+inline std::string not_a_power_of_two(int ranks) {
+  const auto below = std::bit_floor(static_cast<unsigned>(ranks));
+  return std::to_string(ranks) + " ranks: it takes a power of two, such as " + std::to_string(below) +
+         " or " + std::to_string(2 * below);
+}
+inline std::string at_most(std::int64_t most, int ranks, const std::string& what) {
+  if (ranks <= most) return "";
+  return std::to_string(ranks) + " ranks: " + what + " for " + std::to_string(most) + " ranks at most";
+}
 
 }  // namespace crosscut::npb

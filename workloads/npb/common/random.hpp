@@ -24,8 +24,6 @@ class RandomStream {
     return static_cast<double>(state_) * 0x1p-46;
   }
 
-  constexpr std::uint64_t state() const { return state_; }
-
   // multiplier^exponent mod 2^46: so many steps at once.
   static constexpr std::uint64_t power(std::uint64_t exponent) {
     std::uint64_t result = 1;

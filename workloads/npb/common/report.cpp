@@ -18,13 +18,6 @@ std::string format(const char* pattern, Values... values) {
   return text;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 // JSON has no NaN and no infinity. All texts here are our own, without quotes.
 std::string number(double value) { return std::isfinite(value) ? format("%.17g", value) : "null"; }
 
@@ -64,16 +57,16 @@ double Report::million_operations_per_second() const {
 
 Report make_report(const About& about, ProblemClass problem_class, Outcome outcome,
                    std::span<const double> seconds, std::span<const double> communication_seconds) {
-  const auto [least, most] = std::ranges::minmax(communication_seconds);
-  return {
-      .about = about,
-      .class_letter = letter(problem_class),
-      .ranks = static_cast<int>(seconds.size()),
-      .outcome = std::move(outcome),
-      .seconds = std::ranges::max(seconds),
-      .minimum_communication_seconds = least,
-      .median_communication_seconds = median({communication_seconds.begin(), communication_seconds.end()}),
-      .maximum_communication_seconds = most};
+  std::vector<double> sorted(communication_seconds.begin(), communication_seconds.end());
+  std::ranges::sort(sorted);
+  return {.about = about,
+          .class_letter = letter(problem_class),
+          .ranks = static_cast<int>(seconds.size()),
+          .outcome = std::move(outcome),
+          .seconds = std::ranges::max(seconds),
+          .minimum_communication_seconds = sorted.front(),
+          .median_communication_seconds = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2,
+          .maximum_communication_seconds = sorted.back()};
 }
 
 std::string for_people(const Report& report) {

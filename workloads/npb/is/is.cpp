@@ -86,12 +86,6 @@ class Sorter {
   }
 
  private:
-  // A rank's buckets, from `first` up to but not including `end`.
-  struct Share {
-    std::size_t first = 0;
-    std::size_t end = 0;
-  };
-
   void count_buckets() {
     std::ranges::fill(bucket_size_, 0);
     for (std::size_t i = 0; i < tested_keys; ++i) {
@@ -109,24 +103,24 @@ class Sorter {
     for (const std::int32_t key : keys_) by_bucket_[static_cast<std::size_t>(next[bucket_of(key)]++)] = key;
   }
 
-  // Sets `sent_` and `share_` from the buckets' sizes here and in all. A rank's buckets end with the one in
-  // which the sum over all ranks reaches its share.
+  // Sets `sent_` and this rank's share from the buckets' sizes here and in all. A rank's buckets end with the
+  // one in which the sum over all ranks reaches its share.
   void share_out() {
     std::ranges::fill(sent_.counts, 0);
-    share_ = {buckets_, buckets_};
+    first_bucket_ = end_bucket_ = buckets_;
     lesser_keys_ = 0;
     const auto own = static_cast<std::int64_t>(keys_.size());
     std::int64_t keys_before = 0;
     for (std::size_t bucket = 0, rank = 0, first = 0; bucket < buckets_ && rank < sent_.counts.size();
          ++bucket) {
       if (bucket == first && rank == static_cast<std::size_t>(world_.rank())) {
-        share_.first = bucket;
+        first_bucket_ = bucket;
         lesser_keys_ = keys_before;
       }
       keys_before += bucket_total_[bucket];
       sent_.counts[rank] += bucket_size_[bucket];
       if (keys_before < static_cast<std::int64_t>(rank + 1) * own) continue;
-      if (rank == static_cast<std::size_t>(world_.rank())) share_.end = bucket + 1;
+      if (rank == static_cast<std::size_t>(world_.rank())) end_bucket_ = bucket + 1;
       first = bucket + 1;
       ++rank;
     }
@@ -162,8 +156,8 @@ class Sorter {
 
   int bucket_shift() const { return size_.largest_key_log2 - size_.buckets_log2; }
   std::size_t bucket_of(std::int32_t key) const { return static_cast<std::size_t>(key) >> bucket_shift(); }
-  std::int64_t lowest_key() const { return static_cast<std::int64_t>(share_.first << bucket_shift()); }
-  std::int64_t end_key() const { return static_cast<std::int64_t>(share_.end << bucket_shift()); }
+  std::int64_t lowest_key() const { return static_cast<std::int64_t>(first_bucket_ << bucket_shift()); }
+  std::int64_t end_key() const { return static_cast<std::int64_t>(end_bucket_ << bucket_shift()); }
 
   Communicator& world_;
   const KeySize& size_;
@@ -176,8 +170,8 @@ class Sorter {
   std::vector<std::int32_t> bucket_total_;
   Parcels sent_;
   Parcels taken_;
-  Share share_;
-  std::int64_t lesser_keys_ = 0;  // in buckets before ours
+  std::size_t first_bucket_ = 0, end_bucket_ = 0;  // this rank's, without the last
+  std::int64_t lesser_keys_ = 0;                   // in buckets before ours
 };
 
 std::string unsuitable(int ranks, const Options& options) {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "npb/common/jacobian.hpp"
+#include "npb/common/gas.hpp"
 
 namespace crosscut::npb::lu {
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "npb/common/benchmark.hpp"
-#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
 #include "npb/lu/halo.hpp"
 #include "npb/lu/right_side.hpp"

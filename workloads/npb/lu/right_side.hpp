@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
 #include "npb/lu/halo.hpp"
 #include "npb/lu/subdomain.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "npb/common/communicator.hpp"
-#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
 #include "npb/lu/subdomain.hpp"
 

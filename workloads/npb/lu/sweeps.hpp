@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 
-#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
 #include "npb/lu/halo.hpp"
 #include "npb/lu/subdomain.hpp"

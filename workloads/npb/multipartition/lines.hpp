@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "npb/common/jacobian.hpp"
+#include "npb/common/gas.hpp"
 #include "npb/multipartition/block.hpp"
 
 namespace crosscut::npb::multipartition {
@@ -43,36 +43,29 @@ struct Bundle {
   }
 };
 
-class Lines {
- public:
-  Lines(const Block& block, std::size_t dimension)
-      : dimension_(dimension), length_(block.cell.extent[dimension]) {
+struct Lines {
+  Lines(const Block& block, std::size_t its_dimension)
+      : dimension(its_dimension), length(block.cell.extent[dimension]) {
     const std::size_t inner = dimension == 0 ? 1 : 0;
     const std::size_t outer = dimension == 2 ? 1 : 2;
     const Cell& cell = block.cell;
     for (int b = cell.begin[outer]; b < cell.end[outer]; ++b)
-      for (int a = cell.begin[inner]; a < cell.end[inner]; ++a, ++count_) {
+      for (int a = cell.begin[inner]; a < cell.end[inner]; ++a, ++count) {
         Triple at{};
         at[inner] = a;
         at[outer] = b;
-        if (count_ % width == 0) bundles_.push_back({.stride = block.shape.stride(dimension)});
-        Bundle& last = bundles_.back();
+        if (count % width == 0) bundles.push_back({.stride = block.shape.stride(dimension)});
+        Bundle& last = bundles.back();
         std::fill(last.starts.begin() + static_cast<std::ptrdiff_t>(last.lines), last.starts.end(),
                   block.shape.at(at[0], at[1], at[2]));
         ++last.lines;
       }
   }
 
-  std::size_t dimension() const { return dimension_; }
-  Index length() const { return length_; }  // points
-  std::size_t count() const { return count_; }
-  const std::vector<Bundle>& bundles() const { return bundles_; }
-
- private:
-  std::size_t dimension_;
-  Index length_;
-  std::size_t count_ = 0;
-  std::vector<Bundle> bundles_;
+  std::size_t dimension;
+  Index length;  // points
+  std::size_t count = 0;
+  std::vector<Bundle> bundles;
 };
 
 }  // namespace crosscut::npb::multipartition

@@ -113,20 +113,19 @@ inline void add_row(const Block& block, Index j, Index k, std::array<Values, com
 
 // From the solution, in the cell and one layer around it: velocity, pressure and so on.
 inline void find_derived(Block& block) {
-  const auto at = [&](const Values& values, Index begin) { return values.data() + begin; };
-  const auto into = [&](Values& values, Index begin) { return values.data() + begin; };
+  const auto at = [](auto& values, Index begin) { return values.data() + begin; };
   for (Index k = -1; k <= block.cell.extent[2]; ++k)
     for (Index j = -1; j <= block.cell.extent[1]; ++j) {
       const Index begin = block.shape.at(-1, j, k);
       const double *mass = at(block.solution[density], begin), *total = at(block.solution[energy], begin);
       const double *x = at(block.solution[1], begin), *y = at(block.solution[2], begin),
                    *z = at(block.solution[3], begin);
-      double* __restrict inverse = into(block.inverse_density, begin);
-      double* __restrict u = into(block.velocity[0], begin);
-      double* __restrict v = into(block.velocity[1], begin);
-      double* __restrict w = into(block.velocity[2], begin);
-      double* __restrict kinetic = into(block.kinetic, begin);
-      double* __restrict pressure = into(block.pressure, begin);
+      double* __restrict inverse = at(block.inverse_density, begin);
+      double* __restrict u = at(block.velocity[0], begin);
+      double* __restrict v = at(block.velocity[1], begin);
+      double* __restrict w = at(block.velocity[2], begin);
+      double* __restrict kinetic = at(block.kinetic, begin);
+      double* __restrict pressure = at(block.pressure, begin);
       for (Index i = 0; i < block.cell.extent[0] + 2; ++i) {
         const double reciprocal = 1 / mass[i];
         const double moving = 0.5 * (x[i] * x[i] + y[i] * y[i] + z[i] * z[i]) * reciprocal;

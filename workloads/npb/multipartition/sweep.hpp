@@ -7,9 +7,10 @@
 //   uppers      numbers in a row to the right of the diagonal, when it has been eliminated
 //   room        whether messages are as long as for a cell of the largest size without boundary (BT), or just
 //               as long as they must be (SP)
-//   eliminate   fills the rows of a bundle of lines from their first to their last, given `carried` before
-//   substitute  solves them from the last to the first, given `carried` solved ones after
-//   store       writes what was solved into the right hand side
+//   Terms       what a point of each line contributes to the equations around it; `find` finds it
+//   eliminate   makes of a right hand side a row, given the terms around it and `carried` rows before
+//   substitute  solves the rows of a bundle of lines from the last to the first, given `carried` solved after
+//   turn        changes what was solved at a point before it is written into the right hand side
 #pragma once
 
 #include <algorithm>
@@ -28,6 +29,24 @@ struct Row {
   Lanes upper[upper_count];
   Lanes right[components];
 };
+
+// Fills the rows of a bundle of lines from their first to their last, given `carried` before.
+template <typename System>
+void eliminate(const Block& block, const Bundle& bundle, const Lines& lines, Row<System::uppers>* rows) {
+  std::array<typename System::Terms, 3> terms;  // before, here and after: by position modulo 3
+  const auto at = [&](Index p) -> auto& { return terms[static_cast<std::size_t>(p + 3) % 3]; };
+  for (const Index p : {-1, 0}) System::find(block, bundle, lines.dimension, p, at(p));
+  for (Index p = 0; p < lines.length; ++p) {
+    System::find(block, bundle, lines.dimension, p + 1, at(p + 1));
+    const int position = block.cell.first[lines.dimension] + static_cast<int>(p);
+    if (position == 0 || position == block.grid.points - 1) {
+      rows[p] = {};  // nothing changes on the boundary
+      continue;
+    }
+    for (std::size_t m = 0; m < components; ++m) rows[p].right[m] = bundle.load(block.right[m], p);
+    System::eliminate(at(p - 1), at(p), at(p + 1), position, block.grid, rows + p);
+  }
+}
 
 template <typename System>
 class Sweep {
@@ -65,32 +84,32 @@ class Sweep {
       if (forward) make_room(cell, lines);
       if (done > 0) receive(lines, sent_rows, previous_rank, tag, sent);
       const double* next = in_.data();
-      for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
-        const Bundle& bundle = lines.bundles()[b];
+      for (std::size_t b = 0; b < lines.bundles.size(); ++b) {
+        const Bundle& bundle = lines.bundles[b];
         SystemRow* rows = rows_of(cell, lines, b);
-        SystemRow* carried_here = forward ? rows - carried : rows + lines.length();
+        SystemRow* carried_here = forward ? rows - carried : rows + lines.length;
         if (done == 0)
           std::fill(carried_here, carried_here + carried, SystemRow{});
         else
           next = unpack(next, bundle, carried_here, forward);
         if (forward) {
-          System::eliminate(blocks_[cell], bundle, lines, rows);
+          eliminate<System>(blocks_[cell], bundle, lines, rows);
         } else {
           System::substitute(lines, rows);
-          System::store(blocks_[cell], bundle, lines, rows);
+          store(bundle, lines, rows, blocks_[cell]);
         }
       }
       if (done == last) return;
-      pack(cell, lines, forward ? lines.length() - carried : 0, forward);
+      pack(cell, lines, forward ? lines.length - carried : 0, forward);
       sent = send(lines, sent_rows, next_rank, tag);
     }
   }
 
   // For each bundle those of its points, and of the cells before and after what they carry here.
-  static Index rows_of_bundle(const Lines& lines) { return lines.length() + 2 * carried; }
+  static Index rows_of_bundle(const Lines& lines) { return lines.length + 2 * carried; }
 
   void make_room(std::size_t cell, const Lines& lines) {
-    rows_[cell].resize(lines.bundles().size() * static_cast<std::size_t>(rows_of_bundle(lines)));
+    rows_[cell].resize(lines.bundles.size() * static_cast<std::size_t>(rows_of_bundle(lines)));
   }
 
   SystemRow* rows_of(std::size_t cell, const Lines& lines, std::size_t bundle) {
@@ -99,7 +118,7 @@ class Sweep {
 
   std::size_t message_size(const Lines& lines, std::size_t each) const {
     const auto side = static_cast<std::size_t>(partition_.cell_room());
-    return each * (System::room ? side * side : lines.count());
+    return each * (System::room ? side * side : lines.count);
   }
 
   // And waits for what was sent before: its buffer is used again.
@@ -115,6 +134,16 @@ class Sweep {
     return world_.send_later(out_, rank, tag);
   }
 
+  // The rows, of which the first are sent on, stay as they are.
+  static void store(const Bundle& bundle, const Lines& lines, const SystemRow* rows, Block& block) {
+    for (Index p = 0; p < lines.length; ++p) {
+      Lanes right[components];
+      std::ranges::copy(rows[p].right, right);
+      System::turn(lines.dimension, right);
+      for (std::size_t m = 0; m < components; ++m) bundle.store(right[m], block.right[m], p);
+    }
+  }
+
   // The numbers of a row that go along.
   template <typename AnyRow, typename Visit>
   static void for_each_number(AnyRow& row, bool forward, Visit&& visit) {
@@ -125,11 +154,11 @@ class Sweep {
 
   void pack(std::size_t cell, const Lines& lines, Index first, bool forward) {
     out_.clear();
-    for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
+    for (std::size_t b = 0; b < lines.bundles.size(); ++b) {
       const SystemRow* rows = rows_of(cell, lines, b) + first;
       for (Index r = 0; r < carried; ++r)
         for_each_number(rows[r], forward, [&](const Lanes& lanes) {
-          for (std::size_t lane = 0; lane < lines.bundles()[b].lines; ++lane) out_.push_back(lanes.get(lane));
+          for (std::size_t lane = 0; lane < lines.bundles[b].lines; ++lane) out_.push_back(lanes.get(lane));
         });
     }
   }

@@ -3,7 +3,6 @@
 //
 // Sizes, verification values and tolerance: NPB 3.3, SP/verify.f.
 #include "npb/multipartition/simulation.hpp"
-#include "npb/sp/characteristic.hpp"
 #include "npb/sp/pentadiagonal.hpp"
 
 namespace crosscut::npb::sp {
