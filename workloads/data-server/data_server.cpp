@@ -171,9 +171,8 @@ class DataServer final : public program::Application {
     outcome.iterations = static_cast<int>(settings_.tasks);
     outcome.million_operations =
         1e-6 * settings_.operations_per_task() * static_cast<double>(settings_.tasks);
-    outcome.size = std::to_string(settings_.order) + " x " + std::to_string(settings_.order) +
-                   " doubles, blocks of " + std::to_string(settings_.block) + " x " +
-                   std::to_string(settings_.block);
+    outcome.size = npb::product_text(settings_.order, settings_.order) + " doubles, blocks of " +
+                   npb::product_text(settings_.block, settings_.block);
     outcome.layout = std::to_string(roles.pairs()) + " computing, " + std::to_string(roles.pairs()) +
                      " serving; " + placed;
     outcome.figures = figures(world, settings_, roles.pairs(), seen);

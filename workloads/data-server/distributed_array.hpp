@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "data-server/patches.hpp"
-#include "data-server/request.hpp"
 #include "data-server/roles.hpp"
 #include "data-server/waiting.hpp"
 #include "npb/common/communicator.hpp"

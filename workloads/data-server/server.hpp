@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data-server/request.hpp"
+#include "data-server/patches.hpp"
 #include "data-server/roles.hpp"
 #include "data-server/tasks.hpp"
 #include "data-server/waiting.hpp"

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "npb/common/problem_class.hpp"
 #include "program/arguments.hpp"
+#include "program/computing.hpp"
 
 namespace crosscut::data_server {
 
@@ -47,13 +50,66 @@ struct Settings {
   std::int64_t seed = 1;
 
   // Of each element of the block that a task works on.
-  std::int64_t rounds() const;
-  double operations_per_task() const;
+  std::int64_t rounds() const {
+    const double bytes = static_cast<double>(gets) * sizeof(double);  // fetched for each element of a block
+    return std::llround(operations_per_byte * bytes / program::operations_per_round);
+  }
+  double operations_per_task() const {
+    return static_cast<double>(block * block) * static_cast<double>(rounds()) * program::operations_per_round;
+  }
 };
 
-void set_class(Settings& settings, npb::ProblemClass problem_class);
-void declare(Settings& settings, program::Arguments& arguments);
+inline void set_class(Settings& settings, npb::ProblemClass problem_class) {
+  struct Size {
+    std::int64_t order, block, tasks;
+  };
+  // 2 MiB an array and 8 KiB a get, to 2 GiB and 512 KiB.
+  constexpr npb::PerClass<Size> sizes{
+      {{{512, 32, 512}, {1024, 64, 1024}, {4096, 128, 4096}, {8192, 128, 16384}, {16384, 256, 16384}}}};
+  const Size& size = sizes[problem_class];
+  settings.order = size.order;
+  settings.block = size.block;
+  settings.tasks = size.tasks;
+}
+
+inline void declare(Settings& settings, program::Arguments& arguments) {
+  arguments.whole(
+      "--array", "N", settings.order, {2, 131072},
+      "rows and columns of the distributed array of doubles (there are two: one read, one added to)");
+  arguments.whole("--block", "N", settings.block, {1, 4096},
+                  "rows and columns of the blocks that are fetched");
+  arguments.whole("--tasks", "N", settings.tasks, {1, 100000000},
+                  "times that blocks are fetched, computed with and added to the array");
+  arguments.whole("--gets", "N", settings.gets, {1, 64}, "blocks that a task fetches (2)");
+  arguments.number("--operations-per-byte", "X", settings.operations_per_byte, 1e6,
+                   "computing: floating-point operations for each byte that was fetched (500)");
+  arguments.choice("--balance", balance_words, settings.balance,
+                   "who does which task: in turn (cyclic), or as a server hands them out (counter)");
+  arguments.choice("--roles", arrangement_words, settings.arrangement,
+                   "who serves: every other rank (pairs), or the second half of them (halves)");
+  arguments.choice(
+      "--processors", sharing_words, settings.sharing,
+      "as the kernel has it (unpinned); each process its own (matched); one for a computing process "
+      "and its server (overloaded)");
+  arguments.choice(
+      "--waiting", waiting_words, settings.waiting,
+      "how servers wait for requests: in MPI_Recv (receive); asking with MPI_Test without a rest "
+      "(poll), with sched_yield (yield) or with nanosleep between (sleep)");
+  arguments.choice("--computing-waiting", waiting_words, settings.computing_waiting,
+                   "how computing processes wait for answers: in MPI_Waitall (receive), or as above");
+  arguments.whole("--pause", "MICROSECONDS", settings.pause_microseconds, {1, 100000},
+                  "how long sleep sleeps (50; kernels add about 50)");
+  arguments.whole("--seed", "N", settings.seed, {0, 1000000000}, "of the tasks' places in the array (1)");
+}
+
 // Why so many ranks cannot run these; empty where they can.
-std::string unsuitable(const Settings& settings, int ranks);
+inline std::string unsuitable(const Settings& settings, int ranks) {
+  if (ranks % 2 != 0)
+    return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
+  if (settings.block > settings.order)
+    return "--block " + std::to_string(settings.block) + ": the array has " + std::to_string(settings.order) +
+           " rows";
+  return "";
+}
 
 }  // namespace crosscut::data_server

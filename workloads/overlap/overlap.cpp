@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "overlap/routes.hpp"
 #include "overlap/settings.hpp"
 #include "overlap/worker.hpp"
 #include "program/application.hpp"

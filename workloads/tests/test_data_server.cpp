@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "data-server/patches.hpp"
-#include "data-server/request.hpp"
 #include "data-server/roles.hpp"
 #include "data-server/settings.hpp"
 #include "data-server/tasks.hpp"

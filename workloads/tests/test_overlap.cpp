@@ -1,7 +1,6 @@
 // Who sends to whom, and what is refused; the messages themselves are looked at in every run.
 #include <vector>
 
-#include "overlap/routes.hpp"
 #include "overlap/settings.hpp"
 #include "overlap/worker.hpp"
 #include "tests/check.hpp"
