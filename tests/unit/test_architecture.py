@@ -128,3 +128,12 @@ def test_every_class_has_a_name_of_its_own():
             if isinstance(node, ast.ClassDef):
                 where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert not {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
+def test_one_function_starts_processes_so_that_an_interrupt_leaves_none():
+    starting = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if "Popen(" in path.read_text(encoding="utf-8")
+    ]
+    assert starting == ["base/process_group.py"]

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from crosscut.base import process_group
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.job import Event
 from crosscut.run.realm import Realm
@@ -318,7 +319,7 @@ def spawn(
     """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
     then stops the session in order), and writes the session's first line."""
     try:
-        process = subprocess.Popen(
+        process = process_group.start(
             [os.fspath(word) for word in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from crosscut.base import core, programs
+from crosscut.base import core, process_group, programs
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.network import description as network
 from crosscut.places import smpi_options
@@ -318,7 +318,7 @@ def simulate(
     environment = {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
     begin = time.perf_counter()
     try:
-        process = subprocess.Popen(words, stdout=output, env=environment)
+        process = process_group.start(words, stdout=output, env=environment)
     except OSError as error:
         raise CrosscutError(f"cannot start {_LAUNCHER}: {plainly(error)}; {INSTALL}") from error
     try:

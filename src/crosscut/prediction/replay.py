@@ -93,7 +93,7 @@ def ended(words: Sequence[str], folder: Path, limits: Limits, network: str) -> t
     environment = networks.environment() | {"TMPDIR": str(folder)}
     with said.open("wb") as output:
         try:
-            process = subprocess.Popen(
+            process = process_group.start(
                 [*bounded, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 env=environment, start_new_session=True,
             )  # fmt: skip

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO
 
 import crosscut
-from crosscut.base import core, whole_file
+from crosscut.base import core, process_group, whole_file
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
 from crosscut.profile.program import ABOUT
 
@@ -96,7 +96,7 @@ def run(
     """Waits for the command's end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
     began = time.monotonic()
     try:
-        process = subprocess.Popen(command, env=dict(variables), stdout=output)
+        process = process_group.start(command, env=dict(variables), stdout=output)
     except OSError as error:
         raise UsageError(f"{command[0]}: {plainly(error)}") from error
     stopped = ""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from crosscut.base import process_group
 from crosscut.base.errors import CrosscutError, SessionError, UsageError
 from crosscut.base.job import Event
 from crosscut.lab import enter, lifecycle, state
@@ -97,7 +98,7 @@ def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
         file.write_bytes(bytes(computing.COUNT.size))
         words = [sys.executable, "-m", "crosscut.lab.faults.computing", str(file)]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(
+        process = process_group.start(
             enter.command(record, state.folder(record.name), node, words),
             stdin=pipe, stdout=pipe, stderr=pipe, text=True, process_group=0,
         )  # fmt: skip

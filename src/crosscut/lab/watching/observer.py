@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import spelling
+from crosscut.base import process_group, spelling
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Event
 from crosscut.lab import describe, holder, lifecycle, state
@@ -131,7 +131,7 @@ def _watch() -> subprocess.Popen[str]:
     """Its standard input is its life-line."""
     pipe = subprocess.PIPE
     words = [sys.executable, "-m", "crosscut.lab.watching.watch"]
-    watcher = subprocess.Popen(
+    watcher = process_group.start(
         words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, process_group=0
     )
     assert watcher.stdout is not None
