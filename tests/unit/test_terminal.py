@@ -94,12 +94,13 @@ def cautions(view: View) -> list[str]:
     ],
 )
 def test_a_run_is_shown_with_what_to_beware_of(attributes: dict[str, Any], expected: list[str]) -> None:
-    assert cautions(aapc_view(attributes=attributes, seconds=10e-3)) == expected
+    assert cautions(aapc_view(attributes=attributes, seconds=10e-3, repetitions=20)) == expected
 
 
 def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:
     assert cautions(aapc_view(repetitions=5)) == ["few repetitions"]
-    view = aapc_view(ranks=4)
+    assert cautions(aapc_view(repetitions=6)) == ["too few repetitions to know how alike they are"]
+    view = aapc_view(ranks=4, repetitions=20)
     view.dataset["node"][:] = 0
     assert cautions(view) == ["oversubscribed"]
     assert "4 ranks, 2 cores" in one_line(drawn(view))
@@ -173,6 +174,7 @@ def congested(sent_seconds: float) -> View:
     """Ranks 0 and 1 are victims for 10 ms a phase, 2 and 3 congest but in the first phase."""
     view = aapc_view(
         sizes=(1000,),
+        repetitions=20,
         attributes={"pattern": {"name": "congestor"}, "phase_labels": ["idle", "incast", "storm"]},
     )
     view.dataset["peer"][:] = np.array([1, 0, 3, 2])[None, :, None]

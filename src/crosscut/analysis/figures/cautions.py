@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import EarlyEnd
 from crosscut.analysis.figures.summary import phase_seconds
-from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, medians
+from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, medians
 from crosscut.base import units
 
 # Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
@@ -29,6 +30,7 @@ class CautionKind(Enum):
     UNFINISHED = "unfinished"
     FAILED_RANKS = "failed ranks"
     FEW_REPETITIONS = "few repetitions"
+    INDEPENDENCE_ASSUMED = "too few repetitions to know how alike they are"
     SKEW = "skew"
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
@@ -43,6 +45,9 @@ class CautionKind(Enum):
     MACHINE_CHANGED = "emulating machine changed"
     NOT_WATCHED = "emulating machine not watched"
     PROCESSOR_TIME = "processor time far off"
+
+
+OF_REPETITIONS = (CautionKind.FEW_REPETITIONS, CautionKind.INDEPENDENCE_ASSUMED)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,19 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
         for what, is_so in kept.items()
         if is_so
     ]
-    return found + _of_phases(
-        CautionKind.FEW_REPETITIONS, shown, _too_few,
-        f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases at {{sizes}}: no 95 % interval",
-        f"--repetitions {FEWEST_FOR_INTERVAL} or more",
-    )  # fmt: skip
+    few = "fewer than {least} repetitions of some phases at {{sizes}}: {so}"
+    for kind, from_, least, so in (
+        (CautionKind.FEW_REPETITIONS, 1, FEWEST_FOR_INTERVAL, "no 95 % interval"),
+        (
+            CautionKind.INDEPENDENCE_ASSUMED, FEWEST_FOR_INTERVAL, FEWEST_FOR_CORRELATION,
+            "if they are alike, which so few do not tell, the 95 % interval is too narrow",
+        ),
+    ):  # fmt: skip
+        found += _of_phases(
+            kind, shown, partial(_repeated, from_, least), few.format(least=least, so=so),
+            f"--repetitions {least} or more",
+        )  # fmt: skip
+    return found
 
 
 def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
@@ -176,12 +189,12 @@ def _sizes(shown: Sequence[Samples]) -> str:
     return f"{len(ordered)} sizes from {ordered[0]} to {ordered[-1]}"
 
 
-def _too_few(samples: Samples) -> bool:
-    """True if a phase that was measured has too few repetitions for an interval."""
+def _repeated(least: int, below: int, samples: Samples) -> bool:
+    """True if a phase has so many repetitions."""
     if samples.summarised:
         return False
     counts = np.isfinite(phase_seconds(samples)).sum(axis=0)
-    return bool(((counts > 0) & (counts < FEWEST_FOR_INTERVAL)).any())
+    return bool(((counts >= least) & (counts < below)).any())
 
 
 def of_nodes(

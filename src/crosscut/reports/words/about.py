@@ -158,7 +158,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         caution
         for caution in cautions.of_samples(shown, skew_seconds(view))
         # Every repetition of a simulation is the same.
-        if not (is_simulated(view.attributes) and caution.kind is CautionKind.FEW_REPETITIONS)
+        if not (is_simulated(view.attributes) and caution.kind in cautions.OF_REPETITIONS)
     ]
     if not has_virtual_clock(view.attributes):
         found += cautions.of_clock(shown, clock_step_seconds(view))
