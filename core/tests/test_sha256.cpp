@@ -7,12 +7,9 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace std::literals;
 
 namespace {
-
-std::span<const std::uint8_t> octets(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 std::string hex(const Digest& digest) {
   std::string text;
@@ -81,11 +78,11 @@ TEST(authentication_codes_are_those_of_rfc_4231) {
 }
 
 TEST(a_code_of_parts_is_the_code_of_their_whole) {
-  CHECK_EQ(hex(hmac_sha256("key", {octets("ab"), octets(""), octets("c")})), hmac("key", "abc"));
+  CHECK_EQ(hex(hmac_sha256("key", {octets("ab"sv), octets(""sv), octets("c"sv)})), hmac("key", "abc"));
 }
 
 TEST(every_differing_bit_is_a_difference) {
-  const Digest a = Sha256().add(octets("abc")).finish();
+  const Digest a = Sha256().add(octets("abc"sv)).finish();
   CHECK(equal_in_constant_time(a, a));
   for (std::size_t bit = 0; bit < 256; ++bit) {
     Digest b = a;
