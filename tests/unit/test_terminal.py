@@ -127,6 +127,15 @@ def test_attributes_of_any_shape_are_no_crash(attributes: dict[str, Any]) -> Non
     assert sentences.figures_of(view)
 
 
+@pytest.mark.parametrize("network", [{}, {"hosts": "many"}, {"hosts": float("inf")}, [], None])
+@pytest.mark.parametrize("parameters", [{}, {"share-spread": "wide"}, {"share-spread": []}, None])
+def test_a_simulated_run_that_says_nothing_sensible_of_its_network_is_shown(
+    network: object, parameters: object
+) -> None:
+    attributes = {"backend": {"name": "sim", "parameters": parameters}, "network": network}
+    assert "of its ? hosts" in one_line(drawn(aapc_view(sizes=(1000,), attributes=attributes)))
+
+
 def test_a_run_of_which_nothing_is_measured_says_so() -> None:
     view = aapc_view()
     view.dataset["status"][:] = 0

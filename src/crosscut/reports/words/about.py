@@ -33,8 +33,9 @@ def where(view: View) -> str:
     place = text(view.attributes, "place") or "?"
     if is_simulated(view.attributes):
         name = text(view.attributes, "network", "name") or "?"
-        hosts = int(number(view.attributes, "network", "hosts"))
-        return f"simulated network {name}: {len(view.nodes):,} of its {units.count(hosts, 'host')}"
+        hosts = number(view.attributes, "network", "hosts")
+        all_hosts = units.count(int(hosts), "host") if math.isfinite(hosts) else "? hosts"
+        return f"simulated network {name}: {len(view.nodes):,} of its {all_hosts}"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
         return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
@@ -122,7 +123,7 @@ def _how_simulated(view: View) -> list[str]:
         if knee != "0":
             told.append(f"contention: soft knee, p = {knee}, scale {given('knee-scale') or '1'}")
         if spread != "0":
-            told.append(f"shares vary by {100 * float(spread):.3g} % (their deviation)")
+            told.append(f"shares vary by {_as_percent(spread)} (their deviation)")
         if len(told) == 1:
             told.append("no model of contention")
     return [
@@ -131,6 +132,14 @@ def _how_simulated(view: View) -> list[str]:
         "virtual clock",
         text(view.attributes, "cadence"),
     ]
+
+
+def _as_percent(share: str) -> str:
+    """A share that a run says as text; another run may say anything."""
+    try:
+        return f"{100 * float(share):.3g} %"
+    except ValueError:
+        return repr(share)
 
 
 def repetitions(view: View) -> str:
