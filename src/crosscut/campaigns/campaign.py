@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crosscut import __version__
+import crosscut
 from crosscut.base import records
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.job import Job
@@ -111,7 +111,7 @@ def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Cam
     """Writes the plan; replaced as a whole or not at all."""
     plan = {
         "schema": SCHEMA,
-        "crosscut": __version__,
+        "crosscut": crosscut.__version__,
         "launch": dict(launch),
         "steps": [asdict(step) for step in steps],
     }

@@ -14,7 +14,6 @@ from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
 from crosscut.cli.parsing.parser import flag, number, option, record, whole
-from crosscut.reports.terminal.screen import screen_for
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.analysis.findings import cable_names
-
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
@@ -85,6 +82,8 @@ def execute(args: argparse.Namespace) -> int:
     else:
         found, structure, planted, interrupted = _measured(args, given)
     if cabling is not None:
+        from crosscut.analysis.findings import cable_names
+
         found, structure = cable_names.named(found, structure, cabling)
     _tell(args, found, structure, planted)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
@@ -108,11 +107,12 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
 def _measured(
     args: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
+    known = core.load()
+    decided = decide(known, options.launch(given))
+    # Only now: what is wrong with the options is said at once.
     from crosscut.analysis.findings import of_run
     from crosscut.campaigns import locate as locating
 
-    known = core.load()
-    decided = decide(known, options.launch(given))
     is_live = any(one.live for one in known.backends if one.name == decided.options.backend)
     repetitions = given.get("repetitions") or (_REPETITIONS if is_live else 1)
     how = record(
@@ -142,6 +142,7 @@ def _tell(
     from crosscut.analysis.findings import model as findings
     from crosscut.analysis.structure import network_file
     from crosscut.reports.terminal import findings as terminal_findings
+    from crosscut.reports.terminal.screen import screen_for
 
     if args.network is not None:
         if structure is None:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosscut import __version__
+import crosscut
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.base.job import Job
@@ -26,7 +26,6 @@ from crosscut.run.format import DamagedRun, load_json
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
 from crosscut.session.measure import Decided, checked_out, decide, default_backend, default_out, ready_session
-from crosscut.session.progress import reporter
 
 EPILOG = """
 examples:
@@ -150,7 +149,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
     """What `--resume` needs to start the same ranks again, and what was typed."""
     return {
         "command_line": words,
-        "crosscut": __version__,
+        "crosscut": crosscut.__version__,
         "on": decided.on,
         "ranks": decided.options.ranks,
         "interface": decided.options.interface,
@@ -257,6 +256,8 @@ def recorded_job(out: Path) -> dict[str, Any]:
 
 def measure(job: Job, decided: Decided, quiet: bool) -> tuple[JobOutcome, bool]:
     """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
+    from crosscut.session.progress import reporter
+
     with reporter(quiet) as listener:
         return restarts.measure(job, decided, partial(_measure_once, listener=listener), listener)
 

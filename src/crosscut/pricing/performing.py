@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from crosscut import __version__
+import crosscut
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.stats import intervals
 from crosscut.analysis.stats.intervals import Floats
@@ -182,7 +182,7 @@ def simulating(site: SizedCandidate, mix: Mix, listener: Listener) -> Iterator[T
 def _simulated(session: Session, work: Work, out: Path) -> Interval:
     job = Job(
         pattern=work.pattern, out=out, pattern_parameters=work.parameters, backend="sim",
-        sizes=(work.size_bytes,), metadata={"crosscut": __version__, "work": work.name},
+        sizes=(work.size_bytes,), metadata={"crosscut": crosscut.__version__, "work": work.name},
     )  # fmt: skip
     try:
         outcome = session.run(job)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut import __version__
+import crosscut
 from crosscut.base import core
 from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageError
 from crosscut.base.job import Job
@@ -281,5 +281,5 @@ def _job(
         sizes=series.lab_messages if on_lab else series.messages,
         phases=phases,
         options=options if is_live else {},
-        metadata={"command_line": list(how.words), "crosscut": __version__},
+        metadata={"command_line": list(how.words), "crosscut": crosscut.__version__},
     )
