@@ -1,7 +1,6 @@
 #include "networks/rates.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 
 #include "base/error.hpp"
@@ -132,8 +131,10 @@ void MaxMin::fill(std::span<double> rates) {
   for (std::size_t local = 0; local < filling_.size(); ++local)
     if (filling_[local].uses > 0) least = std::min(least, share_of<weighted>(local));
   if (least == unbounded) return;
+  for (auto local = static_cast<Local>(numbers_.size()); numbers_.size() < filling_.size(); ++local)
+    numbers_.push_back(local);
   queue_.fill(
-      std::views::iota(Local{0}, static_cast<Local>(filling_.size())), least,
+      std::span(numbers_).first(filling_.size()), least,
       [&](Local local) { return filling_[static_cast<std::size_t>(local)].uses; },
       [&](Local local) { return share_of<weighted>(static_cast<std::size_t>(local)); },
       [&](Local full, double share) { fix<weighted>(full, share, rates); });

@@ -85,6 +85,7 @@ class MaxMin {
   std::vector<Mark> marks_;         // [capacity]
   std::uint32_t epoch_ = 0;
   std::vector<Filling> filling_;           // [local]
+  std::vector<Local> numbers_;             // [local] itself: locals as a range
   std::vector<std::int32_t> capacity_of_;  // [local]
   std::vector<std::int32_t> kept_first_;   // [flow + 1] into kept_
   std::vector<Local> kept_;                // uses that may bind
