@@ -67,6 +67,7 @@ CROSSCUT_DEFINE_PATTERN(
      .source = "Bisection bandwidth as Kurmann et al. 2003, section 2, and Salmon et al. 1998 use it; random "
                "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",
      .formula_per = "phase",
+     .halves = true,
      .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
      .make = made<Bisection>})

@@ -41,3 +41,9 @@ def test_an_old_run_is_read_as_a_new_one_of_the_same_pattern() -> None:
 )
 def test_a_run_without_a_shape_is_read_by_its_name(attributes: dict[str, object], shape: Shape) -> None:
     assert reading(attributes).shape is shape
+
+
+def test_halves_are_recorded_and_known_of_runs_before():
+    assert reading({"pattern": {"name": "own", "shape": "dense", "halves": True}}).halves
+    assert reading({"pattern": {"name": "bisection"}}).halves
+    assert not reading({"pattern": {"name": "bisection", "shape": "dense"}}).halves

@@ -154,6 +154,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
                                {"shape", name_of(info_.shape)},
                                {"findings", info_.findings},
                                {"latency", info_.latency},
+                               {"halves", info_.halves},
                                {"source", info_.source},
                                {"parameters", json::to_json(pattern_values.all())}}},
       {"backend", json::Object{{"name", backend_.name}, {"parameters", json::to_json(backend_values.all())}}},

@@ -49,6 +49,7 @@ json::Value describe(const PatternInfo& pattern) {
                       {"shape", name_of(pattern.shape)},
                       {"findings", pattern.findings},
                       {"latency", pattern.latency},
+                      {"halves", pattern.halves},
                       {"evaluation", name_of(pattern.evaluation)},
                       {"parameters", describe(pattern.parameters)}};
 }

@@ -112,10 +112,10 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
     from crosscut.analysis.figures import samples, summary
     from crosscut.reports.terminal.expect import MeasuredValue
     from crosscut.run.run import Run
+    from crosscut.run.shape import Shape, reading
 
     run = Run.open(args.run)
-    pattern = run.attributes.get("pattern")
-    name = pattern.get("name") if isinstance(pattern, dict) else ""
+    how = reading(run.attributes)
     taken = samples.load(run.dataset, run.size_index(max(run.sizes_bytes)))
     routes = summary.routes(taken)
     rates = routes.rates.median[~routes.same_node]
@@ -132,10 +132,10 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
         )
         for which, rate in (("best", float(rates.max())), ("median", float(np.median(rates))))
     ]
-    if name == "bisection" and math.isfinite(found.bisection_bytes_per_second):
+    if how.halves and math.isfinite(found.bisection_bytes_per_second):
         phases = float(np.nanmedian(summary.phase_rates(taken).median))
         told.append(MeasuredValue("half to half, each rank", phases, found.bisection_bytes_per_second))
-    if name == "pingpong":
+    if how.shape is Shape.SWEEP and how.latency:
         least = samples.load(run.dataset, run.size_index(min(run.sizes_bytes)))
         timed = summary.routes(least, timed=True)
         latency = float(np.median(timed.rates.median[~timed.same_node]))

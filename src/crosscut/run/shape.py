@@ -29,6 +29,8 @@ class Reading:
     """Messages of a phase run at once and none waits for another, so a slow one tells of its route."""
     latency: bool = False
     """A short message meets no other on its way, so its time is a latency."""
+    halves: bool = False
+    """In every phase one half of the ranks exchanges with the other."""
 
 
 # Shapes of patterns before runs recorded them (crosscut 0.1); any other pattern was read as `Reading()`.
@@ -38,6 +40,7 @@ _BEFORE = {
     **dict.fromkeys(_WITH_LATENCY, Reading(latency=True)),
     "streams": Reading(Shape.STREAMS),
     "chain": Reading(findings=False),
+    "bisection": Reading(halves=True),
     "loaded-pingpong": Reading(Shape.LOADED, findings=False),
     "congestor": Reading(Shape.VICTIMS, findings=False),
 }
@@ -54,4 +57,5 @@ def reading(attributes: Mapping[str, object]) -> Reading:
     known = next((shape for shape in Shape if shape.value == recorded["shape"]), None)
     if known is None:
         return Reading(findings=False)
-    return Reading(known, recorded.get("findings") is True, recorded.get("latency") is True)
+    states = (recorded.get(name) is True for name in ("findings", "latency", "halves"))
+    return Reading(known, *states)
