@@ -114,4 +114,4 @@ def test_parquet_without_its_library_says_how_to_get_it(
 
 def test_a_file_of_no_known_kind_is_wrong_usage(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(path), "--out", str(path.parent / "x.xls")]) == 2
-    assert ".csv, .parquet or .json" in capsys.readouterr().err
+    assert ".csv, .parquet, .json" in capsys.readouterr().err

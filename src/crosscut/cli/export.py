@@ -9,6 +9,7 @@ from pathlib import Path
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
+from crosscut.run import table_files
 
 EPILOG = """
 examples:
@@ -20,8 +21,6 @@ examples:
 Times are seconds, rates bytes per second and direction. Repetitions and phases count from 1.
 """
 
-FORMATS = ("csv", "parquet", "json")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="DIR", help="a run; of an evaluation, one of its runs")
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a row a message, or a row a rank and phase (messages); a row a phase, of a run "
                         "that holds summaries of phases")  # fmt: skip
     parser.add_argument(
-        "--format", choices=FORMATS, help="csv, parquet or json (by the file's name; else csv)"
+        "--format", choices=tuple(table_files.FORMATS), help="of the table (by the file's name; else csv)"
     )
     option(parser, "--out FILE", Path, "the file to write (standard output)")
     options.add_reading(parser)
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.run import table_files, tables  # numpy and xarray take a second to import
+    from crosscut.run import tables  # numpy and xarray take a second to import
     from crosscut.run.run import Run
 
     name = args.format or (table_files.format_of(args.out) if args.out else "csv")

@@ -8,12 +8,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import IO, TYPE_CHECKING, Any
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.run.tables import Table
+
+if TYPE_CHECKING:
+    from crosscut.run.tables import Table
 
 
 def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
@@ -53,6 +53,8 @@ def write_json(pieces: Iterable[Table], file: IO[bytes]) -> None:
 
 def write_parquet(pieces: Iterable[Table], file: IO[bytes]) -> None:
     """A row group a piece; null where there is no value."""
+    import numpy as np
+
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -86,7 +88,7 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in FORMATS:
         return suffix
-    raise UsageError(f"{path}: which format? Name the file .csv, .parquet or .json, or say --format")
+    raise UsageError(f"{path}: which format? Name the file .{', .'.join(FORMATS)}, or say --format")
 
 
 def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:
