@@ -59,8 +59,8 @@ struct PatternInfo {
   bool findings = true;
   // True if a short message meets no other on its way, so that its time is a latency.
   bool latency = false;
-  // True if in every phase one half of the ranks exchanges with the other, so that a phase's rate is that of a
-  // bisection.
+  // True if in every phase one half of the ranks exchanges with the other, so that a phase's rate is that of
+  // a bisection.
   bool halves = false;
   Evaluation evaluation = Evaluation::none;
   std::span<const Parameter> parameters;
