@@ -66,11 +66,11 @@ class Used:
     seconds: float
     processor_seconds: float
     memory_mb: float
-    """Of the largest of these processes, at its largest; 1 MB = 10^6 bytes."""
+    """Peak of the largest of these processes; 1 MB = 10^6 bytes."""
 
 
 def used_by(words: Sequence[str], limit_seconds: float) -> Used:
-    """Of a program that must succeed, children of this process before it left out."""
+    """What a program that must succeed took, without earlier children of this process."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)

@@ -57,7 +57,7 @@ def measure(network: str, hosts: int) -> Cost:
 
 
 def exponent(costs: list[Cost]) -> float | None:
-    """Of processor time over hosts, by least squares of logarithms; None: too few sizes."""
+    """Exponent of processor time over hosts, by least squares of logarithms; None: too few sizes."""
     large = [cost for cost in costs if cost.hosts >= LEAST_FOR_EXPONENT]
     if len(large) < 2:
         return None

@@ -32,8 +32,8 @@ CLUSTERS = ((16, 100), (64, 10))
 """Nodes, Mbit/s."""
 SWITCHES = ("kernel", "user")
 MESSAGE_SECONDS = 0.08
-"""Of a link at its rate; TCP's slow start is then a small part of it."""
-# Of a full frame of 1538 bytes on the wire, 1448 are payload beside time stamps (IEEE 802.3, RFC 7323).
+"""Time of a link at its rate; TCP's slow start is then a small part of it."""
+# A full frame of 1538 bytes on the wire has 1448 of payload beside time stamps (IEEE 802.3, RFC 7323).
 PAYLOAD_SHARE = 1448 / 1538
 LIMIT_SECONDS = 300
 TICKS = os.sysconf("SC_CLK_TCK")

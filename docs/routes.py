@@ -1,4 +1,4 @@
-"""Who talks to whom, drawn from the pattern itself: `crosscut-core coordinates` names the other end of every
+"""Draws who talks to whom from the pattern itself: `crosscut-core coordinates` names the other end of every
 sample."""
 
 import json

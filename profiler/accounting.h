@@ -190,7 +190,7 @@ static inline void starts(int count, const MPI_Request requests[]) {
     const bool known = is_peer(what.message.group, what.message.peer), sending = what.kind == SENDING;
     if (sending && known)
       count_message(what.call, what.message.group, what.message.peer, what.message.bytes, BY_POINT, 1);
-    /* Of receives any source may be asked for: the trace has it from their end. */
+    /* Receives may ask for any source: the trace has it from their end. */
     if (trace_on && (known || (!sending && what.message.peer != MPI_PROC_NULL)))
       restart(handle, trace_message(sending ? T_START_SEND : T_START_RECEIVE, what.call, &what.message));
   }

@@ -35,7 +35,7 @@ void complain(const char* text, const char* detail) {
           detail != NULL ? detail : "");
 }
 
-/* Of a message's size; digits of the number, 0 of nothing. */
+/* Class of a message's size; digits of the number, 0 of nothing. */
 static unsigned decade_of(uint64_t bytes) {
   static const uint64_t powers[] = {1,           10,           100,          1000,      10000,
                                     100000,      1000000,      10000000,     100000000, 1000000000,

@@ -151,7 +151,8 @@ const struct group* group_of_window(MPI_Win window) {
   return group != NULL ? group : &nobody;
 }
 
-/* Of a Cartesian grid: down and up each dimension, MPI_PROC_NULL included, in the standard's order. */
+/* Neighbours in a Cartesian grid: down and up each dimension, MPI_PROC_NULL included, in the standard's
+ * order. */
 static void grid_neighbours(MPI_Comm comm, struct neighbours* found) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);

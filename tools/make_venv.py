@@ -13,7 +13,7 @@ MINIMUM = (3, 11)
 
 
 def runs(*words: str) -> bool:
-    """Whether the command succeeds; what it says is shown only by the caller's last resort."""
+    """True if the command succeeds; what it says is shown only by the caller's last resort."""
     try:
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
     except OSError:

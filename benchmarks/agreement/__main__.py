@@ -129,7 +129,7 @@ def compare(one: Network, folder: Path, size: str, repetitions: int, switch: str
 
 
 def capacities(file: Path, sources: Integers) -> Capacities:
-    """Of the routes to each rank from sources[phase, rank]; one rank a host."""
+    """Rates of the routes to each rank from sources[phase, rank]; one rank a host."""
     hosts = [vertex.name for vertex in _graph(file).vertices]
     found = {}
     for source, to in {(int(source), to) for row in sources for to, source in enumerate(row) if source >= 0}:

@@ -9,7 +9,7 @@ import numpy as np
 
 HOST_MBIT = 100
 MOST_HOSTS = 16
-# Of every full frame of Ethernet 1448 of 1538 bytes are payload: Linux sends time stamps (IEEE 802.3;
+# Each full frame of Ethernet has 1448 bytes of payload in 1538: Linux sends time stamps (IEEE 802.3;
 # RFC 791, RFC 9293, RFC 7323).
 PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 52\nframing = 38\n"
 

@@ -102,7 +102,7 @@ def _ties(through: Flags) -> list[NDArray[np.int64]]:
 
 
 def _has_prices(through: Flags) -> bool:
-    """Whether there are prices whose sum is 1 along each route; [route, full capacity].
+    """True if there are prices whose sum is 1 along each route; [route, full capacity].
 
     Least squares without negative prices, by multiplicative steps (Lee and Seung 2000, theorem 1).
     """

@@ -32,7 +32,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
 from crosscut.run.run import Run
 
-# Of a full frame of 1538 bytes on the wire, 1448 are payload beside time stamps (IEEE 802.3, RFC 7323);
+# A full frame of 1538 bytes on the wire has 1448 of payload beside time stamps (IEEE 802.3, RFC 7323);
 # simulated, the file says nothing of a protocol, and all is.
 LAB_PAYLOAD_SHARE = 1448 / 1538
 LIMIT_SECONDS = 3600

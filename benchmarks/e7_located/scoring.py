@@ -71,7 +71,7 @@ def _truth_of_groups(structure: Structure, truth: Truth) -> dict[str, tuple[int,
 
 
 def _key(limit: Limit, named: Mapping[str, tuple[int, int]], modules: int) -> tuple[str, int, int]:
-    """Of two modules, what leaves the one goes to the other."""
+    """What leaves one of two modules goes to the other."""
     if any(group not in named for group in limit.groups):
         return ("", -1, -1)  # all ranks are one group, which has no name
     if limit.reach in _OWN:

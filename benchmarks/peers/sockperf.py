@@ -23,7 +23,7 @@ TABLE_HEAD = "packet,"
 
 
 def half_trip_seconds(log: Path) -> list[float]:
-    """Of every message, in order; the last column is in microseconds, already halved."""
+    """Times of every message, in order; the last column is in microseconds, already halved."""
     lines = iter(log.read_text().splitlines())
     for line in lines:
         if line.startswith(TABLE_HEAD):

@@ -112,7 +112,7 @@ def spread(runs: list[Run]) -> float:
 
 
 def half_round_trip_seconds(place: lab.SessionLab, count: int, repetitions: int, folder: Path) -> float:
-    """Of a message of so many bytes between the first two hosts, over MPI; median."""
+    """Median time of a message of so many bytes between the first two hosts, over MPI."""
     out = folder / "pingpong.zarr"
     shutil.rmtree(out, ignore_errors=True)
     words = ("pingpong", "--on", f"lab:{place.name}", "--backend", "mpi", "-n", "2", "--size", str(count),

@@ -36,7 +36,7 @@ BUILD = ROOT / "build" / "benchmarks" / "simulate"
 PATTERN = "random-pairwise"
 BESIDE = (64, 256, 1024)
 ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", 100_000, "fat-tree-1m")
-"""Of the catalogue, or a fat tree of at least so many hosts."""
+"""A name of the catalogue, or a fat tree of at least so many hosts."""
 PHASES, ROUNDS = 16, 5
 SMPI_SHORT, SMPI_FLOWS = 20, 100_000
 LIMIT_SECONDS = 900
@@ -182,7 +182,7 @@ def alone_on(program: Path, net: str, name: str, workers: int) -> Alone:
 
 
 def slope(points: list[Alone]) -> float:
-    """Of the logarithms, by least squares."""
+    """Slope of the logarithms, by least squares."""
     xs, ys = [math.log(one.hosts) for one in points], [math.log(one.phase_seconds) for one in points]
     return statistics.linear_regression(xs, ys).slope
 

@@ -72,7 +72,7 @@ def _scored(case: Case) -> tuple[Case, Score]:
 
 
 def _digest() -> str:
-    """Of all files that decide what is found."""
+    """Digest of all files that decide what is found."""
     files = sorted(path for folder in _SOURCES for path in folder.rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""Whether one fault is found within its budget of phases: python -m benchmarks.truth.budget.
+"""Tells whether one fault is found within its budget of phases: python -m benchmarks.truth.budget.
 
 One bad access link among N hosts in at most 4 phases, one bad trunk in at most 4 log2 N; every phase counts,
 those of one byte included, but for those that measure again what is told (eight at most). A trunk is of

@@ -68,7 +68,7 @@ def _slowing(size: float, ranks: int, random: np.random.Generator) -> Model:
 
 
 def _stalls(size: float, ranks: int, random: np.random.Generator) -> Model:
-    """Of 100 messages 1 to 5 take 1.5 to 5 times as long."""
+    """One to five of 100 messages take 1.5 to 5 times as long."""
     normal, share = _normal(_BESIDE * size, ranks, random), random.uniform(0.01, 0.05)
 
     def model(ends: Integers) -> Floats:

@@ -33,7 +33,7 @@ class Score:
     capacity_errors: tuple[float, ...]
     """Relative, of limits that were found."""
     limits: int
-    """That can be told, of a network whose groups were found."""
+    """Limits that can be told of a network whose groups were found."""
     faults: tuple[tuple[str, float, bool], ...]
     """Planted: kind, what is left of the capacity, whether it was named."""
     alarms: int
@@ -139,7 +139,7 @@ def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> l
 
 
 def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:
-    """Of two groups: what leaves the one is what goes from it to the other."""
+    """What leaves one of two groups is what goes from it to the other."""
     pairs = {"leaving": (group, 1 - group), "entering": (1 - group, group)}
     return ("between", *pairs.get(reach, (group, other)))
 

@@ -17,7 +17,7 @@ using namespace program;
 
 namespace {
 
-// Of Matching::Kind.
+// Names of Matching::Kind.
 constexpr std::array<std::string_view, 4> partner_words{"random", "within", "across", "pairs"};
 
 struct Settings {

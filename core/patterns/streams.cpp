@@ -13,7 +13,7 @@ namespace {
 
 enum class Direction { in, out, both };
 
-// Who does what in one phase.
+// Roles of the ranks in one phase.
 struct Cast {
   RankList senders, receivers;
   std::int64_t streams = 1;  // of each sender

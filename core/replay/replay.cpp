@@ -12,7 +12,7 @@ namespace {
 // Events so close are one moment: rounding takes apart what symmetry makes simultaneous.
 constexpr double moment = 1e-12;
 constexpr std::size_t told_most = 8;
-// Of a link's rate: one that carries so much has a queue.
+// Share of a link's rate: one that carries so much has a queue.
 constexpr double filled = 0.999;
 
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
@@ -138,7 +138,7 @@ void Replay::proceed(Rank rank) {
   if (state.at == actions.size() && state.ended < 0) state.ended = now_;
 }
 
-// Whether it is over; else something will go on with it.
+// True if it is over; else something will go on with it.
 bool Replay::perform(Rank rank, RankState& state, const Action& action) {
   switch (action.kind) {
     case Action::Kind::compute:

@@ -28,12 +28,12 @@ struct ReplayModel {
   double eager_bytes = std::numeric_limits<double>::infinity();
   // A sender goes on as soon as all but so many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
-  // Of a connection so many bytes are on their way at once. They queue at their host's link where it is full,
+  // A connection has so many bytes on their way at once. They queue at their host's link where it is full,
   // and what another connection sends later is behind them.
   double window_bytes = 0;
   // What travels before each message, of the library.
   double header_bytes = 0;
-  // Of TCP: bytes of payload in a frame, 0: unknown; and those around them on the wire.
+  // TCP's bytes of payload in a frame, 0: unknown; and those around them on the wire.
   double segment_bytes = 0, framing_bytes = 0;
   // By what is multiplied what the network has; bandwidth infinite: any size passes at once.
   double latency = 1, bandwidth = 1, overhead = 1;

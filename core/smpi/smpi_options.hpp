@@ -18,7 +18,7 @@ struct Overheads {
   double send = 0, receive = 0;
 };
 
-// Of the hosts of a network; SMPI has one for all, so UsageError where they differ.
+// Overheads of a network's hosts; SMPI has one set for all, so UsageError where they differ.
 Overheads common_overheads(const networks::Network& network);
 
 // For any MPI program. SMPI takes the overhead of a receive in MPI_Recv, not where many are waited for.

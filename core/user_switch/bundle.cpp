@@ -48,7 +48,7 @@ std::uint16_t folded(std::uint64_t sum) {
   return static_cast<std::uint16_t>(sum);
 }
 
-// Of addresses, protocol and length.
+// Checksum of addresses, protocol and length.
 std::uint16_t pseudo_header(std::span<const std::byte> network, bool is_ipv6, std::size_t tcp_bytes) {
   const auto addresses = is_ipv6 ? network.subspan(ipv6_source, 2 * 16) : network.subspan(ipv4_source, 2 * 4);
   return folded(sum_of(addresses, protocol_tcp + (tcp_bytes >> 16) + (tcp_bytes & 0xffffu)));
@@ -99,7 +99,7 @@ std::optional<Bundle> read_segments(const Offload& offload, std::span<const std:
                 .bytes = static_cast<std::uint32_t>(frame.size())};
 }
 
-// Of a run's header, behind the offload header.
+// Fits the network's header of a run, behind the offload header.
 void fit_network(const Bundle& bundle, std::span<std::byte> header, int first, std::size_t payload_bytes) {
   const auto network = header.subspan(bundle.network_at);
   const auto after = bundle.header_bytes - bundle.network_at + payload_bytes;

@@ -20,14 +20,14 @@ inline constexpr int bundle_frames_max = 64;
 
 struct Bundle {
   std::uint16_t frames = 1;
-  // Of Ethernet, IP and TCP, which every frame of it repeats; 0: a single frame, passed on as it came.
+  // Bytes of Ethernet, IP and TCP, which every frame of it repeats; 0: a single frame, passed on as it came.
   std::uint16_t header_bytes = 0;
   std::uint16_t network_at = 0, transport_at = 0;  // in the frame, without the offload header
   std::uint16_t segment_bytes = 0;                 // payload of every frame but the last
   bool is_ipv6 = false;
   std::uint32_t bytes = 0;  // all of it, without the offload header
 
-  // Of the frame with that number, as it is on the wire.
+  // Bytes of the frame with that number, as it is on the wire.
   std::int64_t frame_bytes(int number) const;
 };
 

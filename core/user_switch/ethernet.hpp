@@ -42,7 +42,7 @@ std::optional<Mac> receiver_of(std::span<const std::byte> frame);
 // what is no first fragment has no ports).
 std::uint64_t flow_of(std::span<const std::byte> frame);
 
-// Who has which address? (RFC 826.) Nothing where the frame does not ask.
+// The question of who has an address (RFC 826). Nothing where the frame does not ask.
 std::optional<Ipv4> asked_for(std::span<const std::byte> frame);
 std::vector<std::byte> arp_answer(std::span<const std::byte> question, const Mac& owner);
 

@@ -14,8 +14,8 @@ namespace crosscut::user_switch {
 
 class HostQueues {
  public:
-  // That of a flow (ethernet.hpp: flow_of). Its own for as long as anything of it waits; then another flow
-  // may get it. There are never more than flows that waited at one time.
+  // The queue of a flow (ethernet.hpp: flow_of). Its own for as long as anything of it waits; then another
+  // flow may get it. There are never more than flows that waited at one time.
   QueueId of(std::uint64_t flow, FrameModel& model) {
     if (const auto found = by_flow_.find(flow); found != by_flow_.end()) return found->second;
     if (free_.empty()) free_empty(model);

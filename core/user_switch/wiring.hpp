@@ -67,7 +67,7 @@ class Wiring {
   // These, in place of those before; outages are no matter of the wiring. Frames that are inside go on as
   // they began. Throws UsageError, and changes nothing, where a cable cannot be so.
   void set_faults(std::span<const CableFault> faults);
-  // Of the ways made so far: what has passed, and what it is called.
+  // Says of the ways made so far what has passed, and what it is called.
   struct Passed {
     std::string name;
     StationCounts counts;

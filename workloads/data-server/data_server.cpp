@@ -39,7 +39,7 @@ struct Seen {
   std::uint64_t checksum = 0, expected_checksum = 0;
 };
 
-// Of one task, the fastest of some trials: what the processor can do.
+// Time of one task, the fastest of some trials: what the processor can do.
 double seconds_alone(const Settings& settings) {
   std::vector<double> block(static_cast<std::size_t>(settings.block * settings.block), 1.0);
   double fastest_seconds = std::numeric_limits<double>::infinity();

@@ -34,7 +34,7 @@ class Distribution {
     return server;
   }
 
-  // Of each server that has some of the patch, in their order: act(server, its part).
+  // Visits each server that has some of the patch, in their order: act(server, its part).
   template <typename Action>
   void for_each_part(const Patch& patch, Action&& act) const {
     const std::int64_t end = patch.column + patch.columns;

@@ -1,4 +1,4 @@
-// Who computes, who serves, and on which processor.
+// Which ranks compute, which serve, and on which processor.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Roles {
 
   int pairs() const { return pairs_; }
   bool serves(int rank) const { return arrangement_ == Arrangement::pairs ? rank % 2 == 1 : rank >= pairs_; }
-  // Of a rank, among those of its role: computing process k and server k are a pair.
+  // Number of a rank among those of its role: computing process k and server k are a pair.
   int index(int rank) const { return arrangement_ == Arrangement::pairs ? rank / 2 : rank % pairs_; }
   int computing_rank(int index) const { return arrangement_ == Arrangement::pairs ? 2 * index : index; }
   int serving_rank(int index) const {
@@ -34,7 +34,7 @@ class Roles {
   Arrangement arrangement_;
 };
 
-// Of all ranks, known to all, so that all come to the same conclusion.
+// Facts of all ranks, known to all, so that all come to the same conclusion.
 struct Surroundings {
   std::vector<std::uint64_t> machines;
   std::vector<std::int32_t> processors;  // how many each process may use

@@ -82,7 +82,7 @@ class Server {
   }
 
   std::int64_t elements_sent() const { return elements_sent_; }
-  // Of this process's time between beginning and end; NaN where time is simulated.
+  // Share of this process's time between beginning and end; NaN where time is simulated.
   double processor_share() const { return processor_share_; }
 
  private:
@@ -99,7 +99,7 @@ class Server {
     return waiter_.for_any(world_, arrivals_);
   }
 
-  // Whether `source` has finished.
+  // True if `source` has finished.
   bool answer(const Request& request, int source) {
     const bool has_patch = request.kind == Request::Kind::get || request.kind == Request::Kind::add;
     if (has_patch && !distribution_.has(index_, request.patch))

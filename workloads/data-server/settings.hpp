@@ -49,7 +49,7 @@ struct Settings {
   std::int64_t pause_microseconds = 50;          // of Waiting::sleep
   std::int64_t seed = 1;
 
-  // Of each element of the block that a task works on.
+  // For each element of the block that a task works on.
   std::int64_t rounds() const {
     const double bytes = static_cast<double>(gets) * sizeof(double);  // fetched for each element of a block
     return std::llround(operations_per_byte * bytes / program::operations_per_round);

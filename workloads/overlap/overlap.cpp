@@ -77,7 +77,7 @@ class Exchanger {
     requests_.push_back(world_.send_later(outgoing_, *route_.to, tag));
   }
 
-  // Whether all that was posted is complete, without waiting.
+  // True if all that was posted is complete; does not wait.
   bool is_complete() { return world_.test_all(std::span(requests_)); }
   // Waits, and looks at what came.
   void complete() {
@@ -170,7 +170,7 @@ class Bench {
     return each;
   }
 
-  // Of several series the median: one that something else has disturbed does not count.
+  // The median of several series: one that something else has disturbed does not count.
   double run_several(Exchanger& exchanger, Doing doing, std::int64_t rounds) {
     std::array<double, several> seconds{};
     for (double& one : seconds) one = run(exchanger, settings_.exchanges, doing, rounds);
@@ -214,7 +214,7 @@ class Bench {
 
 void add_figures(std::vector<Figure>& figures, const Times& times, std::int64_t bytes, bool can_hide) {
   const std::string at = program::size_text(bytes);
-  // Of what could be hidden, one under the other.
+  // Share of what could be hidden, one under the other.
   const auto hidden = [&](double both) {
     return can_hide ? (times.messages + times.work - both) / std::min(times.messages, times.work)
                     : std::numeric_limits<double>::quiet_NaN();

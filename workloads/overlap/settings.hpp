@@ -13,7 +13,7 @@
 
 namespace crosscut::overlap {
 
-// Who sends to whom.
+// The partners of a rank.
 enum class Pattern : std::uint8_t { ring, pairs, forward, bystander };
 inline constexpr std::array<std::string_view, 4> pattern_words{"ring", "pairs", "forward", "bystander"};
 

@@ -22,7 +22,7 @@ namespace crosscut::program {
 
 using npb::Communicator;
 
-// Whether time is simulated (SMPI): then processors are, too, and have no clock of their own.
+// True if time is simulated (SMPI): then processors are, too, and have no clock of their own.
 inline bool is_simulated() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -31,7 +31,7 @@ inline bool is_simulated() {
          std::string_view::npos;
 }
 
-// Of this thread, used so far; empty where time is simulated.
+// Processor time of this thread, used so far; empty where time is simulated.
 inline std::optional<double> processor_seconds() {
   timespec used{};
   if (is_simulated() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return std::nullopt;
@@ -75,7 +75,7 @@ inline std::uint64_t machine() {
 // so the kernel is asked, not the host's name.
 inline std::vector<std::uint64_t> machines(Communicator& world) { return world.all_gather(machine()); }
 
-// Of this machine, as the kernel estimates it; empty where it does not say.
+// Memory of this machine, as the kernel estimates it; empty where it does not say.
 inline std::optional<std::int64_t> available_memory_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string name; file >> name;) {

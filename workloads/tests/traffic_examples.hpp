@@ -32,7 +32,7 @@ inline traffic::RoadNetwork line(std::vector<traffic::Link> links) {
   return {std::vector<traffic::Junction>(links.size() + 1), std::move(links)};
 }
 
-// Of trips from junction to zone, all leaving at once.
+// Demand: trips from junction to zone, all leaving at once.
 inline std::vector<traffic::Trip> trips_from(traffic::Index origin, traffic::Index zone, traffic::Index count,
                                              traffic::Index first_agent = 0) {
   std::vector<traffic::Trip> trips(count);

@@ -83,8 +83,8 @@ class QueueModel {
   std::size_t most_received(std::size_t neighbour) const;
 
   Tally tally() const;
-  // Of when each agent arrived, and of where on the road or at which junction the others are: the exclusive
-  // or over all ranks does not depend on how many there are.
+  // Digest of when each agent arrived, and of where on the road or at which junction the others are: the
+  // exclusive or over all ranks does not depend on how many there are.
   std::uint64_t checksum() const;
 
   // Agents on one of the rank's own links, the next to leave first.

@@ -181,7 +181,7 @@ inline Index origin_of(Index agent, const Scenario& scenario, const RoadNetwork&
       Random(scenario.seed).below(static_cast<std::int64_t>(roads.junctions.size()), Purpose::origin, agent));
 }
 
-// Of some places the nearest. How many depends on the region's size, so that the length of trips does not:
+// The nearest of some places. How many depends on the region's size, so that the length of trips does not:
 // some 7 km as the crow flies, with many shorter and few longer ones.
 inline Index pick_zone(Index agent, const Junction& from, const Random& random, const RoadNetwork& roads,
                        const std::vector<Index>& zones) {

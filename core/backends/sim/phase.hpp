@@ -15,7 +15,7 @@ class PhaseSimulation {
 
   // `index`: the phase's number, of which nothing depends but the spread of shares.
   void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
-  // Of the last run.
+  // These are of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
   bool needed_one_solve() const { return one_solve_; }

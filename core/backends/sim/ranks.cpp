@@ -20,7 +20,7 @@ SimModel sim_model(const program::Parameters& given) {
                                           static_cast<std::uint64_t>(given.integer("spread-seed")))};
 }
 
-// Of the ranks asked for and those that the network has room for.
+// The ranks asked for, and those that the network has room for.
 SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Network& network) {
   if (setup.ranks_per_host == 0) setup.ranks_per_host = std::max(1, network.graph.host(0).ranks);
   const auto room = static_cast<std::int64_t>(network.graph.hosts) * setup.ranks_per_host;
@@ -85,7 +85,7 @@ json::Object SimulatedRanks::attributes() const {
                                    {"description", setup_.description}}}};
 }
 
-// Of very many hosts the first and the last: an entry for each would be most of a run's metadata.
+// Only the first and the last of very many hosts: an entry for each would be most of a run's metadata.
 json::Value SimulatedRanks::node_list() const {
   const auto node = [this](networks::Vertex host) {
     const auto name = network_->graph.name(host);

@@ -57,7 +57,7 @@ class UdpInbox {
 
   bool awaits(std::uint32_t connection) const { return !connections_[connection].open.empty(); }
   std::vector<program::OpIndex>& completed() { return completed_; }
-  // Of all times the receive was posted in this phase, together.
+  // Bytes lost, summed over all times the receive was posted in this phase.
   std::int64_t lost_bytes(program::OpIndex op) const {
     return receives_[static_cast<std::size_t>(op)].lost_bytes;
   }

@@ -39,7 +39,7 @@ class UdpTransport : public measure::HostTransport {
   void execute(const program::Op& op, std::byte* data);
   // After a phase: tells the peers what was sent, so that those who miss some of it can get on.
   void settle();
-  // Of a receive, all iterations together.
+  // Bytes lost of a receive, all iterations together.
   std::int64_t lost_bytes(program::OpIndex index) const;
   // When the last byte of an operation moved (that ran at least once); phase_start: of all of them. The wait
   // for what did not come is not in it, unless nothing came at all.

@@ -69,7 +69,7 @@ class DragonflyRouter final : public ArithmeticRouter<DragonflyNumbers> {
     lanes.push_back(i < j ? lane_up(edge) : lane_down(edge));
   }
 
-  // Of the global links that two groups share, one with the fewest local links before and after.
+  // Among the global links that two groups share, one with the fewest local links before and after.
   std::int32_t choose_copy(const RouteRequest& request, Place from, Place to) const {
     const std::int32_t copies = numbers_.copies();
     if (copies == 1) return 0;

@@ -78,9 +78,9 @@ void add_figures(const MetaNodes& net, ClosedForms& forms) {
        C / 4 * (L / (L - 1))});
 }
 
-// Of more than two meta-nodes, halves of whole ones are not the narrowest cut. The hosts that are wired to a
-// meta-node may go with it: each then costs its link to its own switch, as much as the wire, and fills up the
-// half for nothing. 4 x 9: one meta-node and the nine wired to it against all others is 9 links; Salmon's
+// With more than two meta-nodes, halves of whole ones are not the narrowest cut. The hosts that are wired to
+// a meta-node may go with it: each then costs its link to its own switch, as much as the wire, and fills up
+// the half for nothing. 4 x 9: one meta-node and the nine wired to it against all others is 9 links; Salmon's
 // cut, 12.
 void bisect(const MetaNodes& net, double rate, double wire_rate, ClosedForms& forms) {
   if (net.meta_nodes != 2 || net.wires * wire_rate > rate) return;

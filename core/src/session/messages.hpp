@@ -55,7 +55,7 @@ struct RunOrder {
   BlockRequest request;
   std::vector<Rank> lost;
 };
-// Whether the block is to be summed up does not concern a single rank.
+// A single rank need not know if the block is to be summed up.
 void members(Either<RunOrder> auto& message, auto&& take) {
   auto& request = message.request;
   auto& block = request.block;

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class PatternParser(Parser):
-    """Of `crosscut run PATTERN`: it knows all options of a run, and its help shows what is the pattern's own.
+    """Parses `crosscut run PATTERN`. It knows all options of a run; its help shows what is the pattern's own.
     What every run has is on the page of `crosscut run --help`."""
 
     backends: tuple[str, ...] = ()

@@ -87,7 +87,7 @@ def contains(folder: Path, holder: state.Process | None, process: state.Process)
 
 
 def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], bool]:
-    """Whether a process, by its folder in /proc, is in the lab. Raises OSError where that cannot be seen.
+    """True if a process, by its folder in /proc, is in the lab. Raises OSError where that cannot be seen.
 
     Without root, what is mounted in a lab is seen by those who are in it, and by nobody else: so they are
     found when their holder is gone. The number of its namespace may be another's by then."""
@@ -98,7 +98,7 @@ def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], 
         with contextlib.suppress(OSError):
             of_holder = _namespace(Path(f"/proc/{holder.pid}"), "user")
             return lambda entry: _namespace(entry, "user") == of_holder
-    # Whether it is one of the lab, by the number of a namespace of mounts. Here nothing of it is seen.
+    # It is one of the lab or not by the number of a namespace of mounts. Here nothing of it is seen.
     known = {_namespace(Path("/proc/self"), "mnt"): False}
 
     def sees_mounts(entry: Path) -> bool:

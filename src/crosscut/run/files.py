@@ -191,7 +191,7 @@ def shards(group: RunGroup, array: ArrayMetadata, sizes: range | None = None) ->
 
 
 def shards_of_size(group: RunGroup, size_index: int) -> Iterator[Shard]:
-    """Of every sharded array, whether or not it has a file."""
+    """Yields every sharded array, whether or not it has a file."""
     for array in group.arrays.values():
         if array.known.sharded:
             yield Shard(chunk_path(group.path, array, size_index), array)

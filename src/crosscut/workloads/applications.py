@@ -161,7 +161,7 @@ class Repeated(Generic[TimedResult]):
 
     @property
     def deviation_share(self) -> float | None:
-        """Of the time; None of one run, and where it took none."""
+        """Share of the time; None for one run, and where no time was taken."""
         deviation = self.deviation_seconds
         return None if deviation is None or self.seconds <= 0 else deviation / self.seconds
 

@@ -49,7 +49,7 @@ class MpiWhere:
 
 @dataclass(frozen=True)
 class Where(MpiWhere):
-    """Of a workload."""
+    """Where a workload runs."""
 
     compute: str = "host"
     """On a simulated network: how long computing takes (`smpi.SimulationSettings`)."""

@@ -48,7 +48,7 @@ struct Parcels {
 
 class Communicator {
  public:
-  // Of all ranks; MPI must be initialised, and be so until the last copy is gone.
+  // The communicator of all ranks; MPI must be initialised, and be so until the last copy is gone.
   static Communicator world();
 
   // The ranks that say the same `color`, in the order of this communicator.

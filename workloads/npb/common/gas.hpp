@@ -131,8 +131,8 @@ Point<T> point_of(const Vector<T>& u) {
   return {inverse, w, 0.5 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), u[energy] * inverse};
 }
 
-// Of the flux across dimension d: density w; momentum w + pressure along d; (energy + pressure) w, where w is
-// the velocity along d and pressure = k2 (energy - kinetic).
+// Jacobian of the flux across dimension d: density w; momentum w + pressure along d; (energy + pressure) w,
+// where w is the velocity along d and pressure = k2 (energy - kinetic).
 template <typename T>
 Matrix<T> flux_jacobian(const Point<T>& point, std::size_t d) {
   constexpr double k = heat_ratio_less_one;

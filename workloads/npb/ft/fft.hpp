@@ -14,7 +14,7 @@ namespace crosscut::npb::ft {
 
 enum class Direction { forward, backward };
 
-// Of rows of a power of two; unscaled, exp(+2 pi i ...) forward, as NPB has it.
+// Transforms rows of a power of two; unscaled, exp(+2 pi i ...) forward, as NPB has it.
 class RowTransform {
  public:
   explicit RowTransform(std::size_t length)

@@ -47,7 +47,7 @@ class Halo {
     }
   }
 
-  // Of one plane of a sweep, receives the layer next to ours from the neighbours on `from`, along x and then
+  // For one plane of a sweep, receives the layer next to ours from the neighbours on `from`, along x and then
   // along y. Leaves out points on the cube's faces.
   void receive_plane(Field& field, Index z, Side from) {
     for (const std::size_t dimension : shared_dimensions) {
@@ -89,7 +89,7 @@ class Halo {
     std::size_t values() const { return static_cast<std::size_t>(across.size() * z.size() * components); }
   };
 
-  // Of one plane, the points at `at` along the dimension that are not on the cube's faces.
+  // The points of one plane at `at` along the dimension that are not on the cube's faces.
   Face edge(std::size_t dimension, Index at, Index z) const {
     return {dimension, at, domain_.along(1 - dimension).inner, {z, z + 1}};
   }

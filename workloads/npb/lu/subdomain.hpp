@@ -23,8 +23,8 @@ struct Range {
 // Five numbers at each point of a rank's part of the cube, and around it, along x and y, two layers that
 // belong to neighbours. Along z every rank has all points.
 //
-// Of a row (all points with the same y and z) first all densities, then all momenta along x, and so on: what
-// is computed at neighbouring points together lies together.
+// Layout of a row (all points with the same y and z) first all densities, then all momenta along x, and so
+// on: what is computed at neighbouring points together lies together.
 class Field {
  public:
   static constexpr Index layers = 2;

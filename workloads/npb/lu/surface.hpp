@@ -52,7 +52,7 @@ class SurfaceIntegral {
   static constexpr std::size_t x = 0, y = 1, z = 2;
   static constexpr int surface_tag = 100;
 
-  // Of both faces across z, whose messages go together.
+  // Sum over both faces across z, whose messages go together.
   double faces_across_z() {
     const Index points_x = domain_.x().points, points_y = domain_.y().points;
     std::array sheets{Sheet(points_x, points_y), Sheet(points_x, points_y)};
@@ -81,7 +81,7 @@ class SurfaceIntegral {
     return world_.sum(sum);
   }
 
-  // Of both faces across `dimension`, x or y: along the other one and z.
+  // Sum over both faces across `dimension`, x or y: along the other one and z.
   double faces_across(std::size_t dimension) {
     const std::size_t along = 1 - dimension;
     const Share& across = domain_.along(dimension);

@@ -19,7 +19,7 @@ namespace crosscut::npb::lu {
 // At either end of a row, points are loaded that are not solved for.
 static_assert(lanes <= Field::layers);
 
-// Of neighbouring points along x, from `first` on.
+// For neighbouring points along x, from `first` on.
 inline Vector<Lanes> load_all(const double* first, Index pitch) {
   return {load(first), load(first + pitch), load(first + 2 * pitch), load(first + 3 * pitch),
           load(first + 4 * pitch)};
@@ -59,7 +59,7 @@ class Sweeps {
   static constexpr std::size_t x = 0, y = 1, z = 2;
   enum class Way { lower, upper };
 
-  // Of points that lie together along x, what does not depend on one another's solution.
+  // For points that lie together along x, what does not depend on one another's solution.
   struct Prepared {
     Vector<Lanes> sum;      // what neighbours along y and z contribute
     Matrix<Lanes> along_x;  // by which the neighbour along x does

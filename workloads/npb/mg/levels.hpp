@@ -42,7 +42,7 @@ class Levels {
   const Level& operator[](int number) const { return levels_[static_cast<std::size_t>(number)]; }
   int finest() const { return static_cast<int>(levels_.size()) - 1; }
   const Triple& ranks() const { return ranks_; }
-  // Of this rank's part of the finest grid, from 0.
+  // Position of this rank's part of the finest grid, from 0.
   Triple first_point() const {
     Triple first{};
     for (std::size_t d = 0; d < dimensions; ++d)

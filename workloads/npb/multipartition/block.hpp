@@ -56,7 +56,7 @@ struct Block {
   std::array<Values, components> solution;
   std::array<Values, components> right;    // what is solved for: at last, the change of the solution
   std::array<Values, components> forcing;  // 0 on the boundary
-  // Of the solution, in the cell and one layer around it.
+  // Derived from the solution, in the cell and one layer around it.
   Values inverse_density;
   std::array<Values, dimensions> velocity;
   Values kinetic;  // energy of a unit of mass

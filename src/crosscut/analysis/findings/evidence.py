@@ -31,7 +31,7 @@ class Evidence:
 
     @property
     def whole(self) -> bool:
-        """Whether `samples` has every phase of the run."""
+        """True if `samples` has every phase of the run."""
         if self.samples is None or self.dataset is None:
             return True
         return len(self.samples.phase) == self.dataset.sizes["phase"]

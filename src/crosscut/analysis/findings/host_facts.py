@@ -28,7 +28,7 @@ class HostFacts:
         return cls(counters.gained(about), settings.of_nodes(about), Losses.of(about, run.node_names))
 
     def __add__(self, later: HostFacts) -> HostFacts:
-        """Of two runs of one session."""
+        """Joins what two runs of one session recorded."""
         return HostFacts(
             counters.added(self.gained, later.gained), {**self.settings, **later.settings},
             self.losses + later.losses,

@@ -35,7 +35,7 @@ Connection = tuple[str, str]
 
 @dataclass(frozen=True)
 class Losses:
-    """Of connections that sent anything again."""
+    """Connections that sent anything again."""
 
     segments: Mapping[Connection, int] = field(default_factory=dict)
     again: Mapping[Connection, int] = field(default_factory=dict)

@@ -113,7 +113,7 @@ class _Plan:
 
     @property
     def messages(self) -> int:
-        """Of a phase, at most."""
+        """Messages of a phase, at most."""
         return self._most * (int(self._labels.max()) + 1)
 
     def phase(self, first: list[Route], fast: NDArray[np.bool_] | None, random: Generator) -> Phase:

@@ -62,7 +62,7 @@ class State:
     budget: int
     """Phases of full messages."""
     extensible: bool
-    """Nobody asked for this budget."""
+    """True if nobody asked for this budget."""
     least_phases: int
     """Permutations where nothing is slow; 0: one for each doubling of the ranks."""
     confidence: float

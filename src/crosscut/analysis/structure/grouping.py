@@ -77,7 +77,7 @@ class _Blocks:
 
 
 def _beta(f: Floats, slow_prior: int, fast_prior: int) -> Callable[[Integers, Integers], Floats]:
-    """Of counts, slow and all: log of the beta function, less the prior's. `f`: log factorials."""
+    """Log of the beta function of counts, slow and all, less the prior's. `f`: log factorials."""
     a, b, both = slow_prior - 1, fast_prior - 1, slow_prior + fast_prior - 1
     of_slow, of_fast, of_all, none = f[a:], f[b:], f[both:], float(f[a] + f[b] - f[both])
     return lambda slow, total: of_slow[slow] + of_fast[total - slow] - of_all[total] - none

@@ -56,9 +56,9 @@ _SMALLEST_SLOW = 0.05
 @dataclass(frozen=True)
 class Hashed:
     cables: int
-    """Of each group."""
+    """One value for each group."""
     bytes_per_second: float
-    """Of a cable."""
+    """Rate of a cable."""
     certain: bool
     """Networks of the model fit as badly. Otherwise a slow cable may be why it does not fit, or another
     kind of network."""

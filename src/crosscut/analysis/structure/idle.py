@@ -57,7 +57,7 @@ class Nearness:
     blurred: bool
     """No two heaps of latencies are so far apart that the noise leaves them two."""
     near_share: float
-    """Of the first messages, whose partners are random: about one over the number of groups."""
+    """Share of the first messages, whose partners are random: about one over the number of groups."""
 
 
 def nearness(idle: Observed) -> Nearness:

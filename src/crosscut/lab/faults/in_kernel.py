@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fabric(folder: Path) -> Kernel:
-    """Of the switches' namespace, to which it goes."""
+    """The kernel in the switches' namespace, to which this process goes."""
     from crosscut.lab.kernel import links
 
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
