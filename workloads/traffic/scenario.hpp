@@ -55,7 +55,7 @@ struct Road {
 inline constexpr std::array<Road, 3> roads_by_level{{{1, 50, 800}, {2, 80, 2400}, {2, 120, 4000}}};
 // One lane each way, as in the Gotthard's tunnel.
 inline constexpr Road pass{1, 80, 1500};
-// Of the local roads along rows, so many in 100 are not there. Those along columns all are, so that every
+// So many in 100 of the local roads along rows are not there. Those along columns all are, so that every
 // column is in one piece, and complete rows join them.
 inline constexpr int missing_percent = 30;
 inline constexpr std::size_t junctions_per_candidate = 640;

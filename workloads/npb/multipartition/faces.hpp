@@ -43,7 +43,7 @@ class Faces {
   }
 
  private:
-  // Of a cell: 2d is that of its last points along dimension d, 2d + 1 that of its first.
+  // Number of a face of a cell: 2d is that of its last points along dimension d, 2d + 1 that of its first.
   using Side = std::size_t;
   static constexpr Side sides = 2 * dimensions;
   static bool is_last(Side side) { return side % 2 == 0; }

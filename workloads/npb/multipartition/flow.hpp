@@ -80,7 +80,7 @@ class Flow {
   }
 
  private:
-  // Of a cell and so many layers around it.
+  // Visits the points of a cell and of so many layers around it.
   template <typename Visit>
   static void for_each_point(const Triple& extent, Index around, Visit&& visit) {
     for (Index k = -around; k < extent[2] + around; ++k)
