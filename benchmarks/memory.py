@@ -25,8 +25,8 @@ from benchmarks.processes import BenchmarkError, end
 
 RANKS = (2, 64, 512, 4096)
 SAMPLE_BYTES = 1000
-# Of measuring, in which blocks follow one another and each takes the memory of the one before: the whole of
-# 4,096 ranks would be two minutes.
+# Time spent measuring. Blocks follow one another and reuse memory, so a part is enough: all of 4,096 ranks
+# would take two minutes.
 MEASURING_SECONDS = 20.0
 LIMIT_SECONDS = 240.0
 WATCHED = 32

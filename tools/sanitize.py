@@ -134,7 +134,7 @@ def interrupted(session: Session, _patterns: list[Event], _live: bool) -> None:
 
 
 def copies(session: Session) -> list[Path]:
-    """Of ranks 1, 2, …"""
+    """The folders of ranks 1, 2, …"""
     return [session.folder / f"copy-{rank}" for rank in range(1, RANKS)]
 
 

@@ -53,11 +53,11 @@ class Class:
     """`uncontended`, `shared`, or `open`: the phase's other routes, whose slowest alone is compared."""
     simulated: float
     median: float
-    """Of the lab's routes, over repetitions too."""
+    """The median over the lab's routes and repetitions."""
     slowest: float
-    """Of the lab's routes; the median over repetitions."""
+    """The slowest of the lab's routes, median over repetitions."""
     carried: float | None = None
-    """Of shared ones: by the links that they alone fill, a route; the median of links and repetitions."""
+    """Rate of a shared route by the links that such routes alone fill; median of links and repetitions."""
 
     def known(self) -> float:
         """What a fluid model can know, against what it says."""

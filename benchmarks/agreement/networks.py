@@ -107,7 +107,7 @@ def random_network(seed: int) -> Network:
     lines = [f'title = "{kind}, drawn with seed {seed}"', "[generator]", f'kind = "{kind}"',
              f'rate = "{HOST_MBIT} Mbit/s"']  # fmt: skip
     lines += [f"{key} = {_toml(value)}" for key, value in FAMILIES[kind](random).items()]
-    # Of equal ways a lab's bridges take one by the destination, as they can; the simulator is to do the same.
+    # A lab's bridges choose among equal paths by the destination, so the simulator has to do the same.
     lines += ["[routing]", 'kind = "hosts"' if kind == "meta-node" else 'spread = "destination-modulo"']
     return Network(f"{kind}-{seed}", "\n".join([*lines, PROTOCOL]))
 

@@ -33,7 +33,7 @@ class Tied:
     routes: NDArray[np.int64]
     """Places among the phase's."""
     bytes_per_second: float
-    """Of each of them."""
+    """The rate of each."""
 
 
 def max_min(passes: Flags, capacity: Floats) -> tuple[Floats, Flags]:

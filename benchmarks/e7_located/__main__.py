@@ -44,7 +44,7 @@ class How:
     size: str
     repetitions: int
     phases: str
-    """Of the lab's all-to-all, as `--phases` has them."""
+    """Phases of the lab's all-to-all, as `--phases` takes them."""
     switch: str
     seed: int
 
@@ -59,7 +59,7 @@ class Outcome:
     phases: int
     """Those of one-byte messages too."""
     seconds: float
-    """Of the search."""
+    """How long the search took."""
 
 
 def measure(cluster: Cluster, place: str, how: How, folder: Path) -> Outcome:

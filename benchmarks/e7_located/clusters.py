@@ -24,12 +24,12 @@ class Cluster:
     name: str
     about: str
     network: str
-    """Of the catalogue, where hosts fill one ASIC after the other."""
+    """Its name in the catalogue, where hosts fill one ASIC after the other."""
     hosts: tuple[int, ...]
     emulated: bool = False
     """Small enough for two cores, slowed down."""
     least_phases: int = 0
-    """Of the search; 0: as many as it takes by itself."""
+    """The least phases of a search; 0: as many as it takes by itself."""
 
 
 def _chips(*chips: int) -> tuple[int, ...]:

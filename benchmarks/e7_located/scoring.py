@@ -14,11 +14,11 @@ from benchmarks.e7_located.clusters import HOST_BITS_PER_SECOND, PAIR_BITS_PER_S
 from benchmarks.truth.score import adjusted_rand
 from crosscut.analysis.structure.model import Limit, Reach, Structure
 
-# Of what a limit carries, in flows: so many fill it, and are slow; fewer than it carries do not.
+# In multiples of the flows that a limit carries: this many fill it, and are slow; fewer than 1 do not.
 SURELY_FULL = 1.1
 _OWN = {Reach.SENT: "sent", Reach.RECEIVED: "received"}
 _CORE = "core"
-"""Of a network file of groups on one switch (crosscut/analysis/structure/network_file.py)."""
+"""The switch in a network file of groups on one switch (crosscut/analysis/structure/network_file.py)."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Explained:
 
     full: int
     named: int
-    """Of those that are surely full."""
+    """Surely full ones that were named."""
     wrong: int
     """Named where too few messages pass to fill anything."""
 

@@ -44,7 +44,7 @@ class Counted:
     collective: Sizes
     """As the messages that MPICH 1.2 made of collective calls, a rank's to itself among them."""
     collective_calls: dict[str, int]
-    """Of all ranks, by function."""
+    """Calls of all ranks, by function."""
     busiest_sent_bytes: int
     """By the rank that sends the most, to others."""
 

@@ -80,7 +80,7 @@ def calls(counted: Sequence[Counted]) -> list[str]:
 
 
 def bound(sequential_seconds: float, ranks: int, sent_bytes: float, bytes_per_second: float) -> float:
-    """Of the speed-up, where nothing costs time but computing and the busiest process's bytes."""
+    """The upper bound of the speed-up if only computing and the busiest process's bytes cost time."""
     return sequential_seconds / (sequential_seconds / ranks + sent_bytes / bytes_per_second)
 
 

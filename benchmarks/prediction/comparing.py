@@ -23,7 +23,7 @@ class Assumed:
     engine: str
     transport: Transport
     options: tuple[str, ...]
-    """Of SimGrid."""
+    """SimGrid's."""
 
 
 @dataclass(frozen=True)

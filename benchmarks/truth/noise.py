@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 REPETITIONS = 3
-# Of models whose main part is something else: share of `size` that normal noise has besides.
+# Models with another main part add normal noise of this share of `size`.
 _BESIDE = 0.5
 
 

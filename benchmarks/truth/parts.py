@@ -38,7 +38,7 @@ class Part:
     direction: str
     capacity: int
     limit: tuple[str, int, int] | None = None
-    """Of `Truth.limits`, what it becomes."""
+    """The entry that it adds to `Truth.limits`."""
 
 
 @dataclass(frozen=True)

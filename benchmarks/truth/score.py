@@ -89,7 +89,7 @@ def senders_of(truth: Truth) -> Senders:
 
 
 def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
-    """Of a network of the first families, with faults that are plain to see."""
+    """The score of a network of the first families, with faults that are plain to see."""
     return scored(networks.make(seed, healthy=healthy), noise, seed)
 
 

@@ -74,7 +74,7 @@ def _array(run: Run, name: str) -> dict[str, Any]:
 
 
 def _mean(values: Any) -> float | None:
-    """Of what is not NaN, in 12 digits: the order in which libraries add is theirs."""
+    """The mean without NaNs, in 12 digits: libraries add in an order of their own."""
     finite = values[np.isfinite(values)]
     return float(f"{finite.mean():.12g}") if finite.size else None
 

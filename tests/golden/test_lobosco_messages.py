@@ -100,7 +100,7 @@ def test_lu_sends_an_edge_for_each_plane_of_each_sweep() -> None:
 
 
 def small_of_integral() -> int:
-    """Of LU's bytes in messages below 10 KB, those of the integral over the surface."""
+    """The bytes that LU's surface integral sends in messages below 10 KB."""
     across_z = 2 * 3 * 102 + 2 * 3 * (102 + 2 * 4)
     return (across_z + 2 * 102 * (3 + 3)) * 8
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.truth import budget
 
 SEEDS = range(20)
-# Of 20 networks 18 are within the budget now (seeds 8 and 17 are not); all are named, and nothing else is.
+# 18 of 20 networks are within the budget (seeds 8 and 17 are not); all are named, and nothing else is.
 FEWEST_WITHIN = 18
 
 

@@ -20,7 +20,7 @@ NETWORK = '[generator]\nkind = "crossbar"\nhosts = {hosts}\nrate = "100 Mbit/s"\
 
 
 def counted() -> dict[str, int]:
-    """Of this process, and of all that it started."""
+    """What this process and all that it started hold."""
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "mounts": sum(str(state.root()) in line for line in _mounts()),

@@ -26,7 +26,7 @@ needs_lab = pytest.mark.skipif(
 
 NO_USER_SWITCH = program.unavailable()
 """Empty: there is one."""
-# Of a test that takes both.
+# The cases of a test that runs on both switches.
 SWITCHES = (
     "kernel",
     pytest.param("user", marks=pytest.mark.skipif(bool(NO_USER_SWITCH), reason=NO_USER_SWITCH)),

@@ -34,7 +34,7 @@ ROUNDING = 1 + 1e-9
 
 @functools.cache
 def usable(name: str) -> bool:
-    """Whether ranks can be started for this backend here: a place may lack its launcher."""
+    """True if ranks of this backend can be started here: a place may lack its launcher."""
     try:
         decided = decide(core.load(), Launch(backend=name, ranks=2))
         with _opened(decided):
@@ -123,7 +123,7 @@ def check_whole(path: Path, lossy: bool = False) -> Run:
     timed = present & (data["peer"].values >= 0).any(axis=(1, 2))[None]
     credited = data["credited_bytes"].values
     assert np.isfinite(credited[present]).all()
-    # Of what a rate is not the answer (a slowdown), nothing is credited at all.
+    # Where the figure is not a rate (a slowdown), no bytes are credited.
     assert (credited[timed] > 0).all() or (credited[present] == 0).all()
     assert (data["iterations"].values >= 1).all()
     return run

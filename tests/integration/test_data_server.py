@@ -161,7 +161,7 @@ def test_what_was_sent_arrives_while_ranks_compute(pattern: str, ranks: int) -> 
     assert list(dict.fromkeys(one["at"] for one in found["figures"])) == places
     receiving = {"ring": ranks, "pairs": ranks, "forward": ranks - 1, "bystander": 2}[pattern]
     counted = next(one["computed"] for one in found["checks"] if one["name"] == "messages")
-    # Of two sizes two to warm up, and four in each of three series of three kinds.
+    # Two sizes; each warms up twice and has three series of three kinds of four messages.
     assert counted == receiving * 2 * (2 + 4 * 3 * 3)
 
 

@@ -18,7 +18,7 @@ from benchmarks.e7_located.clusters import CLUSTERS, Cluster
 from benchmarks.processes import BenchmarkError
 
 HOW = e7.How(dilation=20.0, size="500KB", repetitions=1, phases="1-4", switch="kernel", seed=3)
-# Of configuration 1: two modules of 20, of which 10 send to the other in most permutations; 8 fill the way.
+# Configuration 1 has two modules of 20. Most permutations have 10 hosts send to the other; 8 fill the trunk.
 SHORT = ("config1",)
 SMALL = Cluster("small", "two modules of 20", "xibalba-e7-config1", (*range(20), *range(32, 52)), True)
 

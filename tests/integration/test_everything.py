@@ -74,7 +74,7 @@ def chance(request: pytest.FixtureRequest) -> random.Random:
 
 
 def measured(sessions: Sessions, job: Job, ranks: int) -> bool:
-    """Whether it was measured; False where it was refused, in order. The session goes on either way."""
+    """True if it was measured, False if it was refused properly. The session goes on either way."""
     try:
         outcome = sessions.measure(job, ranks)
     except UsageError as error:

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 """
 
 
-# Of MPICH the one that crosscut comes with: Debian's has UCX, which takes all nodes of a lab for one host.
+# The MPICH that crosscut comes with. Debian's has UCX, which takes all nodes of a lab for one host.
 WITH_CROSSCUT = str(Path(sys.executable).parent / "mpicc")
 
 
@@ -74,7 +74,7 @@ def received_bytes(record: state.Record, node: str) -> int:
 def test_two_ranks_of_a_node_share_memory_and_others_the_links(
     further: int, crosses: bool, program: Path, tmp_path: Path
 ) -> None:
-    """Of four ranks on two nodes: to the next one half of the messages stay on their node."""
+    """Four ranks on two nodes: half of the messages to the next rank stay on their node."""
     with lab(crossbar(tmp_path, 2)) as record:
         launcher = lab_place.launcher_of("", program)
         assert mpi_of(launcher) == linked_with(program)

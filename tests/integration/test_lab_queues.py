@@ -1,4 +1,4 @@
-"""Who is served next where messages of several senders leave by one link."""
+"""The order of service where messages of several senders leave by one link."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ needs_mpich = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of Open MPI."""
+    """The profiler built for Open MPI."""
     target = tmp_path_factory.mktemp("open-mpi") / "libcrosscut-profile.so"
     done = crosscut("build-profiler", "--mpicc", str(OPEN_MPI["mpicc"]), "--out", target, "--source", ROOT)
     assert done.returncode == 0, done.stderr

@@ -111,7 +111,7 @@ def test_a_damaged_run_is_refused_by_everything_that_reads_it_and_nothing_is_cha
 ) -> None:
     damage(run)
     before = contents(run)
-    # That measured cells lack their samples is seen only by reading all of them, as fsck does.
+    # Only fsck reads every sample, so only fsck notices measured cells without samples.
     for command in ("show", "export") if damage is not lost_samples else ():
         assert str(run) in refused([command, str(run)], capfd)
     assert str(run) in refused(["run", "--resume", str(run), "--quiet"], capfd)

@@ -1,4 +1,4 @@
-"""Who does not know a session's secret neither gets in nor disturbs it, nor learns the secret by looking."""
+"""A stranger without the session's secret neither gets in, nor disturbs it, nor learns it by looking."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_strangers_neither_get_in_nor_disturb_a_session(
 
 
 def challenges(addresses: set[Address]) -> Iterator[tuple[Address, bytes]]:
-    """Of those who listen now (rank 0's meeting point does not, once all have joined)."""
+    """Challenges of all that listen now (rank 0's meeting point does not, once all have joined)."""
     for address in addresses:
         with connected(address, 1) as connection:
             if len(challenge := heard(connection, CHALLENGE_BYTES)) == CHALLENGE_BYTES:

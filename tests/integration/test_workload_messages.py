@@ -46,7 +46,7 @@ def total(call: dict[str, Any]) -> tuple[int, int]:
 
 
 def inner_points(ranks: int) -> list[int]:
-    """Of each rank along a dimension, those that are not on a face of the cube."""
+    """For each rank along a dimension, its points that are not on a face of the cube."""
     sizes = [SIDE // ranks + (index < SIDE % ranks) for index in range(ranks)]
     return [size - (index == 0) - (index == ranks - 1) for index, size in enumerate(sizes)]
 

@@ -15,7 +15,7 @@ WAIT_SECONDS = 2.0
 
 
 def hop(to: str, ttl: int) -> tuple[str, bool]:
-    """Who answers, and whether it is the end."""
+    """The address that answers, and true if it is the destination."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
         udp.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)

@@ -42,7 +42,7 @@ FAULT = {"id": "f1", "says": "the cable of n003 carries 50 % of its rate"}
 
 
 def busy(*spans: list[int], seed: int = 1, size: int = MB, **more):
-    """Of 8 ranks, 100 MB/s, in 7 phases."""
+    """A run of 8 ranks, 100 MB/s, in 7 phases."""
     trust = {"cpu_busy_share": 0.9, "limited": [{"size": size, "phases": list(spans)}]}
     about = {"place": "lab", "trust": [trust], "faults": [FAULT]}
     return aapc(seed, repetitions=20, attributes=about, **more)

@@ -236,7 +236,7 @@ def test_what_a_sender_hands_down_fits_into_the_bucket() -> None:
 def test_in_slow_motion_bundles_are_as_large_as_the_machine_needs(
     hosts: int, dilation: float, count: int
 ) -> None:
-    """Of Fast Ethernet; never larger than without slow motion."""
+    """Fast Ethernet; never larger than without slow motion."""
     rate = 1e8 / dilation
     assert segments(rate, 1500, hosts * rate, dilation) == count
     assert count <= segments(1e8, 1500, hosts * 1e8)

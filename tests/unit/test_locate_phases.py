@@ -197,7 +197,7 @@ def _of_modules(phase):
 
 
 def test_latency_tells_forty_switches_apart_though_few_messages_stay_within_one():
-    """Of the first messages one in forty is near; each rank is asked about once for each switch."""
+    """One in forty first messages stays on a switch; each rank is asked about once for each switch."""
     truth, random = np.repeat(np.arange(40), 8), np.random.default_rng(6)
     truth = random.permutation(truth)
     latency, turn = Latency(100, nothing(320)), 0

@@ -123,7 +123,7 @@ def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_wh
 
 
 def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
-    """Of two groups of six, four are known each; phase 1 is full, phase 2 is not."""
+    """Two groups of six, four hosts of each known; phase 1 fills the trunk, phase 2 does not."""
     labels = np.array([0] * 4 + [2] * 2 + [1] * 4 + [2] * 2 + [2] * 4)
     full = [(0, 6), (1, 7), (4, 8), (12, 9), (2, 10), (3, 13)]
     seen = of_phases(16, [[], full, [(0, 6), (5, 7)]], np.ones(8))

@@ -219,7 +219,7 @@ def test_the_tree_of_average_linkage_joins_the_most_alike_of_all_each_time():
 
 @pytest.mark.parametrize("seed", seeds(range(8), short=[1, 7]))
 def test_two_racks_numbered_in_turn_are_found_though_permutations_seldom_fill_what_is_between_them(seed):
-    """Of 2 x 32 hosts a permutation sends about 16 messages each way: what carries 18 is not full."""
+    """A permutation of 2 x 32 hosts sends about 16 messages each way: a trunk for 18 is not full."""
     labels = np.arange(64) % 2
     truth = networks.tree_with(labels, 32 * HOST_RATE * 0.57, np.random.default_rng(seed))
     located = search(truth, 0.02, seed)

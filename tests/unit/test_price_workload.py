@@ -22,7 +22,7 @@ def line(taken: float, **other: Any) -> str:
 
 
 class Site:
-    """Of a site a measured time looks at these alone."""
+    """The only two fields of a site that a measured time reads."""
 
     def __init__(self, name: str, ranks: int = 4) -> None:
         self.name, self.ranks = name, ranks
@@ -47,7 +47,7 @@ def test_the_time_is_from_the_shortest_run_to_the_longest(tmp_path: Path) -> Non
 
 
 def test_of_many_runs_it_is_the_interval_of_their_median(tmp_path: Path) -> None:
-    """Of nine, the second smallest to the second largest hold the median with 96 %."""
+    """The second smallest to the second largest of nine runs hold the median with 96 %."""
     one = work(tmp_path, a=[line(float(seconds)) for seconds in (1, 2, 3, 4, 5, 6, 7, 8, 90)])
     assert time(one, "a") == Interval(2.0, 8.0)
 

@@ -215,7 +215,7 @@ def test_several_pictures_are_as_many_files_each_with_its_own_axes(
     routes, phases = (words(path) for path in drawn[::2])
     assert "of histogram" in routes
     assert "of phase histogram" in phases
-    # Of nine routes the axis has an 8, of two phases it ends at 2.
+    # The axis of nine routes has an 8; the axis of two phases ends at 2.
     assert "8" in routes
     assert "8" not in phases
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def shares(weights: Floats, capacity: float) -> Floats:
-    """Of one limit, in proportion to the weights, and none above its own link."""
+    """Rates under one limit, in proportion to the weights, none above its own link."""
     rates = np.zeros_like(weights)
     open_ = np.ones(len(weights), dtype=bool)
     while open_.any():

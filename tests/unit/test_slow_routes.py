@@ -48,7 +48,7 @@ def test_routes_that_are_slow_now_and_then_at_one_host_are_put_down_to_the_host(
 
 
 def measured_again(share: float, times: int) -> list[Finding]:
-    """Of a run with a suspect route, which ran at this share in so many further measurements."""
+    """Findings for a suspect route that ran at this share in so many further measurements."""
     observed = aapc({(5, 3): 0.5})
     again = of_phases(RANKS, [[(3, 9)]] * times, np.full(times, 1e8 * share), first_phase=RANKS)
     return slow_routes.after_search(observed, again, infer.infer(observed), lambda rank: f"n{rank}", ())

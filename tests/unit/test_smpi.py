@@ -37,7 +37,7 @@ def platform(tmp_path: Path) -> Platform:
 
 
 def options_of(words: list[str]) -> dict[str, str]:
-    """Of two of one name SimGrid takes the later."""
+    """SimGrid takes the later of two options of one name."""
     return dict(word.removeprefix("--cfg=").split(":", 1) for word in words if word.startswith("--cfg="))
 
 

@@ -121,7 +121,7 @@ def down(name: str) -> list[str]:
     names and that were left alone, because they are not in the lab."""
     with state.locked(name) as folder:
         with contextlib.suppress(CrosscutError, OSError):
-            # Who measures on it sees why its ranks end: `is_gone`.
+            # A measurement on this lab then sees why its ranks end: `is_gone`.
             state.write(replace(state.read(name), condition="leaving"))
         return _remove(name, folder)
 

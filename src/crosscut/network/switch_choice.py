@@ -17,9 +17,9 @@ class Queues(Enum):
     """Whom the kernel's buckets serve next."""
 
     FIFO = "fifo"
-    """Who came first, everywhere."""
+    """First come, first served, everywhere."""
     ROUTERS = "routers"
-    """Senders in turn at hosts that forward, as Linux does by default; who came first at switches."""
+    """Senders in turn at hosts that forward, as Linux does; first come, first served at switches."""
     FAIR = "fair"
     """Senders in turn, everywhere: max-min sharing (Hahne 1991), as switches of Ethernet do not do."""
 

@@ -65,7 +65,7 @@ def reduce(rank: int, ranks: int, count: int, root: int) -> Iterator[Round]:
     if count <= REDUCE_SHORT or count < _floor_power(ranks):
         yield from _up(rank, ranks, root, lambda _: count)
         return
-    # Who stays of a pair of ranks: the root, else the even one.
+    # The member of a pair that stays: the root, else the even rank.
     group = _Power(rank, ranks, lambda pair: root if root // 2 == pair else 2 * pair)
     yield from group.fold(count)
     if group.number is None:

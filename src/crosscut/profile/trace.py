@@ -31,7 +31,7 @@ class EventKind(IntEnum):
 
 
 class CollectivePattern(IntEnum):
-    """Who sends to whom in a collective call (profiler/profile.h, enum pattern)."""
+    """The senders and receivers of a collective call (profiler/profile.h, enum pattern)."""
 
     BARRIER = 0
     BROADCAST = 1

@@ -178,7 +178,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         try:
             return self._outcome_of(job, collected)
         except _Ended as ended:
-            # Who was lost explains the end better than the end itself.
+            # The lost node explains the end better than the end itself.
             text = "\n  ".join([*collected.failures, str(ended)])
             nodes = [*collected.lost_nodes, *([ended.node] if ended.node else [])]
             raise RanksLost(text, tuple(nodes)) from ended
