@@ -25,7 +25,7 @@ class RandomPairwise final : public PhasedPattern {
     return table_phase(bytes, most_credited_bytes(ranks, bytes, index),
                        paired(std::span(order).first(half), std::span(order).subspan(half), ranks));
   }
-  // Who is idle is all that a label says, and with an even number of ranks nobody is.
+  // A label only names the idle rank, and an even number of ranks leaves none idle.
   std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return ranks % 2 == 0 ? std::string() : phase(ranks, bytes, index)->label();
   }

@@ -29,7 +29,7 @@ std::size_t check_run(const Bundle& bundle, std::span<const std::byte> all, int 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Of its own length exactly, so that a byte beyond is seen.
+  // A copy of exactly this length, so that the sanitizer sees a read beyond it.
   const std::vector<std::byte> copy(reinterpret_cast<const std::byte*>(data),
                                     reinterpret_cast<const std::byte*>(data) + size);
   const std::span<const std::byte> all(copy);

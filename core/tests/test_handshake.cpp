@@ -1,4 +1,4 @@
-// Nobody without the run's secret gets in, nobody in front of the door keeps a rank out.
+// A stranger without the run's secret does not get in, and a crowd of them keeps no rank out.
 #include <algorithm>
 
 #include "session/handshake.hpp"
@@ -211,7 +211,7 @@ TEST(a_crowd_of_strangers_does_not_keep_a_rank_out) {
   CHECK_EQ(caller.problem(), "");
   REQUIRE(door.let_in().size() == 1);
   CHECK(same(door.let_in()[0].hello, hello));
-  // Of the crowd at most so many are held; the oldest were let go.
+  // At most so many of the crowd are held; the oldest were let go.
   std::size_t held = 0;
   for (const Fd& fd : crowd) {
     std::array<std::byte, 64> said;

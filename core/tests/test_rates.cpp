@@ -205,7 +205,7 @@ TEST(rates_scale_with_the_capacities) {
   }
 }
 
-// Of the sorted rates, not of each flow: a faster flow may cost another something.
+// This holds for sorted rates, not for each flow: a faster flow may slow down another.
 TEST(with_more_capacity_the_slowest_flow_is_not_slower) {
   for (std::uint64_t seed = 0; seed < trials; ++seed) {
     auto made = random_table(seed);

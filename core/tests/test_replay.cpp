@@ -157,7 +157,7 @@ TEST(a_link_is_shared_evenly_unless_queues_lose_nothing) {
   const std::vector<Lines> two{{"send 2 0 1000"}, {"send 2 0 500"}, {"irecv 0 0 1", "recv 1 0 1"}};
   CHECK(near(ended(star, two)[2], 50));  // 10 a second each
   const auto deep = ended(star, two, {.deep_queues = true});
-  // Of 7 parts the fast sender has 5 until it has sent 1000, after 70; then nothing of 500 is left but 100.
+  // The fast sender has 5 of 7 parts until it has sent 1000, after 70; by then 100 of 500 are left.
   CHECK(near(deep[2], 70 + 100.0 / 20));
 }
 

@@ -43,7 +43,7 @@ struct Star {
       out.push_back(model.add_queue(buffer));
     }
   }
-  // Of an input-queued switch the frame waits in `out[from]`, whomever it is for.
+  // In an input-queued switch the frame waits in `out[from]`, whatever its destination.
   PathId way(int from, int to, bool whole = true, Instant delay = 0) {
     const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
     const std::array<Step, 2> steps{Step{.station = up[a], .queue = in[a], .delay = delay, .whole = whole},

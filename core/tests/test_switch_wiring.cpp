@@ -121,7 +121,7 @@ TEST(no_frame_however_short_or_odd_is_read_beyond_its_end) {
   Random random(1);
   for (std::size_t size = 0; size < 90; ++size) {
     for (int i = 0; i < 200; ++i) {
-      // Of its exact size on the heap, where a sanitizer sees what is read behind it.
+      // Exactly this size on the heap, so that the sanitizer sees a read beyond it.
       std::vector<std::byte> frame(size);
       for (auto& byte : frame) byte = static_cast<std::byte>(random.below(256));
       if (size > 13) frame[12] = std::byte{8}, frame[13] = static_cast<std::byte>(i % 2 == 0 ? 0 : 6);

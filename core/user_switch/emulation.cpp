@@ -193,7 +193,7 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   return Fate::sent;
 }
 
-// Of a network that knows its addresses, at once and without load on its links.
+// Answers at once and without load on its links, since the network knows its addresses.
 bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   const auto asked = asked_for(frame);
   if (!asked) return false;

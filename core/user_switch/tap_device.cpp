@@ -118,7 +118,7 @@ Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_on
                      " already; remove it first");
     throw_errno("making" + where);
   }
-  // Who leaves segmentation to the adapter leaves it the checksums, too.
+  // Leaving segmentation to the adapter means leaving it the checksums, too.
   unsigned offloads = settings.checksums ? 0 : TUN_F_CSUM;
   if (frames_at_once > 1 && !settings.checksums) offloads |= TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
   if (::ioctl(tap.get(), TUNSETOFFLOAD, offloads) != 0) throw_errno("setting the offloads" + where);

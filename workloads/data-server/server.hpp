@@ -91,7 +91,7 @@ class Server {
         world_.receive_later(requests_[asker], roles_.computing_rank(static_cast<int>(asker)), request_tag);
   }
 
-  // Who has asked, from `after` on and then from the first, so that nobody is always the last.
+  // The next rank that has asked, from `after` on and then from the first, so that none is always the last.
   std::size_t next_asker(std::size_t after) {
     const auto later = std::span(arrivals_).subspan(after + 1);
     if (!later.empty())
@@ -163,7 +163,7 @@ class Server {
   std::int64_t first_column_;
   Roles roles_;
   Waiter waiter_;
-  // Of each computing process the next, received into a place of its own: over TCP the MPICH of PyPI (5.0.2)
+  // Each computing process's next request, received into its own place: over TCP the MPICH of PyPI (5.0.2)
   // loses messages that are received from any rank, and does not find them with MPI_Iprobe.
   std::vector<Request::Words> requests_;
   std::vector<MPI_Request> arrivals_;

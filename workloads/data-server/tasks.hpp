@@ -28,7 +28,7 @@ class Tasks {
             .columns = settings_.block};
   }
 
-  // Of the array that is read.
+  // An element of the array that is read.
   double value(std::int64_t row, std::int64_t column) const {
     return static_cast<double>(mix(cell(row, column)) % 1024);
   }

@@ -17,7 +17,7 @@ class Worker {
     for (std::size_t i = 0; i < elements; ++i) values_.push_back(value(i));
   }
 
-  // Of one round, in the mean of milliseconds in which all who compute do so.
+  // The time of one round, averaged over milliseconds in which all computing ranks compute.
   double try_round_seconds() {
     const double begin_seconds = MPI_Wtime();
     compute(trial_rounds);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Grid grid{12, 0.01};
 
-// Of the whole grid, with the exact solution and any right hand side.
+// A block of the whole grid, with the exact solution and some right-hand side.
 Block some_block() {
   Block block(Partition(grid.points, 0, 1).cells()[0], grid);
   RandomStream random(314159265);

@@ -1,4 +1,4 @@
-// Who sends to whom, and what is refused; the messages themselves are looked at in every run.
+// Senders, receivers and refusals; every run checks the messages themselves.
 #include <vector>
 
 #include "overlap/settings.hpp"

@@ -108,7 +108,7 @@ class Together {
   }
   int now() const { return now_; }
 
-  // Of what was sent, the most as a part of what the receiver was ready for.
+  // The largest ratio of what was sent to what the receiver was ready for.
   double largest_by_bound() const { return largest_by_bound_; }
 
   std::vector<traffic::Index> agents_on(traffic::Index link) const {

@@ -50,7 +50,7 @@ struct Grid {
 };
 
 inline State exact_solution(double x, double y, double z) {
-  // Of 1; x, y, z; their squares, cubes and fourth powers.
+  // Coefficients of 1; x, y, z; their squares, cubes and fourth powers.
   constexpr std::array<std::array<double, 13>, components> polynomial{
       {{2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
        {1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},

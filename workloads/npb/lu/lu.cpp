@@ -121,7 +121,7 @@ class Solver {
  private:
   using Solution = State(double x, double y, double z);
 
-  // Of a point that this rank counts as (x, y, z).
+  // The solution at the point that this rank counts as (x, y, z).
   State at_point(Solution solution, Index x, Index y, Index z) const {
     const double last = domain_.side() - 1;
     return solution(static_cast<double>(domain_.x().offset + x) / last,

@@ -101,7 +101,7 @@ class RightSide {
     std::vector<double> diffused_;  // of density 0
   };
 
-  // Of the fourth difference at a point that this rank counts as `at`.
+  // The weights of the fourth difference at the point that this rank counts as `at`.
   std::array<double, 5> weights_at(const Share& own, Index at) const {
     return fourth_difference(static_cast<int>(own.offset + at), grid_.points);
   }
