@@ -72,6 +72,7 @@ class LiveBackend final : public Backend {
 
     // What computes beside the pattern moves nothing.
     const auto whose = task.compute ? Processor::thread : Processor::process;
+    auto& progress = context_.control_thread.progress();
     std::size_t cell = 0;
     for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
       for (const auto& schedule : schedules) {
@@ -90,6 +91,8 @@ class LiveBackend final : public Backend {
         }
         if (task.verify) check(schedule, task, repetition, samples);
         ++cell;
+        // A transport counts what it moves, but a phase may move nothing.
+        progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
     }
     if (task.compute) compute_->work(false);
