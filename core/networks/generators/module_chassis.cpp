@@ -109,7 +109,8 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   add_switches(chassis, network.graph);
   add_edges(chassis, network.graph);
   count_adapters(network.graph);
-  const bool is_full = chassis.hosts == chassis.modules * chassis.asics * chassis.hosts_per_asic;
+  const bool is_full =
+      chassis.hosts == std::int64_t{chassis.modules} * chassis.asics * chassis.hosts_per_asic;
   network.forms.hosts_alike = is_full;
   bisect(chassis, is_full, network.forms);
 }
