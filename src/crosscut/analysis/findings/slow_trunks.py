@@ -143,7 +143,7 @@ def lone_trunks(inferred: Inferred) -> list[Finding]:
     across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
     if len({c.groups[0] for c in across}) != 1:
         return []
-    doubt = math.exp(-min(inferred.grouping.gain, 600.0))
+    doubt = math.exp(-min(max(inferred.grouping.gain, 0.0), 600.0))
     return [_trunk(c, math.nan, doubt, inferred) for c in across]
 
 
