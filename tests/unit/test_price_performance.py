@@ -105,6 +105,14 @@ def test_what_is_no_object_is_refused(tmp_path: Path, content: bytes) -> None:
         performance.load(file)
 
 
+def test_a_file_too_large_for_a_result_is_refused_and_not_cut(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    with file.open("ab") as stream:
+        stream.truncate(performance.LARGEST_FILE_BYTES + 1)
+    with pytest.raises(UsageError, match=r"larger than 16 MiB.*crosscut workload hpl --json"):
+        performance.load(file)
+
+
 def test_in_a_mix_half_the_rate_is_twice_the_time(tmp_path: Path) -> None:
     rates = {"minimum": 1e9, "median": 2e9, "maximum": 4e9}
     written(tmp_path, "fast.json", flops_per_second=rates)

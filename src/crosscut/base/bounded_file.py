@@ -1,4 +1,4 @@
-"""A file of which nobody knows yet whether it is what it should be: never more of it than such a file has."""
+"""Reads an untrusted file up to a bound in bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from crosscut.base.errors import UsageError, plainly
 
 
 def read(path: Path, most_bytes: int, expected: str) -> bytes:
-    """Raises UsageError. `expected`: `a host file`."""
+    """The whole file. Raises UsageError if it is longer or unreadable; `expected` is what it should be, as in
+    `a host file`."""
     try:
         with path.open("rb") as file:
             content = file.read(most_bytes + 1)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.base import bounded_file
 from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
@@ -97,11 +98,15 @@ def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
 @contextmanager
 def _opened(file: Path, command: str) -> Iterator[str]:
     """Its text. UsageError where that, or what is read of it inside, is not what the command writes."""
+    hint = f"`crosscut {command}` writes such a file"
     try:
-        with file.open("rb") as stream:
-            yield stream.read(LARGEST_FILE_BYTES).decode("utf-8")
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: {plainly(error)}; `crosscut {command}` writes such a file") from error
+        content = bounded_file.read(file, LARGEST_FILE_BYTES, "a result")
+    except UsageError as error:
+        raise UsageError(f"{error}; {hint}") from error
+    try:
+        yield content.decode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: {plainly(error)}; {hint}") from error
 
 
 def load(file: Path) -> Performance:
