@@ -1,0 +1,282 @@
+"""`python -m benchmarks.located_labs`: what `crosscut locate` says of small emulated clusters, over real TCP.
+
+Each case is a network, what is wrong with it, and what is right to say. The lab of a case is built once and
+searched several times. A search is right if it names what is wrong and raises no alarm besides; where nothing
+is wrong, if it raises none. FILE (--out) keeps every search: a second call goes on where the first ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from benchmarks.conditions import describe, preferred, print_table, sentence
+from benchmarks.processes import BenchmarkError
+from crosscut.analysis.findings.model import Finding, from_json
+from crosscut.lab import enter, lifecycle, state
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.fault import Fault
+
+LIMIT_SECONDS = 900
+PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
+# What sends TCP from one node to another for so many seconds and stops by itself.
+_STREAM = """
+import socket, sys, time
+end = time.monotonic() + float(sys.argv[3])
+if sys.argv[1] == "receive":
+    with socket.create_server(("", 5999)) as door:
+        door.settimeout(30)
+        with door.accept()[0] as other:
+            while time.monotonic() < end and other.recv(1 << 16): pass
+else:
+    for _ in range(100):
+        try:
+            other = socket.create_connection((sys.argv[2], 5999), 5)
+            break
+        except OSError:
+            time.sleep(0.1)
+    with other:
+        while time.monotonic() < end: other.sendall(bytes(1 << 16))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    network: str
+    kinds: tuple[str, ...] = ()
+    """Kinds of findings, one of which is to be told; () where nothing is wrong."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that this finding names, or all hosts of the groups that it names."""
+    faults: tuple[Fault, ...] = ()
+    other_job: tuple[str, str] | None = None
+    """A sender and a receiver of traffic that goes on while the search runs."""
+    switch: str = "kernel"
+
+
+def _hosts(first: int, count: int) -> str:
+    return f"n[{first:04}-{first + count - 1:04}]"
+
+
+def _names(first: int, count: int) -> tuple[str, ...]:
+    return tuple(f"n{number:04}" for number in range(first, first + count))
+
+
+def _leaves(sizes: Sequence[int], uplinks: Sequence[int], rates: Sequence[int] = ()) -> str:
+    """Leaves of so many hosts under a root; rates in Mbit/s, of hosts 20 unless given by leaf."""
+    lines = [f'[[hosts]]\nnames = "{_hosts(0, sum(sizes))}"', '[[switches]]\nnames = "root"\nlevel = 1']
+    first = 0
+    for leaf, (size, uplink) in enumerate(zip(sizes, uplinks, strict=True)):
+        rate = rates[leaf] if rates else 20
+        lines.append(f'[[switches]]\nnames = "leaf{leaf}"')
+        lines.append(f'[[links]]\nbetween = ["{_hosts(first, size)}", "leaf{leaf}"]\nrate = "{rate} Mbit/s"')
+        lines.append(f'[[links]]\nbetween = ["leaf{leaf}", "root"]\nrate = "{uplink} Mbit/s"')
+        first += size
+    return "\n".join([*lines, PROTOCOL])
+
+
+def _two_kinds(fast: int, slow: int) -> str:
+    """One switch whose hosts have two kinds of adapters."""
+    lines = [f'[[hosts]]\nnames = "{_hosts(0, fast + slow)}"', '[[switches]]\nnames = "switch0"']
+    for first, count, rate in ((0, fast, 20), (fast, slow, 10)):
+        lines.append(f'[[links]]\nbetween = ["{_hosts(first, count)}", "switch0"]\nrate = "{rate} Mbit/s"')
+    return "\n".join([*lines, PROTOCOL])
+
+
+def _hashed(bad_mbit: int = 20) -> str:
+    """Four leaves of four hosts, four spines: each leaf has four uplinks, of which a hash takes one."""
+    lines = ['[[hosts]]\nnames = "n[0000-0015]"', '[[switches]]\nnames = "leaf[0-3]"']
+    lines += ['[[switches]]\nnames = "spine[0-3]"\nlevel = 1']
+    for leaf in range(4):
+        lines.append(f'[[links]]\nbetween = ["{_hosts(4 * leaf, 4)}", "leaf{leaf}"]\nrate = "20 Mbit/s"')
+        for spine in range(4):
+            rate = bad_mbit if (leaf, spine) == (1, 2) else 20
+            lines.append(f'[[links]]\nbetween = ["leaf{leaf}", "spine{spine}"]\nrate = "{rate} Mbit/s"')
+    return "\n".join([*lines, PROTOCOL, '[routing]\nspread = "ecmp"'])
+
+
+def _generated(kind: str, *values: str) -> str:
+    return "\n".join(["[generator]", f'kind = "{kind}"', *values, PROTOCOL])
+
+
+CROSSBAR = _generated("crossbar", "hosts = 12", 'rate = "50 Mbit/s"')
+E7 = _generated(
+    "module-chassis", "modules = 3", "asics_per_module = 1", "hosts_per_asic = 6", 'rate = "20 Mbit/s"',
+    'module_rate = "60 Mbit/s"',
+)  # fmt: skip
+CASES = (
+    Case("E7", E7),
+    Case("unequal leaves", _leaves((4, 8, 12), (40, 80, 120))),
+    Case("two kinds of adapters", _two_kinds(13, 7)),
+    Case("hashed uplinks", _hashed(), switch="user"),
+    Case(
+        "dragonfly",
+        _generated("dragonfly", "p = 2", "a = 2", "h = 1", "groups = 3", 'rate = "20 Mbit/s"'),
+    ),
+    Case("one uplink of four at 25 %", _hashed(5), ("slow cable",), _names(4, 4), switch="user"),
+    Case("a slow host", CROSSBAR, ("slow host",), ("n0005",), (Fault("slow", ("n0005",), share=0.5),)),
+    Case(
+        "a lossy host", CROSSBAR, ("lossy host",), ("n0005",),
+        (Fault("loss", ("n0005",), seconds=0.02, every=0.2),),
+    ),
+    Case(
+        "a wrong MTU", CROSSBAR, ("different settings", "slow host"), ("n0005",),
+        (Fault("mtu", ("n0005",), bytes=576),),
+    ),
+    Case(
+        "a squeezed trunk", _leaves((6, 6, 6), (80, 80, 40)), ("slow trunk",), _names(12, 6),
+    ),
+    Case(
+        "a squeezed trunk, unequal leaves", _leaves((4, 8, 14), (40, 80, 70)), ("slow trunk",),
+        _names(12, 14),
+    ),
+    Case(
+        "another job on an uplink", _leaves((6, 6, 6), (80, 80, 80)), ("slow trunk", "unstable", "suspect"),
+        _names(0, 6), other_job=("n0000", "n0006"),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Search:
+    case: str
+    seed: int
+    right: bool
+    alarms: list[str]
+    told: list[str]
+    seconds: float
+    """How long the search took."""
+
+
+@dataclass
+class Kept:
+    """Searches in a file, a line each."""
+
+    path: Path | None
+    searches: list[Search] = field(default_factory=list)
+
+    def load(self) -> None:
+        if self.path is not None and self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                self.searches.append(Search(**json.loads(line)))
+
+    def add(self, search: Search) -> None:
+        self.searches.append(search)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(search)) + "\n")
+
+    def of(self, case: Case) -> list[Search]:
+        return [one for one in self.searches if one.case == case.name]
+
+
+def judge(case: Case, document: object) -> tuple[bool, list[str], list[str]]:
+    """True if the findings are right; the alarms; everything that was told."""
+    findings, structure = from_json(document)
+
+    def named(finding: Finding) -> set[str]:
+        if finding.hosts or structure is None:
+            return set(finding.hosts)
+        groups = [structure.group(name) for name in finding.groups]
+        return {structure.hosts[rank] for group in groups if group is not None for rank in group.ranks}
+
+    def is_it(finding: Finding) -> bool:
+        return finding.kind.value in case.kinds and named(finding) == set(case.hosts)
+
+    alarms = [finding for finding in findings if finding.kind.fault]
+    right = all(map(is_it, alarms)) and (not case.kinds or any(map(is_it, findings)))
+    told = [f"{finding.kind.value}: {finding.what}" for finding in findings]
+    return right, [finding.what for finding in alarms], told
+
+
+@contextlib.contextmanager
+def _traffic(record: state.Record, pair: tuple[str, str] | None) -> Iterator[None]:
+    """The other job, while inside; it ends by itself at the latest with the limit of a search."""
+    if pair is None:
+        yield
+        return
+    sender, receiver = pair
+    running = []
+    for role, node in (("receive", receiver), ("send", sender)):
+        words = [sys.executable, "-c", _STREAM, role, receiver, str(LIMIT_SECONDS)]
+        command = enter.command(record, state.folder(record.name), node, words)
+        running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+    try:
+        yield
+    finally:
+        for process in running:
+            process.terminate()
+            process.wait()
+
+
+def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
+    file = folder / "network.toml"
+    file.write_text(case.network + "\n", encoding="utf-8")
+    record = lifecycle.up(str(file), lifecycle.for_one_run(str(file), case.switch))
+    try:
+        for fault in case.faults:
+            plant.plant(record.name, fault)
+        with _traffic(record, case.other_job):
+            for seed in seeds:
+                words = ["locate", "--on", f"lab:{record.name}", "--seed", str(seed), "--size", "400KB"]
+                began = time.monotonic()
+                done = subprocess.run(
+                    [sys.executable, "-m", "crosscut", *words, "--json", "--quiet"],
+                    capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+                )  # fmt: skip
+                if done.returncode != 0:
+                    raise BenchmarkError(f"{case.name}: {done.stderr.strip()[-600:]}")
+                right, alarms, told = judge(case, json.loads(done.stdout))
+                seconds = time.monotonic() - began
+                kept.add(Search(case.name, seed, right, alarms, told, seconds))
+                print(f"{case.name}, seed {seed}: {'right' if right else 'WRONG'}", flush=True)
+    finally:
+        lifecycle.taking_down(record)()
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.located_labs", description=__doc__)
+    parser.add_argument("--searches", type=int, default=10, help="searches of each case (10)")
+    parser.add_argument("--only", nargs="*", metavar="CASE", help="cases whose names contain one of these")
+    parser.add_argument("--first-seed", type=int, default=1000, help="seed of the first search (1000)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="keep every search, a line of JSON each")
+    args = parser.parse_args(words)
+    print(sentence(describe()), flush=True)
+    kept = Kept(args.out)
+    kept.load()
+    cases = [one for one in CASES if not args.only or any(part in one.name for part in args.only)]
+    seeds = range(args.first_seed, args.first_seed + args.searches)
+    try:
+        with tempfile.TemporaryDirectory() as folder, preferred():
+            for case in cases:
+                done = {one.seed for one in kept.of(case)}
+                if missing := [seed for seed in seeds if seed not in done]:
+                    search(case, missing, kept, Path(folder))
+    except BenchmarkError as error:
+        print(f"benchmarks.located_labs: {error}", file=sys.stderr)
+        return 1
+    finally:
+        print_table(
+            ("lab", "searches", "right", "with an alarm", "seconds"), [_row(case, kept) for case in cases]
+        )
+    return 0
+
+
+def _row(case: Case, kept: Kept) -> tuple[str, ...]:
+    searches = kept.of(case)
+    right, alarmed = sum(one.right for one in searches), sum(bool(one.alarms) for one in searches)
+    seconds = f"{median(one.seconds for one in searches):.0f}" if searches else ""
+    return case.name, str(len(searches)), str(right), str(alarmed), seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
