@@ -23,8 +23,8 @@ ENOUGH_BYTES = 256 << 20
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Says which tests xdist gives to one process: all that use labs, since one lab's load disturbs another's
-    rates; and otherwise each file, so that what its tests share is made once."""
+    """Says which tests xdist gives to one process: all that look at rates of labs (labs.py); otherwise each
+    file, so that what its tests share is made once."""
     from labs import needs_lab
 
     for item in items:
@@ -82,6 +82,14 @@ def core(tmp_path: Path) -> Iterator[Path]:
     shutil.copy(executable, copy)
     yield copy
     await_none(copy)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _labs_of_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Labs of one name in several processes are several labs."""
+    from crosscut.lab import state
+
+    os.environ.setdefault(state.VARIABLE, str(tmp_path_factory.mktemp("labs") / "here"))
 
 
 @pytest.fixture

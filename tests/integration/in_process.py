@@ -52,7 +52,7 @@ def crosscut(
 
 def _forget() -> None:
     """Empties crosscut's caches, as in a new process: they know files by names relative to a folder."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # a copy at once: other threads import
         if name.partition(".")[0] == "crosscut":
             for value in vars(module).values():
                 if isinstance(value, functools._lru_cache_wrapper):

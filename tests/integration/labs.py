@@ -22,8 +22,9 @@ needs_lab = pytest.mark.skipif(
     os.geteuid() != 0 or lifecycle.unavailable() is not None,
     reason="labs need root here: " + str(lifecycle.unavailable()),
 )
-
-
+# Labs share a process, since one lab's load disturbs another's rates. A test that looks at no rate need not
+# wait for the others.
+without_rates = pytest.mark.xdist_group("labs without rates")
 NO_USER_SWITCH = program.unavailable()
 """Empty: there is one."""
 # The cases of a test that runs on both switches.
@@ -83,16 +84,3 @@ def median_rates(folder: Path, *words: str) -> dict[str, float]:
                     size = float(per.values.flat[0])
                     found.setdefault(f"{hosts[peer]}-{hosts[rank]}", []).extend(size / seconds)
     return {route: sorted(rates)[len(rates) // 2] for route, rates in found.items()}
-
-
-@contextmanager
-def all_cores_busy() -> Iterator[None]:
-    spinners = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
-    ]
-    try:
-        yield
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()

@@ -51,6 +51,7 @@ def run_benchmark(name: str, *options: str, out: Path) -> dict[str, object]:
     return value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "program"), [("netpipe-tcp-latency", "NPtcp"), ("iperf3-rate", "iperf3")])
 def test_a_peer_is_measured_beside_crosscut(name: str, program: str, tmp_path: Path) -> None:
     if shutil.which(program) is None:

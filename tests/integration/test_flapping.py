@@ -36,7 +36,7 @@ def test_a_host_that_loses_packets_is_told_by_what_is_sent_again_to_it(tmp_path:
     out = tmp_path / "run.zarr"
     with lab(crossbar(tmp_path, 6)):
         plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))
-        words = ["run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "4", "--quiet"]
+        words = ["run", "aapc", "--on", "lab:test", "--size", "500KB", "--repetitions", "4", "--quiet"]
         assert cli.main([*words, "--out", str(out)]) == 0
     run = Run.open(out)
     (record,) = [one for one in run.attributes["retransmissions"] if one["rank"] == 3]

@@ -18,7 +18,7 @@ from typing import Any
 import lab_cycles
 import labs
 import pytest
-from labs import crossbar, lab, needs_lab, on_node
+from labs import crossbar, lab, needs_lab, on_node, without_rates
 
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError, UsageError
@@ -26,7 +26,7 @@ from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.kernel import build
 from crosscut.lab.switch import program
 
-pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
+pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
 
 
 def everything(*, of: str) -> str:

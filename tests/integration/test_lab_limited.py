@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from labs import crossbar, lab, needs_lab
+from labs import crossbar, lab, needs_lab, without_rates
 
 from crosscut import cli
 from crosscut.lab.faults import plant
@@ -13,7 +13,7 @@ from crosscut.lab.faults.fault import Fault
 from crosscut.lab.watching import trust
 from crosscut.run.run import Run
 
-pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
+pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
 UNTOLD = "nothing is told of the network: this machine limited every phase"
 
 
@@ -46,26 +46,19 @@ def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, 
         assert "planted: f1: the cable of n0003" in out
         assert "planted in lab test" in err
         assert "once more: this machine limited all of these" in err
-        found = json.loads(said(capsys, 0, "locate", *small, "--json", "--quiet")[0])
-        assert [one["kind"] for one in found["findings"]] == ["nothing found"]
-        assert found["structure"] is None
-        assert "f1: the cable of n0003" in found["faults"][0]
 
         measured = ("check", spec, "--on", "lab:test", "--most-repetitions", 10)
-        out, err = said(capsys, 3, *measured, "--protocol", page)
-        assert UNTOLD in out
-        assert "cores of this machine were busy" in out
+        out, err = said(capsys, 3, *measured, "--protocol", page, "--json")
+        assert json.loads(out)["promises"][0]["reason"] == UNTOLD
         assert "planted in lab test" in err
-        assert "Undecided: 1 of 1 promise undecided" in page.read_text(encoding="utf-8")
-        found = json.loads(said(capsys, 3, *measured, "--json", "--quiet")[0])
-        assert found["promises"][0]["reason"] == UNTOLD
+        protocol = " ".join(page.read_text(encoding="utf-8").split())
+        assert "Undecided: 1 of 1 promise undecided" in protocol
+        assert "cores of this machine were busy" in protocol
 
         quick = ("check", "--quick", "--baseline", base, "--on", "lab:test", "--quiet", "--time-limit", "20s")
-        out, _ = said(capsys, 3, *quick)
-        assert "Undecided: nothing is told of the network" in out
-        assert "scontrol" not in out
         redacted = json.loads(said(capsys, 3, *quick, "--redact", "--json")[0])
         assert redacted["drain"] == []
+        assert redacted["undecided"].startswith("nothing is told of the network")
         assert str(base) not in redacted["undecided"]
 
 

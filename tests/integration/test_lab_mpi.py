@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from in_process import crosscut
-from labs import crossbar, lab, needs_lab, on_node
+from labs import crossbar, lab, needs_lab, on_node, without_rates
 
 from crosscut.base import core, process_group
 from crosscut.base.host_list import Share
@@ -19,7 +19,7 @@ from crosscut.places import lab as lab_place
 from crosscut.places.lab import open_site
 from crosscut.places.launchers import MPICH, OPEN_MPI, linked_with, mpi_of
 
-pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
+pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
 LIMIT_SECONDS = 120
 MESSAGE_BYTES = 2_000_000
 # Everybody sends to the rank that is so many further, and says which host it is on.

@@ -61,6 +61,7 @@ def test_iperf3_measures_the_link_between_two_nodes(tmp_path: Path) -> None:
     assert rate == pytest.approx(PAYLOAD_BITS_PER_SECOND, rel=0.1)
 
 
+@pytest.mark.long
 @needs("NPtcp", "netpipe-tcp")
 def test_netpipe_sees_the_rate_of_the_link_in_long_messages(tmp_path: Path) -> None:
     out = tmp_path / "np.out"

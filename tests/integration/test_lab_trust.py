@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from in_process import crosscut
-from labs import all_cores_busy, crossbar, lab, needs_lab
+from labs import crossbar, lab, needs_lab
 
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant
@@ -42,6 +44,19 @@ def watchers_of(root: Path) -> list[int]:
     return found
 
 
+@contextmanager
+def all_cores_busy() -> Iterator[None]:
+    spinners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
 def test_every_session_of_a_run_adds_what_it_saw(tmp_path: Path, own_labs: Path) -> None:
     with lab(crossbar(tmp_path, 3)):
         words = ("run", "aapc", "--on", "lab:test", *QUICK, "--quiet")
@@ -64,7 +79,7 @@ def test_every_session_of_a_run_adds_what_it_saw(tmp_path: Path, own_labs: Path)
 
 def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3)), all_cores_busy():
-        words = ("run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "6", "--quiet")
+        words = ("run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "3", "--quiet")
         done = crosscut(*words, "--out", "run.zarr", folder=tmp_path)
         assert done.returncode == 0, done.stderr
     (trust,) = recorded(tmp_path / "run.zarr")
@@ -79,13 +94,15 @@ def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_ended_run_leaves_nobody_watching(number: signal.Signals, tmp_path: Path, own_labs: Path) -> None:
     words = ["run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "10000", "--quiet"]
-    with lab(crossbar(tmp_path, 3)):
+    complaint = tmp_path / "complaint"
+    with lab(crossbar(tmp_path, 3)), complaint.open("w") as complained:
         process = subprocess.Popen(
             [sys.executable, "-m", "crosscut", *words],
-            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=complained,
         )  # fmt: skip
         deadline = time.monotonic() + 60
         while not watchers_of(own_labs):
+            assert process.poll() is None, complaint.read_text()
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(number)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from in_process import crosscut
-from labs import FAST_ETHERNET, lab, needs_lab, on_node
+from labs import FAST_ETHERNET, lab, needs_lab, on_node, without_rates
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle, state
@@ -18,7 +18,7 @@ from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch.program import find_switch
 from crosscut.lab.walk import walk as walking
 
-pytestmark = needs_lab
+pytestmark = [needs_lab, without_rates]
 
 # Three switches of four nodes; each node has a wire to one of another group. 12 nodes: 132 routes.
 ROUTED = (

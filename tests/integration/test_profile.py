@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -148,8 +149,9 @@ def test_threads_lose_no_message(tmp_path, compiled):
     assert called(found, "MPI_Sendrecv")["count"] == 8000
 
 
+# Other ranks may end at the same point, on a busy machine.
 ENDINGS = {
-    "killed": "rank 1 ended before MPI_Finalize, computing",
+    "killed": r"ranks? ([02], )?1(, 2)? ended before MPI_Finalize, computing",
     "abort": "rank 1 called MPI_Abort with code 7",
     "exit": "ended before MPI_Finalize",
 }
@@ -162,7 +164,7 @@ def test_a_program_that_dies_leaves_a_profile_of_what_it_did(tmp_path, compiled,
     assert "ended with status" in done.stderr
     found = profile.load(tmp_path / "p")
     assert not found.complete
-    assert ENDINGS[how] in " ".join(profile.ended(found))
+    assert re.search(ENDINGS[how], " ".join(profile.ended(found)))
     assert found.matrix("point")[1, 2].tolist() == [1, 4]
     assert "partial" in done.stdout
 
