@@ -131,7 +131,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   const std::uint16_t local = add_link_class(graph, "local-link", local_rate);
   add_edges(numbers, local, add_link_class(graph, "global-link", rate_or(given, "global_rate", local_rate)),
             graph);
-  group_hosts(graph, "group", numbers.p * numbers.a);
+  group_hosts(graph, "group", std::int64_t{numbers.p} * numbers.a);
   for (std::int32_t group = 0; group < numbers.g; ++group)
     for (std::int32_t router = 0; router < numbers.a; ++router)
       add_switch(graph, "group" + std::to_string(group) + ".router" + std::to_string(router), group);
