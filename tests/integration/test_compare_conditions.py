@@ -54,7 +54,7 @@ def test_where_the_machine_limited_a_run_throughout_it_is_undecided(
     one = emulated(tmp_path, "a.zarr")
     other = emulated(tmp_path, "b.zarr", limited=True, faults=FAULTS)
     text = said(capsys, 3, one, other)
-    assert text.index("different faults") < text.index("Undecided: nothing is told of the network")
+    assert text.index("different faults") < text.index("Undecided: no conclusion about the network")
     assert "changed by" not in text
     assert json.loads(said(capsys, 3, one, other, "--json"))["worse"] is None
     assert "every phase of all runs but" in said(capsys, 3, one, other, other)

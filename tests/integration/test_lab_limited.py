@@ -14,7 +14,7 @@ from crosscut.lab.watching import trust
 from crosscut.run.run import Run
 
 pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
-UNTOLD = "nothing is told of the network: this machine limited every phase"
+UNTOLD = "no conclusion about the network: this machine's CPU was the bottleneck in every phase"
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, 
         assert "False alarm" not in out
         assert "planted: f1: the cable of n0003" in out
         assert "planted in lab test" in err
-        assert "once more: this machine limited all of these" in err
+        assert "once more: this machine's CPU was the bottleneck in all of these" in err
 
         measured = ("check", spec, "--on", "lab:test", "--most-repetitions", 10)
         out, err = said(capsys, 3, *measured, "--protocol", page, "--json")
@@ -58,7 +58,7 @@ def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, 
         quick = ("check", "--quick", "--baseline", base, "--on", "lab:test", "--quiet", "--time-limit", "20s")
         redacted = json.loads(said(capsys, 3, *quick, "--redact", "--json")[0])
         assert redacted["drain"] == []
-        assert redacted["undecided"].startswith("nothing is told of the network")
+        assert redacted["undecided"].startswith("no conclusion about the network")
         assert str(base) not in redacted["undecided"]
 
 

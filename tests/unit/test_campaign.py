@@ -139,7 +139,7 @@ def test_a_damaged_run_of_an_evaluation_hides_no_other(
     assert "fourth complete" in shown
     assert cli.main(["fsck", str(evaluated)]) == 1
     checked = capsys.readouterr().out
-    for line in ("first.zarr: 2 problems", "second.zarr: 1 problem", "fourth.zarr: whole"):
+    for line in ("first.zarr: 2 problems", "second.zarr: 1 problem", "fourth.zarr: intact"):
         assert f"{evaluated}/{line}" in checked
 
 

@@ -42,3 +42,21 @@ def test_all_need_the_weakest_and_any_does_with_the_mean():
     logs = np.log([100.0, 1.0, 0.5])
     assert sequential.all_of(logs) == math.log(0.5)
     assert sequential.any_of(logs) == pytest.approx(math.log(101.5 / 3))
+
+
+def needed(met, missed):
+    return sequential.repetitions_needed(
+        met + missed, lambda times: evidence(times * met, times * missed) >= math.log(100)
+    )
+
+
+@pytest.mark.parametrize(("met", "missed"), [(7, 1), (6, 2), (14, 4), (30, 10)])
+def test_as_many_repetitions_decide_as_was_said_if_they_are_like_those_before(met, missed):
+    count = met + missed
+    enough = next(n for n in range(1, 1000) if evidence(met * n / count, missed * n / count) >= math.log(100))
+    assert needed(met, missed) == pytest.approx(enough, rel=0.12)
+
+
+def test_nothing_is_said_where_repetitions_lean_neither_way():
+    assert needed(4, 4) is None
+    assert needed(0, 0) is None

@@ -94,7 +94,9 @@ def test_a_size_that_the_machine_limited_is_left_out_and_others_are_not():
 
 def test_a_run_that_the_machine_limited_throughout_is_not_compared():
     limited = on_lab(2, factor=0.5, limited=[(MB, 1, PHASES)], switch="user")
-    with pytest.raises(UntoldError, match=r"limited every phase of run2\.zarr; measure again") as refused:
+    with pytest.raises(
+        UntoldError, match=r"bottleneck in every phase of run2\.zarr; measure again"
+    ) as refused:
         compare(on_lab(1), limited, NO_GROUPS, ASKED)
     assert refused.value.conditions[0].startswith("measured on different switches")
 

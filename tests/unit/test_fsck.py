@@ -148,7 +148,7 @@ def test_every_file_may_vanish_or_be_cut_anywhere_without_a_crash(path: Path) ->
 
 def test_the_command_tells_scripts_by_status_and_json(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fsck", str(path)]) == 0
-    assert f"whole; cells: {CELLS} measured" in capsys.readouterr().out
+    assert f"intact: {CELLS} of {CELLS} cells measured" in capsys.readouterr().out
     truncate(path / MESSAGES, -1)
     assert main(["fsck", "--json", str(path)]) == 1
     answer = json.loads(capsys.readouterr().out)

@@ -35,9 +35,9 @@ def test_only_rates_of_the_network_are_learnt_and_what_is_left_out_is_counted():
     assert seen is not None
     assert np.nonzero(np.isnan(seen).reshape(7, 8).all(axis=1))[0].tolist() == [1, 2]
     assert np.isnan(seen).sum() == 2 * RANKS
-    assert gathered.told_limited == "this machine limited 2 of 7 phases"
+    assert gathered.told_limited == "this machine's CPU was the bottleneck in 2 of 7 phases"
     assert gathered.learn(limited([1, 7]), PHASES, 1) is None
-    assert gathered.told_limited == "this machine limited 9 of 14 phases"
+    assert gathered.told_limited == "this machine's CPU was the bottleneck in 9 of 14 phases"
     assert gathered.planted == ("f1: n003 is slow",)
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spo
     found = _located(_searched(), replace(Gathered(ALONE), measured=20, limited=spoilt), ended=False)
     assert (found is not None) == told
     if found is not None:
-        notes = [note for note in found.structure.notes if "this machine limited" in note]
+        notes = [note for note in found.structure.notes if "the bottleneck" in note]
         assert len(notes) == (spoilt > 0)
 
 

@@ -41,7 +41,10 @@ def test_the_header_says_what_where_when_and_how() -> None:
     assert "aapc over tcp: 4 ranks, 3 phases" in text
     assert "hosts: 4 nodes (n001 … n004), 1 rank on each" in text
     assert "2025-01-31 14:25:01 UTC, took 8.0 s" in text
-    assert "skew 2.0 µs median, 5.0 µs at most; 10 repetitions; waits poll; clock 1.0 ns" in text
+    assert (
+        "start skew: median 2.0 µs, at most 5.0 µs; 10 repetitions; polling waits; clock resolution 1.0 ns"
+        in text
+    )
 
 
 def test_the_slowest_route_is_named_with_rate_and_interval() -> None:

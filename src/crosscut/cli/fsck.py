@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
 from crosscut.cli.parsing import options
@@ -24,7 +25,7 @@ examples:
   crosscut fsck *.zarr --json                one JSON object a run, a line each
   crosscut fsck --repair aapc.zarr           call unmeasured what is lost; resuming measures it again
 
-exit status: 0 every run is whole; 1 something is damaged; 2 no run.
+exit status: 0 every run is intact; 1 something is damaged; 2 no run.
 """
 
 _SHOWN = 20
@@ -88,6 +89,19 @@ def _print(report: Report) -> None:
         print(f"… and {len(report.problems) - _SHOWN} more problems (all of them: --json)")
     for note in report.notes:
         print(f"note: {note}")
-    cells = ", ".join(f"{count} {name}" for name, count in report.cells.items() if count)
-    verdict = "whole" if report.ok else f"{len(report.problems)} problem" + "s" * (len(report.problems) > 1)
-    print(f"{report.path}: {verdict}" + (f"; cells: {cells}" if cells else ""))
+    print(f"{report.path}: {_verdict(report)}")
+
+
+def _verdict(report: Report) -> str:
+    """`intact but incomplete: 17,584 of 22,400 cells measured, 12 failed`"""
+    counts = dict(report.cells)
+    total, measured = sum(counts.values()), counts.pop("measured", 0)
+    counts.pop("unmeasured", 0)
+    said = "intact" if report.ok else units.count(len(report.problems), "problem")
+    if report.ok and measured < total:
+        said += " but incomplete"
+    parts = [
+        f"{measured:,} of {total:,} cells measured",
+        *(f"{count:,} {name}" for name, count in counts.items() if count),
+    ]
+    return f"{said}: {', '.join(parts)}" if total else said

@@ -122,7 +122,7 @@ def _measured(
 
     def told(measured: int, next_phases: int, again: bool) -> None:
         if not args.quiet:
-            why = " once more: this machine limited all of these" if again else ""
+            why = " once more: this machine's CPU was the bottleneck in all of these" if again else ""
             print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
 
     with measuring(args, decided) as (folder, session):

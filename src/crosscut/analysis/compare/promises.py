@@ -53,6 +53,8 @@ class PromiseVerdict:
     worst: float = math.nan
     """Median of the quantity that is furthest on the wrong side."""
     middle: float = math.nan
+    repetitions_needed: int | None = None
+    """Undecided: so many would decide, if further ones are like those that were measured; None: unknown."""
     reason: str = ""
     """Why nothing could be decided."""
     left_out: str = ""
@@ -165,22 +167,33 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
         (values >= promise.bound) if promise.at_least else (values <= promise.bound), bool
     )
     met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
-    kept = sequential.evidence(met, missed, promise.of_the_time)
-    broken = sequential.evidence(missed, met, 1 - promise.of_the_time)
+
+    def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
+        """That all keep it, that some break it, and [quantity] that it does; with `times` the repetitions."""
+        kept = sequential.evidence(times * met, times * missed, promise.of_the_time)
+        broken = sequential.evidence(times * missed, times * met, 1 - promise.of_the_time)
+        return sequential.all_of(kept), sequential.any_of(broken), broken
+
+    all_kept, any_broken, broken = evidence()
     needed = math.log(1 / error_rate)
-    verdict, log_evidence = Verdict.UNDECIDED, max(sequential.all_of(kept), sequential.any_of(broken))
-    if sequential.any_of(broken) >= needed:
+    verdict, log_evidence = Verdict.UNDECIDED, max(all_kept, any_broken)
+    if any_broken >= needed:
         verdict = Verdict.FAIL
-    elif sequential.all_of(kept) >= needed:
+    elif all_kept >= needed:
         verdict = Verdict.PASS
     medians = np.array([float(np.median(values[finite[:, at], at])) if finite[:, at].any() else np.nan
                         for at in range(values.shape[1])])  # fmt: skip
     order = np.argsort(medians if promise.at_least else -medians, kind="stable")
     # One alone is told only if it is beyond doubt among all of them.
     sure = broken >= needed + math.log(values.shape[1])
+    repetitions = int(finite.sum(axis=0).max())
     return PromiseVerdict(
         promise=promise, verdict=verdict, doubt=sequential.doubt(log_evidence),
-        repetitions=int(finite.sum(axis=0).max()), quantities=values.shape[1], worst=float(medians[order[0]]),
+        repetitions=repetitions,
+        repetitions_needed=sequential.repetitions_needed(
+            repetitions, lambda times: max(evidence(times)[:2]) >= needed
+        ),
+        quantities=values.shape[1], worst=float(medians[order[0]]),
         middle=float(np.nanmedian(medians)), broken=tuple(found.labels[at] for at in order if sure[at]),
         worst_label=found.labels[order[0]],
     )  # fmt: skip

@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping
 from crosscut.run.realm import is_emulated
 
 ADVICE = "fewer nodes, crosscut lab up --dilate, or a quieter machine"
-NOTHING_TOLD = "nothing is told of the network"
+NOTHING_TOLD = "no conclusion about the network"
 # No pattern has more; a span of more is no span.
 _MOST_PHASES = 1 << 20
 
 
 def limited(count: int, of: int) -> str:
     """A sentence about one size, or several measurements together."""
-    return f"this machine limited {'every phase' if count >= of else f'{count:,} of {of:,} phases'}"
+    phases = "every phase" if count >= of else f"{count:,} of {of:,} phases"
+    return f"this machine's CPU was the bottleneck in {phases}"
 
 
 def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:

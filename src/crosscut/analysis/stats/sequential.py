@@ -12,6 +12,7 @@ how routes depend on each other.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,12 @@ def any_of(logs: Floats) -> float:
         return 0.0
     highest = float(logs.max())
     return highest + math.log(float(np.exp(logs - highest).mean()))
+
+
+def repetitions_needed(count: int, reaches: Callable[[float], bool]) -> int | None:
+    """Fewest repetitions, more than the `count` measured, for which `reaches(times)` holds: `times` what was
+    counted is evidence enough. None if a hundred times is not."""
+    return next((math.ceil(count * times) for times in np.geomspace(1.1, 100, 48) if reaches(times)), None)
 
 
 def doubt(log_evidence: float) -> float:

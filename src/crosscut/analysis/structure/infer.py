@@ -272,29 +272,28 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if len(inferred.unplaced) and inferred.grouping.count > 1:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
-            f"of which group is not told: {named}, behind a slow cable of its own; with the likeliest here. "
-            "With that repaired, its messages would tell"
+            f"group unknown: {named}. A slow cable of its own hides what it shares with others, so the "
+            "likeliest group has it here. Repair the cable and measure again"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(
-            f"{100 * inferred.slow_share:.0f} % of the messages are slower than their hosts allow, by what "
-            f"these phases cannot tell: {LOCATE_ON}"
+            f"{100 * inferred.slow_share:.0f} % of messages are slow for reasons this run cannot identify; "
+            f"{LOCATE_ON}"
         )
     elif inferred.grouping.count == 1:
         notes.append(
-            "no ranks can be told from others: what was measured shares no limit below what hosts send. "
-            "Switches with full bisection between them look like one; the latency of the idle network might "
-            "tell them apart"
+            "no groups found: no shared bottleneck. Switches with full bisection between them look like one; "
+            "the idle network's latency may tell them apart"
         )
     elif inferred.explained < 0.7:
-        why = "the rest are slow by limits within groups, by hosts, or by what no constant capacity describes"
+        why = "limits within groups, hosts, or something that is no constant capacity slow the rest"
         if not inferred.capacities:
             why = (
-                "where messages keep to one of several cables, those that meet by chance are slow, and no "
-                "total is constant"
+                "where each route keeps to one of several cables, routes that meet by chance are slow, and "
+                "no total is constant"
             )
         explained = f"{100 * inferred.explained:.0f} % of the slow messages"
-        notes.append(f"capacities shared by groups explain {explained}: {why}")
+        notes.append(f"capacities that groups share explain {explained}; {why}")
     if inferred.slow_share > 0.97:
-        notes.append("nearly every message was slow: fewer at once would tell more")
+        notes.append("nearly every message was slow; measure fewer at once to learn more")
     return notes

@@ -87,10 +87,7 @@ def _shape(one: RunAtSize) -> str:
     short = int((upper < ALIKE * lower).sum())
     against = f"{units.rate(slowest.median)} against {units.rate(fastest.median)}"
     if short == 0:
-        return (
-            f"No phase can be told from the others: they differ ({against}), but by less than their "
-            "95 % intervals leave open."
-        )
+        return f"No phase is significantly slower: {against}, which is within their 95 % intervals."
     return (
         f"The network falls short in {short:,} of {units.count(count, 'phase')}: down to {share} of the "
         f"fastest, {against}, in {one.view.phase_name(one.samples, worst)}."

@@ -211,12 +211,12 @@ def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
 
 
 def _words(found: Variation, at: int, tail: str, where: str) -> str:
-    """`half vary by less than 1.2 % (interquartile range); longest 1.8 times the median, in phase 3`"""
-    middle = float(np.median(found.spread[np.isfinite(found.spread)]))
+    """`IQR/median typically 1.2 %, at most 4 %; longest up to 1.8 times the median: phase 3`"""
+    middle = units.percent(float(np.median(found.spread[np.isfinite(found.spread)])))
+    most = units.percent(float(np.nanmax(found.spread)))
     return (
-        f"half of them spread by {units.percent(middle)} or less (interquartile range over median), at most "
-        f"{units.percent(float(np.nanmax(found.spread)))}; {tail} up to {found.tail[at]:.3g} times the "
-        f"median: {where}"
+        f"IQR/median typically {middle}, at most {most}; {tail} up to {found.tail[at]:.3g} times the median: "
+        f"{where}"
     )
 
 

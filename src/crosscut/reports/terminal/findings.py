@@ -31,8 +31,8 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")
     if any(math.isfinite(finding.false_alarm) and finding.kind.warns for finding in found):
         screen.line(
-            "False alarm: the chance of such a finding, or a clearer one, anywhere in a network without "
-            "faults; all that was tested is counted in.", "dim",
+            "p: probability of a finding this strong anywhere in a healthy network, corrected for all tests "
+            "made.", "dim",
         )  # fmt: skip
     if structure is not None:
         _structure(screen, structure)
@@ -46,8 +46,8 @@ def _doubt(finding: Finding) -> str:
     if not math.isfinite(finding.false_alarm) or not finding.kind.warns:
         return ""
     if finding.false_alarm <= SMALLEST_CLAIMED:
-        return f" False alarm: below {100 * SMALLEST_CLAIMED:g} %."
-    return f" False alarm: {units.percent(finding.false_alarm)}."
+        return f" (p < {100 * SMALLEST_CLAIMED:g} %)"
+    return f" (p = {units.percent(finding.false_alarm)})"
 
 
 def _structure(screen: Screen, structure: Structure) -> None:

@@ -100,14 +100,14 @@ def how(view: View) -> list[str]:
     if cadence:
         clauses.append(cadence if cadence != "streaming" else "streaming: no barrier between phases")
     if math.isfinite(middle):
-        most = f", {units.seconds(largest, 2)} at most" if math.isfinite(largest) else ""
-        clauses.append(f"skew {units.seconds(middle, 2)} median{most}")
+        most = f", at most {units.seconds(largest, 2)}" if math.isfinite(largest) else ""
+        clauses.append(f"start skew: median {units.seconds(middle, 2)}{most}")
     clauses.append(repetitions(view))
     if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
-        clauses.append({"block": "waits block", "poll": "waits poll"}.get(wait, f"wait {wait}"))
+        clauses.append({"block": "blocking waits", "poll": "polling waits"}.get(wait, f"wait {wait}"))
     resolution = _clock(view, "resolution_seconds", "resolution")
     if resolution:
-        clauses.append(f"clock {units.seconds(resolution[0], 2)}")
+        clauses.append(f"clock resolution {units.seconds(resolution[0], 2)}")
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses

@@ -106,7 +106,7 @@ def undecided(one: PromiseVerdict) -> str:
     """What to do about it."""
     if one.verdict is not Verdict.UNDECIDED or one.reason:
         return ""
-    return (
-        f"after {units.count(one.repetitions, 'repetition')} the measurement lies too near the bound, or "
-        "there are too few: measure longer"
-    )
+    said = f"{units.count(one.repetitions, 'repetition')} cannot decide"
+    if one.repetitions_needed is None:
+        return f"{said}: they lie on both sides of the bound"
+    return f"{said}; about {one.repetitions_needed:,} like these would"
