@@ -10,8 +10,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
-# 0: one after another, where nothing else may disturb rates that tests measure.
-TEST_PROCESSES ?= $(JOBS)
+# More than cores: many tests wait, for a time-out or a slow link. 0: one after another.
+TEST_PROCESSES ?= $(shell expr $(JOBS) + 1)
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
 DIST ?= dist

@@ -18,17 +18,17 @@ constexpr double most_steps = 4e9;   // some ten seconds
 using Cost = HostRoutes::Cost;
 constexpr Cost no_way{ShortestPaths::unreachable, 0, 0, 0};
 
-const Graph& checked_size(const Graph& graph) {
+const Graph* checked_size(const Graph& graph) {
   if (graph.hosts > most_hosts)
     throw UsageError("routing tables are made for " + std::to_string(most_hosts) +
                      " hosts at most, not for " + std::to_string(graph.hosts));
-  return graph;
+  return &graph;
 }
 
 }  // namespace
 
 HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed)
-    : graph_(&checked_size(graph)), within_(graph, Spread::ecmp, seed, ShortestPaths::Hosts::never_pass) {
+    : graph_(checked_size(graph)), within_(graph, Spread::ecmp, seed, ShortestPaths::Hosts::never_pass) {
   // Hosts of each switch, to find neighbours without trying all pairs.
   std::vector<std::vector<NextHop>> on_switch(static_cast<std::size_t>(graph.switches));
   for (Vertex host = 0; host < graph.hosts; ++host)
