@@ -184,3 +184,15 @@ def test_ranks_that_die_with_their_place_are_told_by_the_place(
         with pytest.raises(SessionError) as ended:
             session.run(job(tmp_path))
     assert str(ended.value) == "lab x was taken down"
+
+
+def test_a_place_that_goes_because_the_ranks_died_is_not_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lab that was built for one run is taken down when the ranks have ended."""
+    monkeypatch.setenv("CROSSCUT_FAKE", "crash")
+    gone: list[str] = []
+    hooks = Hooks(release=lambda: gone.append("lab x was taken down"), gone=lambda: "".join(gone))
+    with Session(spawn([FAKE, "node"], {"ranks": 2}, hooks)) as session:
+        assert "segmentation fault in rank 3" in _failure_of(session, tmp_path)
+    assert gone

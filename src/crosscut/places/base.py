@@ -266,6 +266,7 @@ class Launched:
         self._release.callback(hooks.release)
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
+        self._was_gone: str | None = None  # None: `release` has not been called
         self._drain.start()
 
     def _drain_stderr(self) -> None:
@@ -281,6 +282,11 @@ class Launched:
 
     def kill(self, number: int = signal.SIGTERM) -> None:
         """Signals the process and its group; harmless once it has ended."""
+    def gone(self) -> str:
+        """Why nothing could run there any more while the ranks did; empty: it could. What `release` ends
+        itself is no such reason."""
+        return self.hooks.gone() if self._was_gone is None else self._was_gone
+
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
@@ -296,6 +302,7 @@ class Launched:
         finally:
             self._release.close()
             self._drain.join(timeout=0.5)
+            self._was_gone = self.gone()
             if not self._drain.is_alive() and self.process.stderr is not None:
                 self.process.stderr.close()
         return status

@@ -132,7 +132,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             job = replace(job, metadata={**job.metadata, **added})
         with self._at_work({"do": "run", "job": job.as_json()}):
             outcome = self._follow(job)
-            if outcome.state != "complete" and not self.interrupted and self._launched.hooks.gone():
+            if outcome.state != "complete" and not self.interrupted and self._launched.gone():
                 raise SessionError("the ranks were told to end")
             return outcome
 
@@ -166,7 +166,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         try:
             yield
         except SessionError as error:
-            if gone := self._launched.hooks.gone():
+            if gone := self._launched.gone():
                 raise SessionError(gone) from error
             if remark := self.remark():
                 error.args = (f"{error}\n  {remark}",)
