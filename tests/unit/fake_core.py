@@ -2,8 +2,8 @@
 """A `crosscut-core` that measures nothing: it speaks the session protocol, and misbehaves as asked.
 
 CROSSCUT_FAKE names the behaviour: `good` (the default), `crash`, `garbage`, `no-event`, `silent-end`,
-`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`. With `good`, the run named in CROSSCUT_FAKE_RUN is
-copied to the job's `out`, so that what follows a measurement can be tested too.
+`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`. With `good`, the run named in
+CROSSCUT_FAKE_RUN is copied to the job's `out`, so that what follows a measurement can be tested too.
 """
 
 import json
@@ -83,6 +83,9 @@ def run(job):
     if BEHAVIOUR == "launcher":  # as MPICH's does when a process was killed
         say("failed-rank", rank=1, node="n001", reason="the other end closed the connection")
         print("\n=====\n=   BAD TERMINATION\n=   PID 77 RUNNING AT n001\nKilled (signal 9)", flush=True)
+        return 9
+    if BEHAVIOUR == "banner":
+        print("YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)", flush=True)
         return 9
     if BEHAVIOUR == "garbage":
         print("hello, world", flush=True)

@@ -86,6 +86,15 @@ def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lo
         session.run(job(tmp_path))
 
 
+def test_a_launchers_words_are_told_as_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CROSSCUT_FAKE", "banner")
+    with Session(spawn([FAKE, "node"], {"ranks": 2}, Hooks(launcher="mpiexec"))) as session:
+        said = _failure_of(session, tmp_path)
+    assert said.splitlines()[0] == "mpiexec ended (exit status 9), saying:"
+    assert "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)" in said
+    assert "no event" not in said
+
+
 def test_what_the_place_knows_comes_with_a_failure_and_not_with_wrong_usage(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -254,6 +254,9 @@ class Hooks:
     session begins and when it fails; empty: nothing."""
     gone: Callable[[], str] = str
     """Why nothing can run there any more, asked for when ranks have ended early; empty: it can."""
+    launcher: str = ""
+    """Name of the program that starts the ranks and writes words of its own among their events; empty: there
+    is none."""
 
 
 class Launched:
@@ -264,9 +267,9 @@ class Launched:
         self.hooks = hooks
         self._release = contextlib.ExitStack()
         self._release.callback(hooks.release)
+        self._was_gone: str | None = None  # None: `release` has not been called
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
-        self._was_gone: str | None = None  # None: `release` has not been called
         self._drain.start()
 
     def _drain_stderr(self) -> None:
@@ -280,13 +283,13 @@ class Launched:
         self._drain.join(timeout=0.5)
         return list(self._stderr)
 
-    def kill(self, number: int = signal.SIGTERM) -> None:
-        """Signals the process and its group; harmless once it has ended."""
     def gone(self) -> str:
         """Why nothing could run there any more while the ranks did; empty: it could. What `release` ends
         itself is no such reason."""
         return self.hooks.gone() if self._was_gone is None else self._was_gone
 
+    def kill(self, number: int = signal.SIGTERM) -> None:
+        """Signals the process and its group; harmless once it has ended."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
@@ -300,9 +303,9 @@ class Launched:
         try:
             status = self._end(patience_seconds)
         finally:
+            self._was_gone = self.gone()
             self._release.close()
             self._drain.join(timeout=0.5)
-            self._was_gone = self.gone()
             if not self._drain.is_alive() and self.process.stderr is not None:
                 self.process.stderr.close()
         return status

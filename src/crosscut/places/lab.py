@@ -141,6 +141,7 @@ class LabPlace(base.Place):
                 attributes=observer.begin,
                 remark=lambda: planted(site.name),
                 gone=lambda: taken_down(site.name),
+                launcher="mpiexec" if options.backend == "mpi" else "",
             )
             return base.spawn(command, line, hooks, environment=environment)
         except BaseException:

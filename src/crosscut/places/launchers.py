@@ -64,8 +64,13 @@ class Launcher:
     program: str
 
     @property
+    def name(self) -> str:
+        """As people type it."""
+        return Path(self.program).name
+
+    @property
     def is_srun(self) -> bool:
-        return Path(self.program).name == "srun"
+        return self.name == "srun"
 
     def is_hydra(self) -> bool:
         """MPICH's launcher, and what is built on it."""

@@ -123,6 +123,7 @@ class MpiPlace(base.Place):
         return base.spawn(
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
             line,
+            base.Hooks(launcher=launcher.name),
             environment=environment_for(crowded, os.environ),
         )
 

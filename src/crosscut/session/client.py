@@ -235,7 +235,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             try:
                 event = _parse(item)
             except SessionError as error:
-                raise self._strayed(error) from error
+                raise self._strayed(item, error) from error
             if event["event"] == "ready":
                 self._conductor_node = _node_of_rank_0(event)
                 self.ranks_of_nodes = _ranks_of_nodes(event)
@@ -278,14 +278,16 @@ class Session(contextlib.AbstractContextManager["Session"]):
         text = f"{lost} (exit status {status}), saying:"
         return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]), self._conductor_node)
 
-    def _strayed(self, error: SessionError) -> SessionError | Interrupted:
+    def _strayed(self, first: bytes, error: SessionError) -> SessionError | Interrupted:
         """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""
+        launcher = "" if first.startswith(b"{") else self._launched.hooks.launcher
 
         def says(status: int, _: list[str]) -> list[str]:
-            items = [self._queue.get() for _ in range(self._queue.qsize())]
-            lines = [item for item in items if isinstance(item, bytes)]
-            shown = [_shown(line) for line in lines if line.strip(b"= \n") and not line.startswith(b"{")]
-            return [f"{error} (exit status {status})", *shown[:_STRAY_LINES_SHOWN]]
+            queued = [self._queue.get() for _ in range(self._queue.qsize())]
+            lines = [line for line in queued if isinstance(line, bytes) and not line.startswith(b"{")]
+            words = [_shown(line) for line in ([first] if launcher else []) + lines if line.strip(b"= \n")]
+            said = f"{launcher} ended (exit status {status}), saying:" if launcher else None
+            return [said or f"{error} (exit status {status})", *words[:_STRAY_LINES_SHOWN]]
 
         return self._ending(says)
 
