@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,17 @@ from crosscut.lab import describe, state
 from crosscut.lab.faults.catalogue import as_json
 from crosscut.lab.faults.fault import Fault
 from crosscut.network.paths import Host
-from crosscut.places.lab import PLACE, _refuse_other, planted, rails, spread, taken_down
+from crosscut.places.base import PlaceOptions
+from crosscut.places.lab import (
+    PLACE,
+    SessionLab,
+    _refuse_other,
+    _tree,
+    planted,
+    rails,
+    spread,
+    taken_down,
+)
 
 
 def host(adapters: int, forwards: str = "no") -> Host:
@@ -110,3 +121,10 @@ def test_a_lab_that_was_taken_down_under_a_run_is_named(
     (tmp_path / "one").mkdir()
     state.write(state.Record("one", "one.toml", condition="up"))
     assert taken_down("one") == ""
+
+
+def test_the_remote_shell_gets_a_core_whose_path_has_a_space_as_one_word() -> None:
+    options = PlaceOptions(executable=Path("/opt/my tools/crosscut-core"), ranks=2)
+    site = SessionLab("x", Path("/run/x"), ("a", "b"), lambda: None)
+    words, _, _ = _tree(options, site, spread(2, site.hosts, 0))
+    assert shlex.split(str(words[-1])) == ["/opt/my tools/crosscut-core", "node"]

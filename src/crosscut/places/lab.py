@@ -289,7 +289,7 @@ def _tree(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share])
     core = str(options.executable.absolute())
     interfaces = ",".join(map(addresses.interface, range(site.adapters)))
     line = with_tree(_line(options, interfaces), shares, [script], core)
-    return [script, shares[0].host, f"{core} node"], line, None
+    return [script, shares[0].host, f"{shlex.quote(core)} node"], line, None
 
 
 def _mpi(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
