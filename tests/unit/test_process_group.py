@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -32,6 +33,19 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
         process_group.run(words, os.environ, 0.5)
     while Path(f"/proc/{told.read_text().strip()}/exe").exists():  # nobody else waits for it
         time.sleep(0.001)
+
+
+@pytest.mark.parametrize("then", ["wait", "exit 0"])
+def test_children_that_ignore_sigterm_are_ended(
+    then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of a program that has ended itself."""
+    monkeypatch.setattr(process_group, "END_SECONDS", 0.2)
+    told = tmp_path / "child"
+    words = ["sh", "-c", "trap '' TERM; sleep 600 > /dev/null 2>&1 & echo $! > \"$0\"; trap - TERM; " + then]
+    with contextlib.suppress(process_group.Overran):
+        process_group.run([*words, told], os.environ, 1)
+    assert not Path(f"/proc/{told.read_text().strip()}/exe").exists()
 
 
 def test_what_is_no_program_is_named() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from crosscut.base.errors import CrosscutError, PlaceError, plainly
 
 END_SECONDS = 5
+_LOOK_SECONDS = 0.01
 
 
 class Overran(CrosscutError):
@@ -96,14 +98,46 @@ def _signals_held() -> Iterator[list[int]]:
 
 
 def end(process: subprocess.Popen[Any]) -> None:
-    """SIGTERM first: launchers and scripts hand it on, also to other nodes. Then what is left of it."""
+    """Ends it, and what is left of its process group, also where it has ended itself.
+
+    SIGTERM first: launchers and scripts hand it on, also to other nodes. SIGKILL for what stays.
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
+        if not _is_left(process):
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getpgid(process.pid) == process.pid:
-                os.killpg(process.pid, number)
-            else:
-                process.send_signal(number)
+        _signal(process, number)
+        deadline = time.monotonic() + END_SECONDS
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=END_SECONDS)
+        while _is_left(process) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+
+
+def _signal(process: subprocess.Popen[Any], number: int) -> None:
+    """To its group, or to it alone where it leads none."""
+    with contextlib.suppress(PermissionError):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            process.send_signal(number)
+
+
+def _is_left(process: subprocess.Popen[Any]) -> bool:
+    if process.poll() is None:
+        return True
+    try:
+        os.killpg(process.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return any(_group_of_living(stat) == process.pid for stat in Path("/proc").glob("[0-9]*/stat"))
+
+
+def _group_of_living(stat: Path) -> int | None:
+    """None for a zombie, which may wait long for its end to be read, and for what is no process any more."""
+    try:
+        state, _parent, group, *_ = (
+            stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+    except (OSError, ValueError):
+        return None
+    return None if state in "ZX" else int(group)

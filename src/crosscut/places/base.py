@@ -311,12 +311,11 @@ class Launched:
         return status
 
     def _end(self, patience_seconds: float) -> int:
-        for number, patience in ((None, patience_seconds), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
-            if number is not None:
-                self.kill(number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(timeout=patience)
-        return self.process.poll() or 1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=patience_seconds)
+        process_group.end(self.process)
+        status = self.process.poll()
+        return 1 if status is None else status
 
 
 def spawn(
