@@ -12,6 +12,7 @@ from importlib import import_module
 import crosscut
 from crosscut.base import memory
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted, UsageError
+from crosscut.base.printable import printing
 from crosscut.cli.parsing.parser import Parser, epilog
 
 # Each command with its line of help, in the order of the list. Only the given command's module is imported:
@@ -90,6 +91,11 @@ def _sentence(text: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
+    with printing():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     # Not list(…): a command's module has that name here.
     words = [*(sys.argv[1:] if argv is None else argv)]
     name = next((word for word in words if not word.startswith("-")), "")

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from crosscut.run.tables import Table
 
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
 def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
-    """Empty where there is no value; floats with the digits that read back as the same number."""
+    """Empty where there is no value; floats with the digits that read back as the same number. A name that a
+    spreadsheet would take for a formula gets a `'` before it: names come from other machines."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     for number, piece in enumerate(pieces):
@@ -35,6 +39,8 @@ def _rows(piece: Table) -> Iterator[tuple[Any, ...]]:
 def _word(value: object) -> object:
     if isinstance(value, float) and math.isnan(value):
         return ""
+    if isinstance(value, str) and value.startswith(_FORMULAS):
+        return "'" + value
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TaskProgr
 
 from crosscut.base import units
 from crosscut.base.job import Event
+from crosscut.base.printable import drawn_on, printable
 from crosscut.session.client import number, worded
 
 _SIZES_NAMED = 8
@@ -76,12 +77,12 @@ class TerminalBar(Reporter):
         self._progress.stop()
 
     def _notice(self, line: str) -> None:
-        self._progress.console.print(f"[yellow]{escape(line)}", highlight=False)
+        self._progress.console.print(f"[yellow]{escape(printable(line))}", highlight=False)
 
 
 def terminal_of(stream: TextIO) -> Console | None:
     """Where a bar can be drawn; None: lines it must be."""
-    console = Console(file=stream)
+    console = Console(file=drawn_on(stream))
     return console if console.is_terminal and not console.is_dumb_terminal else None
 
 
@@ -205,7 +206,7 @@ class ProgressBar(TerminalBar):
     def _show(self, description: str, total: float | None) -> None:
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(description, total=total, position="", pace="")
+        self._task = self._progress.add_task(printable(description), total=total, position="", pace="")
 
     def __call__(self, event: Event) -> None:
         kind = event["event"]

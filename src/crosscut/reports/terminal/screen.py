@@ -14,6 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from crosscut.base.printable import drawn_on, printable_but_styles
 from crosscut.reports.terminal.glyphs import ASCII, Glyphs, glyphs_for
 
 # Wider than this, lines get hard to follow; two plots stand side by side instead.
@@ -143,13 +144,14 @@ def _longest(rows: Rows, column: int) -> int:
 
 
 class _Trimmed:
-    """A stream without the blanks with which rich fills lines: no log or pasted report needs them."""
+    """A stream that gets styles and printable text alone, without the blanks with which rich fills lines: no
+    log or pasted report needs them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return self._stream.write(_TRAILING_BLANKS.sub(r"\1\n", text))
+        return self._stream.write(_TRAILING_BLANKS.sub(r"\1\n", printable_but_styles(text)))
 
     def __getattr__(self, name: str) -> object:
         if name == "rich_proxied_file":  # by which rich would write to the stream itself
@@ -164,4 +166,5 @@ _TRAILING_BLANKS = re.compile(r" +((?:\x1b\[[0-9;]*m)*)\n")
 def screen_for(stream: TextIO | None = None) -> Screen:
     """The screen of a stream (standard output). Rich leaves colours out for a pipe and for NO_COLOR."""
     stream = stream or sys.stdout  # as it is now: it may have been replaced since the import
-    return Screen(Console(file=cast(TextIO, _Trimmed(stream)), highlight=False), glyphs_for(stream))
+    trimmed = cast(TextIO, _Trimmed(drawn_on(stream)))
+    return Screen(Console(file=trimmed, highlight=False), glyphs_for(stream))
