@@ -241,14 +241,14 @@ class CloneConductor final : public conduct::SessionHost {
     const double rate = static_cast<double>(member.held_bytes() - told_bytes_) / since;
     told_ = std::chrono::steady_clock::now();
     told_bytes_ = member.held_bytes();
-    events().say(json::Object{{"event", "progress"},
-                              {"bytes", roster_.of(0).prepared.bytes},
-                              {"held_bytes", member.held_bytes()},
-                              {"checked_bytes", member.standing.checked_bytes},
-                              {"rank", slowest},
-                              {"node", member.node},
-                              {"rate", std::max(rate, 0.0)},
-                              {"elapsed", seconds_since(start_)}});
+    events().progress(json::Object{{"event", "progress"},
+                                   {"bytes", roster_.of(0).prepared.bytes},
+                                   {"held_bytes", member.held_bytes()},
+                                   {"checked_bytes", member.standing.checked_bytes},
+                                   {"rank", slowest},
+                                   {"node", member.node},
+                                   {"rate", std::max(rate, 0.0)},
+                                   {"elapsed", seconds_since(start_)}});
   }
 
   void tell_outcome() {

@@ -274,18 +274,18 @@ void JobRun::say_progress(std::int32_t size_index, const session::BlockOutcome& 
   const auto [slowest, phase_seconds] = newest_times(data);
   const auto elapsed = seconds_since(started_);
   const auto left = seconds_left(size_index, cells_left);
-  events_.say(json::Object{{"event", "progress"},
-                           {"size", bytes},
-                           {"size_index", size_index},
-                           {"phase", first_phase_ + data.block.phase_end},
-                           {"phases", shape_.phases},
-                           {"repetition", data.block.repetition_end},
-                           {"repetitions", shape_.repetitions},
-                           {"done", elapsed / (elapsed + left)},
-                           {"phase_seconds", phase_seconds},
-                           {"rate", static_cast<double>(bytes) / slowest},
-                           {"elapsed", elapsed},
-                           {"eta", left}});
+  events_.progress(json::Object{{"event", "progress"},
+                                {"size", bytes},
+                                {"size_index", size_index},
+                                {"phase", first_phase_ + data.block.phase_end},
+                                {"phases", shape_.phases},
+                                {"repetition", data.block.repetition_end},
+                                {"repetitions", shape_.repetitions},
+                                {"done", elapsed / (elapsed + left)},
+                                {"phase_seconds", phase_seconds},
+                                {"rate", static_cast<double>(bytes) / slowest},
+                                {"elapsed", elapsed},
+                                {"eta", left}});
 }
 
 void JobRun::report_wrong(const session::BlockOutcome& outcome) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <string_view>
 
 #include "base/error.hpp"
 
@@ -63,13 +62,58 @@ bool Requests::take_stop() {
   return true;
 }
 
+Events::~Events() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  if (writer_.joinable()) writer_.join();
+}
+
 void Events::say(const json::Value& event) {
-  const auto line = json::write(event) + "\n";
-  std::string_view left = line;
-  while (!left.empty() && !broken_) {
-    const auto written = ::write(fd_, left.data(), left.size());
+  auto line = json::write(event) + "\n";
+  const std::lock_guard lock(mutex_);
+  if (broken_) return;
+  waiting_.push_back(std::move(line));
+  if (!writer_.joinable()) writer_ = std::thread([this] { write_waiting(); });
+  changed_.notify_all();
+}
+
+void Events::progress(const json::Value& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() > most_waiting) return;
+  }
+  say(event);
+}
+
+void Events::ended() {
+  say(json::Object{{"event", "ended"}});
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_.empty(); });
+}
+
+void Events::write_waiting() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return over_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::string& line = waiting_.front();  // stays where it is while others are added
+    lock.unlock();
+    write(line);
+    lock.lock();
+    waiting_.pop_front();
+    if (broken_) waiting_.clear();
+    changed_.notify_all();
+  }
+}
+
+void Events::write(std::string_view line) {
+  while (!line.empty() && !broken_) {
+    const auto written = ::write(fd_, line.data(), line.size());
     if (written >= 0) {
-      left.remove_prefix(static_cast<std::size_t>(written));
+      line.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       pollfd waiting{fd_, POLLOUT, 0};
       ::poll(&waiting, 1, 1000);

@@ -1,8 +1,13 @@
 // The lines of a session, one JSON object each (docs/reference/session-protocol.md): requests in, events out.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <thread>
 
 #include "base/json.hpp"
 
@@ -27,20 +32,36 @@ class Requests {
   std::deque<std::string> lines_;
 };
 
+// A thread of its own writes, so that a reader that stands still (a suspended front end) does not hold up a
+// measurement.
 class Events {
  public:
   explicit Events(int fd) : fd_(fd) {}
+  ~Events();  // waits for the reader, as `ended` does
   void say(const json::Value& event);
+  // Leaves the event out if more than `most_waiting` wait for the reader.
+  void progress(const json::Value& event);
   void warn(const std::string& message) { say(json::Object{{"event", "warning"}, {"message", message}}); }
   void error(const std::string& message, bool usage) {
     say(json::Object{{"event", "error"}, {"message", message}, {"kind", usage ? "usage" : "run"}});
   }
-  void ended() { say(json::Object{{"event", "ended"}}); }
+  // Says so, and waits until the reader has taken everything or has closed its end.
+  void ended();
   bool broken() const { return broken_; }  // the reader has closed its end
 
+  static constexpr std::size_t most_waiting = 16;
+
  private:
+  void write_waiting();
+  void write(std::string_view line);
+
   int fd_;
-  bool broken_ = false;
+  std::atomic<bool> broken_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> waiting_;  // the first is being written
+  bool over_ = false;
+  std::thread writer_;
 };
 
 }  // namespace crosscut::conduct
