@@ -100,6 +100,23 @@ TEST(a_frame_cut_short_at_any_byte_is_a_lost_connection) {
   }
 }
 
+TEST(a_frame_is_put_together_from_pieces_without_waiting_for_the_rest) {
+  Line line = make_line();
+  const std::array<std::byte, 20> two{std::byte{4}, {}, {}, {}, std::byte{1}, {}, {}, {}, std::byte{7}};
+  FrameReader reader;
+  CHECK(!reader.read(line.b.get()) && !reader.midway());
+  for (std::size_t i = 0; i < 12; ++i) {
+    CHECK(!reader.read(line.b.get()));
+    CHECK_EQ(reader.midway(), i > 0);
+    send_all(line.a.get(), std::span(two).subspan(i, 1), soon());
+  }
+  send_all(line.a.get(), std::span(two).subspan(12), soon());
+  const auto first = reader.read(line.b.get()), second = reader.read(line.b.get());
+  REQUIRE(first && second);
+  CHECK(first->type == FrameType::joined && first->payload.size() == 4 && first->payload[0] == std::byte{7});
+  CHECK(second->payload.empty() && !reader.midway());
+}
+
 TEST(a_frame_that_does_not_come_is_given_up) {
   Line line = make_line();
   const Fd &a = line.a, &b = line.b;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -18,6 +19,8 @@ namespace {
 constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
 // A frame must arrive completely within this time of its first bytes.
 constexpr double frame_patience_seconds = 20;
+// For the launcher's report of the cause, and for the loss of others, while ranks join.
+constexpr double cause_seconds = 1.5;
 constexpr int rounds_before_stalled = 4;
 constexpr std::size_t most_named = 15;  // missing ranks in a message
 
@@ -36,10 +39,10 @@ void keep_alive(int fd, double timeout_seconds) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
 }
 
-std::string missing_ranks(const ControlServer& server) {
+std::string missing_ranks(const std::vector<bool>& joined_ranks) {
   std::vector<std::string> names;
-  for (Rank rank = 0; rank < server.ranks(); ++rank)
-    if (!server.living(rank)) names.push_back(std::to_string(rank));
+  for (std::size_t rank = 0; rank < joined_ranks.size(); ++rank)
+    if (!joined_ranks[rank]) names.push_back(std::to_string(rank));
   const std::size_t more = names.size() > most_named ? names.size() - most_named : 0;
   names.resize(names.size() - more);
   return joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
@@ -55,36 +58,52 @@ ControlServer::ControlServer(const Address& interface, std::string secret, Rank 
   if (!epoll_) throw_errno("making an epoll instance");
 }
 
+void ControlServer::admit(Acceptor::Accepted connection) {
+  const auto rank = connection.hello.rank;
+  if (connection.hello.purpose != Purpose::control || rank < 0 || rank >= ranks()) return;
+  auto& member = members_[static_cast<std::size_t>(rank)];
+  if (member.fd)
+    throw RunError("rank " + std::to_string(rank) + " joined twice: more processes than ranks were started");
+  member.fd = std::move(connection.fd);
+  member.alive = true;
+  keep_alive(member.fd.get(), timeout_seconds_);
+  add_to(epoll_.get(), member.fd.get(), static_cast<std::uint64_t>(rank));
+}
+
 std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::function<void()>& idle) {
   std::vector<Frame> frames(members_.size());
+  std::vector<bool> joined(members_.size());
   std::size_t missing = members_.size();
   const auto deadline = after_seconds(patience_seconds);
+  std::optional<Deadline> give_up;
+  std::string lost;
   while (missing > 0) {
-    pollfd watched{acceptor_.poll_fd(), POLLIN, 0};
-    ::poll(&watched, 1, 200);
+    std::array<pollfd, 2> watched{{{acceptor_.poll_fd(), POLLIN, 0}, {epoll_.get(), POLLIN, 0}}};
+    ::poll(watched.data(), watched.size(), 200);
     idle();
-    acceptor_.service([&](Acceptor::Accepted connection) {
-      const auto rank = connection.hello.rank;
-      if (connection.hello.purpose != Purpose::control || rank < 0 || rank >= ranks()) return;
-      auto& member = members_[static_cast<std::size_t>(rank)];
-      if (member.alive)
-        throw RunError("rank " + std::to_string(rank) +
-                       " joined twice: more processes than ranks were started");
-      member.fd = std::move(connection.fd);
-      keep_alive(member.fd.get(), timeout_seconds_);
-      frames[static_cast<std::size_t>(rank)] =
-          receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
-      member.alive = true;
-      --missing;
-    });
+    acceptor_.service([&](Acceptor::Accepted connection) { admit(std::move(connection)); });
+    listen(0);
+    lose_stuck();
+    for (; !heard_.empty(); heard_.pop_front()) {
+      auto& heard = heard_.front();
+      const auto at = static_cast<std::size_t>(heard.rank);
+      if (heard.what == Heard::What::frame && !joined[at]) {
+        joined[at] = true;
+        frames[at] = std::move(heard.frame);
+        --missing;
+      } else if (heard.what == Heard::What::lost && !give_up) {
+        lost = "rank " + std::to_string(heard.rank) + " was lost while the ranks joined: " + heard.reason;
+        give_up = after_seconds(cause_seconds);
+      }
+    }
+    if (give_up && milliseconds_left(*give_up) == 0) throw RunError(lost);
     if (missing > 0 && milliseconds_left(deadline) == 0) {
       throw RunError("only " + std::to_string(members_.size() - missing) + " of " +
                      std::to_string(members_.size()) + " ranks joined within " +
-                     std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(*this));
+                     std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(joined));
     }
   }
-  for (std::size_t rank = 0; rank < members_.size(); ++rank)
-    add_to(epoll_.get(), members_[rank].fd.get(), rank);
+  if (give_up) throw RunError(lost);
   next_question_ = after_seconds(timeout_seconds_ / 2);
   return frames;
 }
@@ -119,6 +138,7 @@ void ControlServer::drop(Rank rank) {
   auto& member = members_[static_cast<std::size_t>(rank)];
   member.alive = false;
   member.fd.reset();
+  midway_.erase(rank);
 }
 
 void ControlServer::lose(Rank rank, const std::string& reason) {
@@ -130,16 +150,43 @@ void ControlServer::read_from(Rank rank) {
   auto& member = members_[static_cast<std::size_t>(rank)];
   if (!member.alive) return;
   try {
-    auto frame = receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
-    if (frame.type == FrameType::pong) {
-      member.answered = true;
-      member.progress = Reader(frame.payload).get<std::uint64_t>();
+    auto frame = member.reader.read(member.fd.get());
+    if (!frame) {
+      if (member.reader.midway() && midway_.insert(rank).second)
+        member.whole_by = after_seconds(frame_patience_seconds);
       return;
     }
-    heard_.push_back({Heard::What::frame, rank, std::move(frame), {}, -1});
+    midway_.erase(rank);
+    if (frame->type == FrameType::pong) {
+      member.answered = true;
+      member.progress = Reader(frame->payload).get<std::uint64_t>();
+      return;
+    }
+    heard_.push_back({Heard::What::frame, rank, std::move(*frame), {}, -1});
   } catch (const std::runtime_error& error) {
     lose(rank, error.what());
   }
+}
+
+void ControlServer::lose_stuck() {
+  std::vector<Rank> stuck;
+  for (const Rank rank : midway_) {
+    if (milliseconds_left(members_[static_cast<std::size_t>(rank)].whole_by) == 0) stuck.push_back(rank);
+  }
+  for (const Rank rank : stuck) lose(rank, "it stopped in the middle of a message");
+}
+
+bool ControlServer::listen(int milliseconds) {
+  std::array<epoll_event, 64> events;
+  const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), milliseconds);
+  for (int i = 0; i < ready; ++i) {
+    const auto tag = events[static_cast<std::size_t>(i)].data.u64;
+    if ((tag & watched_tag) != 0)
+      heard_.push_back({Heard::What::input, -1, {}, {}, static_cast<int>(tag & ~watched_tag)});
+    else
+      read_from(static_cast<Rank>(tag));
+  }
+  return ready > 0;
 }
 
 void ControlServer::ask_all() {
@@ -169,16 +216,10 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
   while (heard_.empty()) {
     auto until = milliseconds_left(deadline);
     if (expecting) until = std::min(until, milliseconds_left(next_question_));
-    std::array<epoll_event, 64> events;
-    const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), until);
-    for (int i = 0; i < ready; ++i) {
-      const auto tag = events[static_cast<std::size_t>(i)].data.u64;
-      if ((tag & watched_tag) != 0)
-        heard_.push_back({Heard::What::input, -1, {}, {}, static_cast<int>(tag & ~watched_tag)});
-      else
-        read_from(static_cast<Rank>(tag));
-    }
-    if (ready > 0 || !heard_.empty()) continue;
+    if (!midway_.empty()) until = std::min(until, 1000);
+    const bool came = listen(until);
+    lose_stuck();
+    if (came || !heard_.empty()) continue;
     // Ping only if nothing is left to read: it may contain an answer.
     if (expecting && milliseconds_left(next_question_) == 0) ask_all();
     if (heard_.empty() && milliseconds_left(deadline) == 0) return {};

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ class ControlServer {
   Address address() const { return acceptor_.address(); }
 
   // Waits until every rank has connected and sent its first frame (joined). Throws RunError that names the
-  // missing ranks. `idle` is called periodically and may throw to give up.
+  // missing ranks, or one that was lost meanwhile. `idle` is called periodically and may throw to give up.
   std::vector<Frame> await_all(double patience_seconds, const std::function<void()>& idle);
 
   void send(Rank rank, FrameType type, std::span<const std::byte> payload);
@@ -48,9 +49,14 @@ class ControlServer {
     Fd fd;
     bool alive = false, answered = true;
     std::uint64_t progress = 0;
+    FrameReader reader;
+    Deadline whole_by{};  // for the frame of which a part has come
   };
+  void admit(Acceptor::Accepted connection);
   void lose(Rank rank, const std::string& reason);
   void read_from(Rank rank);
+  bool listen(int milliseconds);  // returns whether anything came
+  void lose_stuck();
   void ask_all();
 
   double timeout_seconds_;
@@ -58,6 +64,7 @@ class ControlServer {
   Fd epoll_;
   std::vector<Member> members_;
   std::deque<Heard> heard_;
+  std::set<Rank> midway_;  // a part of a frame has come from them
   Deadline next_question_{};
   std::vector<std::uint64_t> progress_before_;
   int rounds_without_progress_ = 0;

@@ -179,17 +179,22 @@ void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline) {
 
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline) {
   while (!bytes.empty()) {
-    const auto got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(got));
-    } else if (got == 0) {
-      throw ConnectionLost("the other end closed the connection");
-    } else if (would_block()) {
-      await(fd, POLLIN, deadline);
-    } else if (errno != EINTR) {
-      throw ConnectionLost(std::string("receiving: ") + std::strerror(errno));
-    }
+    const auto got = receive_some(fd, bytes);
+    if (got == 0) await_some(fd, deadline);
+    bytes = bytes.subspan(got);
   }
 }
+
+std::size_t receive_some(int fd, std::span<std::byte> bytes) {
+  while (true) {
+    const auto got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got > 0) return static_cast<std::size_t>(got);
+    if (got == 0) throw ConnectionLost("the other end closed the connection");
+    if (would_block()) return 0;
+    if (errno != EINTR) throw ConnectionLost(std::string("receiving: ") + std::strerror(errno));
+  }
+}
+
+void await_some(int fd, Deadline deadline) { await(fd, POLLIN, deadline); }
 
 }  // namespace crosscut::session

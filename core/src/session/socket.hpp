@@ -67,5 +67,9 @@ Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline de
 // Transfer the whole buffer or throw ConnectionLost, also if the deadline passes.
 void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
+// Receives what has come, without waiting; returns how many bytes. Throws ConnectionLost.
+std::size_t receive_some(int fd, std::span<std::byte> bytes);
+// Waits until something can be received, or throws ConnectionLost when the deadline passes.
+void await_some(int fd, Deadline deadline);
 
 }  // namespace crosscut::session

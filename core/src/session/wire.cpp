@@ -1,7 +1,7 @@
 #include "session/wire.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 namespace crosscut::session {
 
@@ -23,20 +23,36 @@ void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Dead
 }
 
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit) {
-  std::array<std::uint32_t, 2> head;
-  receive_all(fd, std::as_writable_bytes(std::span(head)), deadline);
-  if (head[0] > limit)
-    throw RunError("a frame claims " + std::to_string(head[0]) + " bytes, more than " +
-                   std::to_string(limit));
-  Frame frame{static_cast<FrameType>(head[1]), {}};
+  FrameReader reader;
+  while (true) {
+    if (auto frame = reader.read(fd, limit)) return std::move(*frame);
+    await_some(fd, deadline);
+  }
+}
+
+std::optional<Frame> FrameReader::read(int fd, std::uint32_t limit) {
   // The payload grows as bytes arrive, so that a claimed length alone takes no memory.
   constexpr std::size_t step = 1 << 20;
-  while (frame.payload.size() < head[0]) {
-    const auto have = frame.payload.size();
-    frame.payload.resize(std::min<std::size_t>(head[0], have + step));
-    receive_all(fd, std::span(frame.payload).subspan(have), deadline);
+  while (true) {
+    std::span<std::byte> missing;
+    if (have_ < sizeof head_) {
+      missing = std::as_writable_bytes(std::span(head_)).subspan(have_);
+    } else {
+      if (head_[0] > limit)
+        throw RunError("a frame claims " + std::to_string(head_[0]) + " bytes, more than " +
+                       std::to_string(limit));
+      const auto have = have_ - sizeof head_;
+      if (have == head_[0]) {
+        have_ = 0;
+        return Frame{static_cast<FrameType>(head_[1]), std::exchange(payload_, {})};
+      }
+      if (payload_.size() == have) payload_.resize(std::min<std::size_t>(head_[0], have + step));
+      missing = std::span(payload_).subspan(have);
+    }
+    const auto got = receive_some(fd, missing);
+    if (got == 0) return std::nullopt;
+    have_ += got;
   }
-  return frame;
 }
 
 }  // namespace crosscut::session

@@ -1,8 +1,10 @@
 // Frames between ranks and conductor after the handshake: length, type, payload; all little-endian.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -47,6 +49,20 @@ inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
 
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
+
+// Puts frames together out of what has come, without waiting for the rest.
+class FrameReader {
+ public:
+  // Returns a frame once it is whole, and begins with the next. Throws ConnectionLost; RunError: it is too
+  // long.
+  std::optional<Frame> read(int fd, std::uint32_t limit = most_frame_bytes);
+  bool midway() const { return have_ > 0; }  // a part of a frame has come
+
+ private:
+  std::array<std::uint32_t, 2> head_{};
+  std::vector<std::byte> payload_;
+  std::size_t have_ = 0;  // of head and payload
+};
 
 // Types that may be sent as their bytes. Structures are excluded: their padding would be sent, too.
 template <class T>

@@ -1,0 +1,84 @@
+// A rank that stalls or dies at any moment holds up no other, and is named.
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "session/control_server.hpp"
+#include "tests/check.hpp"
+
+using namespace crosscut;
+using namespace crosscut::session;
+
+namespace {
+
+using What = ControlServer::Heard::What;
+constexpr double long_seconds = 60;
+const std::string secret(64, '5');
+
+ControlServer make_server() { return {Address::parse("127.0.0.1:0"), secret, 2, long_seconds}; }
+
+Deadline soon() { return after_seconds(long_seconds); }
+
+// A rank that has proved itself, and sent nothing yet.
+Fd connected(const ControlServer& server, Rank rank) {
+  return connect_authenticated(server.address(), {}, secret, {Purpose::control, rank}, soon());
+}
+
+void send_half(const Fd& fd) {
+  const std::array<std::byte, 9> half{std::byte{4}, {}, {}, {}, std::byte{1}};
+  send_all(fd.get(), half, soon());
+}
+
+void join(const Fd& fd) { send_frame(fd.get(), FrameType::joined, {}, soon()); }
+
+}  // namespace
+
+TEST(a_rank_that_stalls_in_the_middle_of_a_frame_holds_up_no_other) {
+  ControlServer server = make_server();
+  Fd a, b;
+  std::thread ranks([&] {
+    a = connected(server, 0);
+    b = connected(server, 1);
+    join(a);
+    join(b);
+  });
+  server.await_all(long_seconds, [] {});
+  ranks.join();
+  send_half(a);
+  CHECK(server.hear(0.05, false).what == What::nothing);
+  send_frame(b.get(), FrameType::ready, {}, soon());
+  const auto heard = server.hear(long_seconds, false);
+  CHECK(heard.what == What::frame && heard.rank == 1);
+}
+
+TEST(a_rank_that_stalls_while_it_joins_leaves_the_conductor_able_to_hear) {
+  for (const bool is_halfway : {false, true}) {
+    ControlServer server = make_server();
+    Fd stalled;
+    std::atomic<bool> is_there = false;
+    std::thread rank([&] {
+      stalled = connected(server, 1);
+      if (is_halfway) send_half(stalled);
+      is_there = true;
+    });
+    int calls = 0;
+    const auto idle = [&] {
+      if (is_there && ++calls > 3) throw RunError("interrupted");
+    };
+    CHECK_THROWS_SAYING(RunError, "interrupted", server.await_all(long_seconds, idle));
+    rank.join();
+  }
+}
+
+TEST(a_rank_that_dies_while_it_joins_is_named) {
+  for (const bool is_halfway : {false, true}) {
+    ControlServer server = make_server();
+    std::thread rank([&] {
+      const Fd dying = connected(server, 1);
+      if (is_halfway) send_half(dying);
+    });
+    CHECK_THROWS_SAYING(RunError, "rank 1 was lost while the ranks joined: the other end closed",
+                        server.await_all(long_seconds, [] {}));
+    rank.join();
+  }
+}
