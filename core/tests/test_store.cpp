@@ -318,6 +318,27 @@ TEST(other_nodes_and_settings_are_refused_unless_forced_and_then_recorded) {
 TEST(damaged_metadata_is_an_error_that_names_the_file) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
+TEST(a_run_resumed_by_another_version_says_so_and_other_methods_are_refused_unless_forced) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  const auto options_of = [](const char* version) {
+    Store::Options options = sample::options(small);
+    options.attributes.front().second = version;
+    return options;
+  };
+  { const auto store = Store::create(run, options_of("1.2.3")); }
+  { const auto store = Store::resume(run, options_of("1.2.10"), false); }
+  CHECK_THROWS_SAYING(UsageError, R"(version of crosscut (the run: "1.2.3"; now: "1.3.0"))",
+                      Store::resume(run, options_of("1.3.0"), false));
+  { const auto store = Store::resume(run, options_of("1.3.0"), true); }
+  const json::Array entries = attributes_of(run).at("resumed").array();
+  CHECK_EQ(entries.at(0).at("crosscut").string(), "1.2.10");
+  CHECK(!entries.at(0).at("forced").boolean());
+  CHECK_EQ(entries.at(1).at("crosscut").string(), "1.3.0");
+  CHECK(entries.at(1).at("forced").boolean());
+  CHECK_EQ(attributes_of(run).at("crosscut").string(), "1.2.3");
+}
+
   const Store::Options options = sample::options(small);
   { const auto store = Store::create(run, options); }
   const std::string good = text_of(run / "zarr.json");

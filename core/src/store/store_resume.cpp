@@ -113,6 +113,17 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
 Value node_ids(const Value* nodes) {
   json::Array ids;
   if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many nodes are counted, not listed
+// A release that only mends has the methods and formats of the one before: its last number alone differs.
+void compare_versions(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
+  const auto methods = [](const Value* version) {
+    if (version == nullptr || !version->is_string()) return std::string();
+    return version->string().substr(0, version->string().rfind('.'));
+  };
+  const Value *then = found.find("crosscut"), *now = wanted.find("crosscut");
+  if (now == nullptr || methods(then) == methods(now)) return;
+  differences.push_back({differs("version of crosscut", shortened(then), shortened(now)), true});
+}
+
   if (nodes == nullptr || !nodes->is_array()) return ids;
   for (const Value& node : nodes->array()) {
     const Value* id = node.is_object() ? node.find("id") : nullptr;
@@ -216,6 +227,7 @@ json::Value resumed(const Value& attributes, const std::vector<Difference>& diff
     entry.set("nodes", *nodes);
   const Value* before = attributes.find("resumed");
   Value list = before != nullptr && before->is_array() ? *before : Value(json::Array{});
+  if (const Value* version = wanted.find("crosscut")) entry.set("crosscut", *version);
   list.array().push_back(std::move(entry));
   return list;
 }
@@ -317,6 +329,7 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   const bool same_arrays = std::ranges::all_of(differences, &Difference::may_be_forced);
   if (same_arrays) compare_coordinates(directory, options, layouts, differences);
   if (!std::ranges::all_of(differences, &Difference::may_be_forced) || (!differences.empty() && !force))
+  compare_versions(attributes, wanted, differences);
     refuse(directory, differences);
 
   auto store = std::make_unique<ZarrStore>(std::move(lock), std::move(options), attributes.object());
