@@ -209,6 +209,9 @@ TEST(two_writers_of_one_run_are_not_allowed) {
   const auto store = Store::create(folder / "run.zarr", sample::options(small));
   CHECK_THROWS_SAYING(UsageError, "another process",
                       Store::resume(folder / "run.zarr", sample::options(small), true));
+  std::ofstream(folder / "run.zarr" / "zarr.json") << "{";  // nothing is read of it before it is free
+  CHECK_THROWS_SAYING(UsageError, "another process",
+                      Store::resume(folder / "run.zarr", sample::options(small), true));
 }
 
 TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
@@ -315,9 +318,6 @@ TEST(other_nodes_and_settings_are_refused_unless_forced_and_then_recorded) {
   CHECK_EQ(attributes_of(run).at("job").at("sync").string(), "barrier");
 }
 
-TEST(damaged_metadata_is_an_error_that_names_the_file) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
 TEST(a_run_resumed_by_another_version_says_so_and_other_methods_are_refused_unless_forced) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
@@ -339,6 +339,9 @@ TEST(a_run_resumed_by_another_version_says_so_and_other_methods_are_refused_unle
   CHECK_EQ(attributes_of(run).at("crosscut").string(), "1.2.3");
 }
 
+TEST(damaged_metadata_is_an_error_that_names_the_file) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
   const Store::Options options = sample::options(small);
   { const auto store = Store::create(run, options); }
   const std::string good = text_of(run / "zarr.json");

@@ -49,12 +49,16 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-Value load(const fs::path& directory) {
-  const fs::path path = directory / "zarr.json";
+void check_is_run(const fs::path& directory) {
   std::error_code error;
-  if (!fs::exists(path, error))
+  if (!fs::exists(directory / "zarr.json", error))
     throw UsageError(directory.string() +
                      " is no run (it has no zarr.json): nothing to resume; leave out --resume");
+}
+
+Value load(const fs::path& directory) {
+  const fs::path path = directory / "zarr.json";
+  check_is_run(directory);
   try {
     return json::parse(read_file(path, most_metadata_bytes));
   } catch (const UsageError& bad) {
@@ -109,10 +113,6 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
   }
 }
 
-// Returns what identifies each node in every run; counters and clocks in its description may change.
-Value node_ids(const Value* nodes) {
-  json::Array ids;
-  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many nodes are counted, not listed
 // A release that only mends has the methods and formats of the one before: its last number alone differs.
 void compare_versions(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
   const auto methods = [](const Value* version) {
@@ -124,6 +124,10 @@ void compare_versions(const Value& found, const Value& wanted, std::vector<Diffe
   differences.push_back({differs("version of crosscut", shortened(then), shortened(now)), true});
 }
 
+// Returns what identifies each node in every run; counters and clocks in its description may change.
+Value node_ids(const Value* nodes) {
+  json::Array ids;
+  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many nodes are counted, not listed
   if (nodes == nullptr || !nodes->is_array()) return ids;
   for (const Value& node : nodes->array()) {
     const Value* id = node.is_object() ? node.find("id") : nullptr;
@@ -223,11 +227,11 @@ json::Value resumed(const Value& attributes, const std::vector<Difference>& diff
   Value entry =
       json::Object{{"start", utc_now()}, {"forced", !differences.empty()}, {"differences", std::move(texts)}};
   entry.set("blocks", std::move(blocks));
+  if (const Value* version = wanted.find("crosscut")) entry.set("crosscut", *version);
   if (const Value* nodes = wanted.find("nodes"); nodes != nullptr && !differences.empty())
     entry.set("nodes", *nodes);
   const Value* before = attributes.find("resumed");
   Value list = before != nullptr && before->is_array() ? *before : Value(json::Array{});
-  if (const Value* version = wanted.find("crosscut")) entry.set("crosscut", *version);
   list.array().push_back(std::move(entry));
   return list;
 }
@@ -312,24 +316,26 @@ Value ZarrStore::missing_blocks() const {
 }
 
 std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options, bool force) {
+  check_is_run(directory);
+  File lock(directory, File::Mode::directory);
+  if (!lock.lock()) throw UsageError(directory.string() + " is being written by another process");
+  // Read only now: another process may have written until the lock was free.
   const Value group = load(directory);
   const Value& attributes = member(group, "attributes", directory);
   check_schema(attributes, directory);
   const Value& arrays = member(member(group, "consolidated_metadata", directory), "metadata", directory);
   if (!arrays.is_object()) member(Value(), "metadata", directory);
-  File lock(directory, File::Mode::directory);
-  if (!lock.lock()) throw UsageError(directory.string() + " is being written by another process");
 
   const std::vector<ArrayLayout> layouts = array_layouts(options);
   const Value wanted = options.attributes;
   std::vector<Difference> differences;
+  compare_versions(attributes, wanted, differences);
   compare_settings(attributes, wanted, differences);
   compare_nodes(attributes, wanted, differences);
   compare_arrays(arrays, layouts, differences);
   const bool same_arrays = std::ranges::all_of(differences, &Difference::may_be_forced);
   if (same_arrays) compare_coordinates(directory, options, layouts, differences);
   if (!std::ranges::all_of(differences, &Difference::may_be_forced) || (!differences.empty() && !force))
-  compare_versions(attributes, wanted, differences);
     refuse(directory, differences);
 
   auto store = std::make_unique<ZarrStore>(std::move(lock), std::move(options), attributes.object());

@@ -1,7 +1,8 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, also after a power loss."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -12,7 +13,20 @@ def write(path: Path, content: bytes) -> None:
     try:
         with unfinished.open("xb") as file:  # never through somebody's link
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         unfinished.replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Else the new name may be lost."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # some file systems sync no folder, and need not
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from crosscut.run import lock
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import Problem, file_problems
 from crosscut.run.folder import strangers, unfinished
@@ -55,22 +54,6 @@ class Report:
         return tuple(problem for problem in self.problems if problem.lost != NOTHING_LOST)
 
 
-def is_being_written(path: Path) -> bool:
-    """True if a process of this machine holds the run's lock (core/src/store/store_create.cpp)."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:  # any other: this file system knows no locks
-        return isinstance(error, BlockingIOError)
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
 def check(path: Path) -> Report:
     """Reads all of a run; UsageError where there is none, everything else is in the report."""
     if has_lost_root(path):
@@ -96,7 +79,7 @@ def check(path: Path) -> Report:
     # Chunks that were never written, and none of the padding of those that were.
     recorded = sum(cells[STATUS_NAMES[code]] for code in (MEASURED, FAILED, SKIPPED))
     cells["unmeasured"] = math.prod(status.shape) - recorded
-    if not is_being_written(path):
+    if not lock.is_held(path):
         left_behind = unfinished(path)
         problems += [Problem(left, "a writer that was killed left it", NOTHING_LOST) for left in left_behind]
     notes = [*_notes(group), *([f"{more} more problems are not listed"] if more else [])]
@@ -140,7 +123,7 @@ def _lost_root(path: Path) -> Problem:
 
 def _notes(group: RunGroup) -> Iterator[str]:
     path = group.path
-    if is_being_written(path):
+    if lock.is_held(path):
         yield "the run is being written now"
     elif group.state == "running":
         yield (

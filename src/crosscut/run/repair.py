@@ -5,6 +5,7 @@ Nothing that can be read is touched. Like the core, status is written last.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.base import memory
-from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.run import fsck
+from crosscut.base.errors import CrosscutError
+from crosscut.run import fsck, lock
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard, shards_of_size
 from crosscut.run.folder import refuse_links, unfinished
@@ -23,20 +24,23 @@ from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_
 
 def repair(path: Path) -> list[str]:
     """What was done, a line each."""
-    if fsck.is_being_written(path):
-        raise UsageError(f"{path} is being written: wait for its end")
-    if path.is_dir():
-        refuse_links(path)
     try:
-        restored = _restore_root(path) if fsck.has_lost_root(path) else []
-        group = read_group(path)
-        kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
-        sizes = range(group.status.extent("size"))
-        lost = [line for size in sizes for line in _repair_size(group, size)]
-        lost += _lower_counts(group)
-        return [*kept, *lost, *(_reopen(group) if lost else [])]
+        with lock.alone(path) if path.is_dir() else contextlib.nullcontext():
+            return _repaired(path)
     except OSError as error:
         raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
+
+
+def _repaired(path: Path) -> list[str]:
+    if path.is_dir():
+        refuse_links(path)
+    restored = _restore_root(path) if fsck.has_lost_root(path) else []
+    group = read_group(path)
+    kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
+    sizes = range(group.status.extent("size"))
+    lost = [line for size in sizes for line in _repair_size(group, size)]
+    lost += _lower_counts(group)
+    return [*kept, *lost, *(_reopen(group) if lost else [])]
 
 
 def _restore_root(path: Path) -> list[str]:

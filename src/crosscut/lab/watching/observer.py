@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import process_group, spelling
+from crosscut.base import process_group, spelling, whole_file
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Event
 from crosscut.lab import describe, holder, lifecycle, state
@@ -29,6 +29,7 @@ from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import LabPlan
 from crosscut.lab.switch import program
 from crosscut.lab.watching import trust
+from crosscut.run import lock
 from crosscut.run.format import load_json
 
 _PATIENCE_SECONDS = 5.0
@@ -162,17 +163,17 @@ def _phases(out: Path) -> tuple[int, int]:
 
 
 def _append(out: Path, about: Mapping[str, Any]) -> None:
-    """One for each session that measured part of the run. Whole or not at all, as the core writes it."""
+    """One for each session that measured part of the run. Whole or not at all, as the core writes it, and
+    after the core, which has told of the run's end a moment before it lets go of it."""
     path = out / "zarr.json"
-    document = load_json(path)
-    attributes = document.get("attributes")
-    if not isinstance(attributes, dict):
-        return
-    before = attributes.get("trust")
-    attributes["trust"] = [*(before if isinstance(before, list) else []), about]
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    with lock.alone(out, _PATIENCE_SECONDS):
+        document = load_json(path)
+        attributes = document.get("attributes")
+        if not isinstance(attributes, dict):
+            return
+        before = attributes.get("trust")
+        attributes["trust"] = [*(before if isinstance(before, list) else []), about]
+        whole_file.write(path, (json.dumps(document, indent=2, allow_nan=False) + "\n").encode())
 
 
 def pair(made: LabPlan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, int]:
