@@ -10,6 +10,7 @@ from benchmarks.truth import networks, oracle
 from changed_runs import aapc
 
 from crosscut.analysis.findings import of_run, slow_routes
+from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search.search import Search
@@ -86,9 +87,11 @@ def test_what_is_found_by_a_search_does_not_advise_that_search():
     met = of_phases(RANKS, PHASES, np.full(RANKS * 7, 1e8))
     crowd = slow_routes.crowds(met, 0.5)
     outline = infer.structure(infer.infer(met), tuple("abcdefgh"), 7)
-    noted = replace(outline, notes=("slow by what nobody knows", f"slow: {LOCATE_ON}"))
+    noted = replace(outline, notes=("slow by what nobody knows", f"slow; {LOCATE_ON}"))
     assert LOCATE_ON in crowd.advice
-    found, after = of_run.after_search([crowd, of_run.machine_only("it did")], noted)
+    found, after = of_run.after_search(
+        [crowd, *of_run.machine_only("it did", HostFacts(), tuple("abcdefgh"))], noted
+    )
     assert [each.kind for each in found] == [FindingKind.SHARED_LIMIT, FindingKind.NOTHING]
     assert found[0].advice == ""
     assert found[1].advice != ""

@@ -60,6 +60,13 @@ def test_what_is_lost_elsewhere_is_no_host_s_fault(again: list[tuple[int, int, i
     assert found(*again) == []
 
 
+def test_where_the_machine_was_the_bottleneck_a_host_that_loses_packets_is_no_fault() -> None:
+    """Nothing is known of its rate then: it may be slow, and its queue full."""
+    (one,) = lossy_hosts.tied([], losses((1, 5, 20), (2, 5, 30), (7, 5, 10)), NODES, is_limited=True)
+    assert (one.kind, one.hosts) == (FindingKind.SUSPECT, ("n5",))
+    assert "or this machine too busy" in one.what
+
+
 def test_beside_a_slow_host_it_is_said_and_what_it_explains_is_left_out() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n5 receives at 40 %", ranks=(5,), hosts=("n5",))
     unsteady = Finding(FindingKind.UNSTABLE, "n1 to n5 varies", ranks=(1, 5), routes=((1, 5),))

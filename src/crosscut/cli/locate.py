@@ -129,8 +129,8 @@ def _measured(
         gathered, located = locating.locate(session, decided, folder, how, told)
         interrupted = session.interrupted
     if located is None:
-        limited = of_run.machine_only(gathered.told_limited)
-        return gathered.facts.tied([limited], gathered.nodes), None, gathered.planted, interrupted
+        found = of_run.machine_only(gathered.told_limited, gathered.facts, gathered.nodes)
+        return found, None, gathered.planted, interrupted
     found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes)
     found, structure = of_run.after_search(found, located.structure)
     return gathered.senders.of_ranks(found), structure, gathered.planted, interrupted

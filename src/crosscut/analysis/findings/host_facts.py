@@ -34,11 +34,13 @@ class HostFacts:
             self.losses + later.losses,
         )  # fmt: skip
 
-    def tied(self, found: Sequence[Finding], nodes: Sequence[str]) -> list[Finding]:
+    def tied(
+        self, found: Sequence[Finding], nodes: Sequence[str], *, is_limited: bool = False
+    ) -> list[Finding]:
         """The findings, each with what is known of its hosts, and those of these facts alone. `nodes`: [rank]
-        name."""
+        name. `is_limited`: the emulating machine was the bottleneck."""
         gained = self.gained
         if self.losses.again:  # known by connection: a host's sum may be another host's fault
             gained = {name: replace(node, retransmitted=0) for name, node in gained.items()}
-        told = lossy_hosts.tied(found, self.losses, nodes)
+        told = lossy_hosts.tied(found, self.losses, nodes, is_limited=is_limited)
         return settings.tied(counters.tied(told, gained, nodes), self.settings, nodes)

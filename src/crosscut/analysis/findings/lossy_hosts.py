@@ -110,9 +110,11 @@ def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
     return found
 
 
-def tied(found: Sequence[Finding], losses: Losses, nodes: Sequence[str]) -> list[Finding]:
+def tied(
+    found: Sequence[Finding], losses: Losses, nodes: Sequence[str], *, is_limited: bool = False
+) -> list[Finding]:
     """The findings, with those of hosts that lose packets. What such a host explains is left out. `nodes`:
-    [rank] name."""
+    [rank] name. `is_limited`: the emulating machine was the bottleneck, so nothing is known of slow hosts."""
     hosts = lossy(losses, nodes)
     if not hosts or len(hosts) > _MOST_HOSTS:
         return list(found)
@@ -129,7 +131,8 @@ def tied(found: Sequence[Finding], losses: Losses, nodes: Sequence[str]) -> list
             [one.what, *(f"it loses packets, too: {_words(host, hosts[host])}" for host in mine)]
         )
         told.append(replace(one, what=said))
-    return told + [_finding(host, its, nodes) for host, its in hosts.items() if host not in beside]
+    alone = [(host, its) for host, its in hosts.items() if host not in beside]
+    return told + [_finding(host, its, nodes, is_limited=is_limited) for host, its in alone]
 
 
 def _words(host: str, its: Losses) -> str:
@@ -140,7 +143,7 @@ def _words(host: str, its: Losses) -> str:
     )
 
 
-def _finding(host: str, its: Losses, nodes: Sequence[str]) -> Finding:
+def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) -> Finding:
     out = sum(count for ends, count in its.again.items() if ends[0] == host)
     back = sum(its.again.values()) - out
     direction = Direction.BOTH
@@ -149,11 +152,12 @@ def _finding(host: str, its: Losses, nodes: Sequence[str]) -> Finding:
     way = {Direction.BOTH: "both ways", Direction.OUT: "as it sends", Direction.IN: "as it receives"}[
         direction
     ]
-    sure = len(its.peers(host)) >= _FEWEST_PEERS
+    sure = len(its.peers(host)) >= _FEWEST_PEERS and not is_limited
+    because = ". It may also be slow, or this machine too busy to carry all" if is_limited else ""
     return Finding(
         FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
         f"{host} {'loses' if sure else 'may lose'} packets {way}: {_words(host, its)}, and hardly any "
-        "between others",
+        f"between others{because}",
         tuple(rank for rank, name in enumerate(nodes) if name == host), (host,), direction=direction,
         advice="look at the error counters of its adapter and of its switch port, then clean or swap the "
         "cable or the optical module",

@@ -46,9 +46,11 @@ _NOISY, _FAR = 0.04, 5.0
 Load = Callable[[xr.Dataset, int], Samples]
 
 
-def machine_only(limited: str) -> Finding:
-    """`limited`: what the emulating machine did (machine.limited)."""
-    return Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
+def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
+    """What hosts say of themselves, no rate having been looked at. `limited`: what the emulating machine did
+    (machine.limited). `nodes`: [rank] name."""
+    only = Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
+    return facts.tied([only], nodes, is_limited=True)
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
@@ -68,8 +70,7 @@ def look(
         limited = machine.limited_phases(run.attributes, samples.size_bytes)
         samples = samples_module.without(samples, limited)
         if not len(samples.phase):
-            only = machine_only(machine.limited(1, 1))
-            return HostFacts.of(run).tied([only], run.node_names), None
+            return machine_only(machine.limited(1, 1), HostFacts.of(run), run.node_names), None
     if samples is None or samples.of_phases or not reading(run.attributes).findings:
         return [], None
     names = rank_names(run)
@@ -159,6 +160,6 @@ def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -
 
 def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:
     """Without the advice to search, which was just done."""
-    notes = tuple(note.removesuffix(f": {LOCATE_ON}") for note in outline.notes)
+    notes = tuple(note.removesuffix(f"; {LOCATE_ON}") for note in outline.notes)
     kept = [replace(each, advice="") if each.advice.startswith(LOCATE_ON) else each for each in found]
     return kept, replace(outline, notes=notes)
