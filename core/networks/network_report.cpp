@@ -104,7 +104,7 @@ json::Value describe_graph(const Network& network) {
       its.emplace_back("level", static_cast<int>(graph.level[static_cast<std::size_t>(v - graph.hosts)]));
     if (!graph.is_host(v) && graph.switch_of(v).capacity > 0)
       its.emplace_back("capacity_bits_per_second", graph.switch_of(v).capacity);
-    vertices.push_back(std::move(its));
+    vertices.emplace_back(std::move(its));
   }
   for (const Edge& edge : graph.edges) {
     const auto& link = graph.link_classes[edge.link_class];

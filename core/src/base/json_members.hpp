@@ -80,8 +80,8 @@ auto list_within(std::int64_t least, std::int64_t most) {
 // suffice.
 template <typename Record, typename T>
 Member<Record> member(std::string_view name, T Record::*field,
-                      std::function<std::type_identity_t<T>(const Value&)> read = from_json<T>,
-                      std::function<Value(const std::type_identity_t<T>&)> write = to_json<T>) {
+                      const std::function<std::type_identity_t<T>(const Value&)>& read = from_json<T>,
+                      const std::function<Value(const std::type_identity_t<T>&)>& write = to_json<T>) {
   return {name, [=](Record& record, const Value& value) { record.*field = read(value); },
           [=](const Record& record) { return write(record.*field); }};
 }
@@ -98,7 +98,7 @@ void read_members(Record& record, const Value& value, const Members<Record>& mem
     try {
       known->read(record, given);
     } catch (const UsageError& error) {
-      throw UsageError(what + ", `" + name + "`: " + error.what());
+      throw UsageError(std::string(what).append(", `").append(name).append("`: ").append(error.what()));
     }
   }
 }

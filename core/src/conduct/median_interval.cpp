@@ -34,7 +34,7 @@ std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n) {
   // Finds the largest k with P(fewer than k values below the median) <= 2.5 %. Logarithms avoid underflow of
   // 2^-n.
   double cumulative = 0;
-  double log_term = -static_cast<double>(n) * std::log(2.0);
+  double log_term = -static_cast<double>(n) * std::numbers::ln2;
   std::size_t k = 0;
   while (k < n / 2) {
     cumulative += std::exp(log_term);

@@ -40,7 +40,7 @@ void ControlThread::wake() const {
 Frame ControlThread::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !frames_.empty() || conductor_gone_; });
-  if (frames_.empty()) throw ConnectionLost(*conductor_gone_);
+  if (frames_.empty()) throw ConnectionLost(conductor_gone_.value_or(std::string()));
   Frame frame = std::move(frames_.front());
   frames_.pop_front();
   return frame;

@@ -90,7 +90,7 @@ std::vector<TreeHost> tree_hosts_of(const json::Value& value) {
 
 json::Array tree_hosts_json(const std::vector<TreeHost>& hosts) {
   json::Array list;
-  for (const TreeHost& host : hosts) list.push_back(json::write_members(host, tree_host_members));
+  for (const TreeHost& host : hosts) list.emplace_back(json::write_members(host, tree_host_members));
   return list;
 }
 

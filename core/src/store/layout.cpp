@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/json_members.hpp"
@@ -134,7 +135,18 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
   return bytes;
 }
 
-std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
+namespace {
+
+// One array of a run; a shard has chunks of their own.
+struct Row {
+  std::string_view name;
+  std::vector<std::string_view> dimensions;
+  Element element;
+  json::Value fill;
+  bool sharded = false;
+};
+
+std::vector<Row> rows_of(const Store::Options& options) {
   using enum Element;
   using Names = std::vector<std::string_view>;
   const Coordinates& c = options.coordinates;
@@ -144,35 +156,36 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   const Names phase_cells{"size", "repetition", "phase"}, cells{"size", "repetition", "phase", "rank"};
   const Names phase_slots{"phase", "rank", "slot"}, slots{"size", "repetition", "phase", "rank", "slot"};
   const Names phase_statistics{"size", "repetition", "phase", "statistic"};
-  struct Row {
-    bool is_kept;
-    std::string_view name;
-    Names dimensions;
-    Element element;
-    json::Value fill;
-    bool sharded = false;
+  const std::pair<bool, Row> all[] = {
+      {true, {"size", {"size"}, int64, 0}},
+      {true, {"phase", {"phase"}, int64, 0}},
+      {has_peers, {"peer", phase_slots, int32, -1}},
+      {has_peers && c.bytes_differ, {"bytes", phase_slots, int64, -1}},
+      {!c.node.empty(), {"node", {"rank"}, int32, 0}},
+      {!c.credited_bytes.empty(), {"credited_bytes", {"size", "phase"}, float64, "NaN"}},
+      {true, {"iterations", {"size"}, int64, 0}},
+      {true, {"repetitions_done", {"size", "phase"}, int64, 0}},
+      {phases, {"phase_message_summary", phase_statistics, float64, "NaN", true}},
+      {phases, {"phase_rank_summary", phase_statistics, float64, "NaN", true}},
+      {phases, {"phase_moved_bytes", phase_cells, int64, 0, true}},
+      {phases, {"phase_status", phase_cells, uint8, 0, true}},
+      {summaries, {"message_summary", {"size", "phase", "rank", "slot", "statistic"}, float64, "NaN", true}},
+      {summaries, {"rank_summary", {"size", "phase", "rank", "statistic"}, float64, "NaN", true}},
+      {samples, {"message_seconds", slots, float64, "NaN", true}},
+      {samples, {"rank_seconds", cells, float64, "NaN", true}},
+      {!phases && options.compute, {"compute_fraction", cells, float64, "NaN", true}},
+      {!phases && options.lossy, {"message_lost_bytes", slots, int64, 0, true}},
+      {!phases, {"status", cells, uint8, 0, true}},
   };
-  const Row rows[] = {
-      {true, "size", {"size"}, int64, 0},
-      {true, "phase", {"phase"}, int64, 0},
-      {has_peers, "peer", phase_slots, int32, -1},
-      {has_peers && c.bytes_differ, "bytes", phase_slots, int64, -1},
-      {!c.node.empty(), "node", {"rank"}, int32, 0},
-      {!c.credited_bytes.empty(), "credited_bytes", {"size", "phase"}, float64, "NaN"},
-      {true, "iterations", {"size"}, int64, 0},
-      {true, "repetitions_done", {"size", "phase"}, int64, 0},
-      {phases, "phase_message_summary", phase_statistics, float64, "NaN", true},
-      {phases, "phase_rank_summary", phase_statistics, float64, "NaN", true},
-      {phases, "phase_moved_bytes", phase_cells, int64, 0, true},
-      {phases, "phase_status", phase_cells, uint8, 0, true},
-      {summaries, "message_summary", {"size", "phase", "rank", "slot", "statistic"}, float64, "NaN", true},
-      {summaries, "rank_summary", {"size", "phase", "rank", "statistic"}, float64, "NaN", true},
-      {samples, "message_seconds", slots, float64, "NaN", true},
-      {samples, "rank_seconds", cells, float64, "NaN", true},
-      {!phases && options.compute, "compute_fraction", cells, float64, "NaN", true},
-      {!phases && options.lossy, "message_lost_bytes", slots, int64, 0, true},
-      {!phases, "status", cells, uint8, 0, true},
-  };
+  std::vector<Row> kept;
+  for (const auto& [is_kept, row] : all)
+    if (is_kept) kept.push_back(row);
+  return kept;
+}
+
+}  // namespace
+
+std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   const Shape& shape = options.shape;
   const ChunkGrid grid = chunk_grid(shape, options.kept);
   const std::map<std::string_view, std::int64_t> whole{{"size", std::ssize(shape.sizes)},
@@ -189,8 +202,7 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   shard["repetition"] = grid.chunk_repetitions * grid.repetition_chunks();
   shard["phase"] = grid.chunk_phases * grid.phase_chunks();
   std::vector<ArrayLayout> layouts;
-  for (const auto& [is_kept, name, dimensions, element, fill, sharded] : rows) {
-    if (!is_kept) continue;
+  for (const auto& [name, dimensions, element, fill, sharded] : rows_of(options)) {
     auto& layout = layouts.emplace_back(ArrayLayout{name, dimensions, element, fill, sharded, {}, {}, {}});
     for (const std::string_view dimension : dimensions) {
       layout.shape.push_back(whole.at(dimension));

@@ -73,7 +73,7 @@ inline constexpr std::string_view schema_name = "crosscut-run";
 inline constexpr std::int64_t schema_version = 2;
 // Returns the oldest version whose readers know all arrays. Version 2 added phase summaries; a run without
 // them is still of version 1.
-inline constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
+constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
 
 json::Value array_metadata(const ArrayLayout& layout);
 // Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader opens one

@@ -223,7 +223,7 @@ void compare_coordinates(const fs::path& directory, const Store::Options& option
 json::Value resumed(const Value& attributes, const std::vector<Difference>& differences, const Value& wanted,
                     Value blocks) {
   json::Array texts;
-  for (const Difference& difference : differences) texts.push_back(difference.text);
+  for (const Difference& difference : differences) texts.emplace_back(difference.text);
   Value entry =
       json::Object{{"start", utc_now()}, {"forced", !differences.empty()}, {"differences", std::move(texts)}};
   entry.set("blocks", std::move(blocks));
@@ -243,7 +243,7 @@ json::Array ranges_of(const std::vector<bool>& done) {
         std::find(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(), !done[first]) -
         done.begin());
     if (!done[first])
-      ranges.push_back(json::Array{static_cast<std::int64_t>(first), static_cast<std::int64_t>(end)});
+      ranges.emplace_back(json::Array{static_cast<std::int64_t>(first), static_cast<std::int64_t>(end)});
     first = end;
   }
   return ranges;
@@ -293,7 +293,7 @@ Value ZarrStore::missing_blocks() const {
     const auto close = [&](std::int64_t end) {
       for (const Value& phases : open)
         if (blocks.size() < most_blocks_listed)
-          blocks.push_back(
+          blocks.emplace_back(
               json::Object{{"size", size}, {"phases", phases}, {"repetitions", json::Array{since, end}}});
       since = end;
     };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "store/store.hpp"
@@ -26,7 +27,7 @@ std::vector<PhaseSummary> summarise_phases(const BlockData& data, const Shape& s
 // Holds the samples of a few phases until all their repetitions have arrived.
 class SummaryBuffer {
  public:
-  explicit SummaryBuffer(const Shape& shape) : shape_(shape) {}
+  explicit SummaryBuffer(Shape shape) : shape_(std::move(shape)) {}
 
   bool empty() const { return blocks_.empty(); }
   // True if a block continues the held ones: the same phases, later repetitions.
