@@ -35,6 +35,7 @@ TEST(every_member_survives_the_way_through_json) {
   job.sync = "none";
   job.wait = "poll";
   job.seed = 123456789;
+  job.order_seed = 4;
   job.memory_bytes = 1;
   job.verify = job.compute = job.tolerate_failures = job.keep_connections = job.resume = job.force = true;
   job.time_limit_seconds = 1.5;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -42,6 +43,7 @@ class Wires {
   void put(Rank from, const Op& op, const std::byte* data) {
     std::vector<std::byte> message(data, data + op.bytes);
     const std::lock_guard lock(mutex_);
+    if (from == 0) first_rank_sent_to_.push_back(op.peer);
     if (op.bytes > 0) {
       const auto number = sent_[static_cast<std::size_t>(from * ranks_ + op.peer)]++;
       if (from == fault_.source && op.peer == fault_.destination && number == fault_.number)
@@ -65,6 +67,7 @@ class Wires {
     return true;
   }
   std::int64_t sent(Rank from, Rank to) const { return sent_[static_cast<std::size_t>(from * ranks_ + to)]; }
+  const std::vector<Rank>& first_rank_sent_to() const { return first_rank_sent_to_; }
 
  private:
   using Lane = std::tuple<Rank, Rank, std::uint8_t, std::uint8_t>;
@@ -72,7 +75,8 @@ class Wires {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Lane, std::deque<std::vector<std::byte>>> queues_;
-  std::vector<std::int64_t> sent_;  // [source * ranks + destination] messages with bytes
+  std::vector<std::int64_t> sent_;        // [source * ranks + destination] messages with bytes
+  std::vector<Rank> first_rank_sent_to_;  // by rank 0, in time order
   Rank ranks_;
 };
 Wires* wires = nullptr;  // the transport is made by the loop, which knows nothing of them
@@ -173,13 +177,15 @@ struct Outcome {
   std::vector<RankSamples> samples;
   std::vector<WrongByte> wrong;
   std::vector<std::int64_t> sent;  // [source * ranks + destination]
+  std::vector<Rank> first_rank_sent_to;
 };
 
-Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}) {
+Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}, std::uint64_t order_seed = 0) {
   Task task = task_of(pattern, ranks, message_bytes);
   task.block = {0, 0, std::min<std::int64_t>(task.extent.phases, 5), 0, 2};
   task.verify = true;
   task.verify_seed = 17;
+  task.order_seed = order_seed;
   Wires shared(ranks, fault);
   wires = &shared;
   Outcome outcome;
@@ -193,6 +199,7 @@ Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}) {
     CHECK(std::cmp_equal(one.wrong.size(), one.wrong_count));
     outcome.wrong.insert(outcome.wrong.end(), one.wrong.begin(), one.wrong.end());
   }
+  outcome.first_rank_sent_to = shared.first_rank_sent_to();
   for (Rank from = 0; from < ranks; ++from)
     for (Rank to = 0; to < ranks; ++to) outcome.sent.push_back(shared.sent(from, to));
   return outcome;
@@ -282,6 +289,56 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
       }
     }
   }
+}
+
+TEST(a_seed_draws_one_order_of_phases_for_all_repetitions) {
+  const auto pattern = make_pattern("aapc");
+  const std::vector<Rank> own{1, 2, 3, 4, 1, 2, 3, 4};  // phase i goes to the rank i + 1 further
+  CHECK(run_once(*pattern, everybody).first_rank_sent_to == own);
+  std::set<std::vector<Rank>> orders;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto sent_to = run_once(*pattern, everybody, {}, seed).first_rank_sent_to;
+    REQUIRE(sent_to.size() == own.size());
+    const std::vector<Rank> second(sent_to.begin() + 4, sent_to.end());
+    sent_to.resize(4);
+    CHECK(sent_to == second);
+    orders.insert(sent_to);
+    std::ranges::sort(sent_to);
+    CHECK(sent_to == std::vector<Rank>({1, 2, 3, 4}));
+  }
+  CHECK(orders.size() > 5);
+}
+
+TEST(samples_lie_at_their_phase_in_whatever_order_phases_ran) {
+  const auto measured = [](const Outcome& outcome) {
+    std::vector<bool> there;
+    for (const RankSamples& one : outcome.samples)
+      for (const double seconds : one.rank_seconds) there.push_back(!std::isnan(seconds));
+    return there;
+  };
+  bool any_idle = false;
+  for (const Case& one : cases) {
+    const auto pattern = make_pattern(one.name, one.given);
+    const auto own = measured(run_once(*pattern, everybody));
+    const auto drawn = run_once(*pattern, everybody, {}, 7);
+    CHECK(drawn.wrong.empty());
+    CHECK(measured(drawn) == own);  // which ranks sit a phase out tells the phases apart
+    any_idle |= std::ranges::count(own, false) > 0;
+  }
+  CHECK(any_idle);
+}
+
+TEST(a_part_has_the_order_of_the_whole) {
+  const auto name = [](std::size_t index) { return static_cast<std::uint64_t>(index); };
+  for (std::uint64_t seed = 1; seed < 10; ++seed) {
+    auto whole = drawn_order(20, seed, name);
+    std::erase_if(whole, [](std::size_t index) { return index < 12; });
+    auto part =
+        drawn_order(8, seed, [](std::size_t index) { return static_cast<std::uint64_t>(index + 12); });
+    for (auto& index : part) index += 12;
+    CHECK(part == whole);
+  }
+  CHECK(drawn_order(3, 0, name) == std::vector<std::size_t>({0, 1, 2}));
 }
 
 TEST(buffers_beyond_the_limit_are_refused_with_what_to_do) {

@@ -3,6 +3,7 @@
 // libraries, and two ranks that disagree about a partner would wait for ever.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -47,6 +48,19 @@ inline Random random_stream(std::uint64_t seed, std::uint64_t a, std::uint64_t b
   const std::uint64_t first = Random(seed).next();
   const std::uint64_t second = Random(first ^ a).next();
   return Random(Random(second ^ (b + 0x632be59bd9b4e019u)).next());
+}
+
+// Returns the indices below `count` in an order that `seed` draws, or rising ones for the seed 0. `name_of`
+// gives what an index stands for: two parts of one whole are then in the order that the whole has.
+template <typename NameOf>
+std::vector<std::size_t> drawn_order(std::size_t count, std::uint64_t seed, NameOf name_of) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> keyed(count);
+  for (std::size_t i = 0; i < count; ++i)
+    keyed[i] = {seed == 0 ? 0 : random_stream(seed, name_of(i)).next(), i};
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<std::size_t> order;
+  for (const auto& [key, index] : keyed) order.push_back(index);
+  return order;
 }
 
 }  // namespace crosscut

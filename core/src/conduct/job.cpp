@@ -99,6 +99,7 @@ const json::Members<Job> members{
     member("sync", &Job::sync, choice({"barrier", "none"})),
     member("wait", &Job::wait, choice({"auto", "block", "poll"})),
     member("seed", &Job::seed, within(0, unbounded)),
+    member("order_seed", &Job::order_seed, within(0, unbounded)),
     member("memory_bytes", &Job::memory_bytes, within(0, unbounded)),
     member("verify", &Job::verify),
     member("compute", &Job::compute),

@@ -30,6 +30,9 @@ struct Job {
   std::string sync = "barrier";  // "barrier" or "none"
   std::string wait = "auto";     // "block", "poll", "auto": poll while ranks fit the cores
   std::uint64_t seed = 1;
+  // Measures sizes, and the phases of a block, in an order drawn from this; 0: in their own. The run on disk
+  // is laid out the same.
+  std::uint64_t order_seed = 0;
   std::int64_t memory_bytes = std::int64_t{2} << 30;  // limit on the buffers of a rank
   bool verify = false;                                // check every received byte
   bool compute = false;                               // compute while the pattern runs; record how much

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "conduct/block_plan.hpp"
 #include "program/moved_bytes.hpp"
 #include "store/summary.hpp"
@@ -246,7 +247,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
   const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
   double seconds = phase_seconds_ * static_cast<double>(cells_left);
-  for (auto later = static_cast<std::size_t>(size_index) + 1; later < shape_.sizes.size(); ++later) {
+  for (const auto later : sizes_left_) {
     const auto message = seconds_per_byte * static_cast<double>(shape_.sizes[later]);
     const auto sample = std::max(phase_seconds_, message);
     const auto warm = static_cast<double>(group_.real_time() ? job_.warm_up : 0) * std::min(sample, message);
@@ -307,15 +308,23 @@ void JobRun::run() {
   started_ = std::chrono::steady_clock::now();
   const auto begun = group_.begin(job_);
   open_store(begun);
+  sizes_left_ = drawn_order(shape_.sizes.size(), job_.order_seed, [&](std::size_t index) {
+    return static_cast<std::uint64_t>(shape_.sizes[index]);
+  });
+  json::Array sizes;
+  for (const auto index : sizes_left_) sizes.emplace_back(shape_.sizes[index]);
   events_.say(json::Object{{"event", "started"},
                            {"out", job_.out},
                            {"pattern", job_.pattern},
-                           {"sizes", json::Array(shape_.sizes.begin(), shape_.sizes.end())},
+                           {"sizes", sizes},
                            {"phases", shape_.phases},
                            {"repetitions", shape_.repetitions}});
   try {
-    for (std::size_t i = 0; i < shape_.sizes.size() && !should_stop(); ++i)
-      measure_size(static_cast<std::int32_t>(i));
+    while (!sizes_left_.empty() && !should_stop()) {
+      const auto index = sizes_left_.front();
+      sizes_left_.erase(sizes_left_.begin());
+      measure_size(static_cast<std::int32_t>(index));
+    }
     auto ended = group_.end();
     if (!group_.lost().empty()) ended.emplace_back("failed_ranks", session::to_json(group_.lost()));
     if (!effort_.empty()) ended.emplace_back("effort", effort());

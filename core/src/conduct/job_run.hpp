@@ -69,6 +69,8 @@ class JobRun {
   std::int64_t first_phase_ = 0;  // the pattern's phase number, from 0
   std::unique_ptr<store::Store> store_;
 
+  std::vector<std::size_t> sizes_left_;  // indices of sizes not yet begun, in the order of measuring
+
   // State of the size being measured.
   std::int64_t iterations_ = 1;
   double phase_seconds_ = 0;  // wall time of a phase including overhead; 0: unknown

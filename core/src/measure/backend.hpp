@@ -45,6 +45,7 @@ struct Task {
   bool verify = false;
   bool compute = false;
   std::uint64_t verify_seed = 0;
+  std::uint64_t order_seed = 0;  // of the phases; 0: in their own order
 };
 
 struct WrongByte {

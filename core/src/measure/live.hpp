@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "measure/compute.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
@@ -73,9 +74,14 @@ class LiveBackend final : public Backend {
     // What computes beside the pattern moves nothing.
     const auto whose = task.compute ? Processor::thread : Processor::process;
     auto& progress = context_.control_thread.progress();
-    std::size_t cell = 0;
+    const auto order = drawn_order(schedules.size(), task.order_seed, [&](std::size_t index) {
+      return static_cast<std::uint64_t>(schedules[index].phase);
+    });
+    std::size_t first_cell = 0;
     for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
-      for (const auto& schedule : schedules) {
+      for (const auto index : order) {
+        const auto& schedule = schedules[index];
+        const auto cell = first_cell + index;
         if (task.verify) fill(schedule, task, repetition);
         if (task.barrier && T::is_synchronised) context_.barrier.wait();
         const auto units = task.compute ? compute_->units() : 0;
@@ -90,10 +96,10 @@ class LiveBackend final : public Backend {
               static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
         }
         if (task.verify) check(schedule, task, repetition, samples);
-        ++cell;
         // A transport counts what it moves, but a phase may move nothing.
         progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
+      first_cell += schedules.size();
     }
     if (task.compute) compute_->work(false);
     context_.control_thread.listen(true);

@@ -211,7 +211,8 @@ class RankLoop {
                              .barrier = job_.sync == "barrier",
                              .verify = job_.verify,
                              .compute = job_.compute,
-                             .verify_seed = job_.seed};
+                             .verify_seed = job_.seed,
+                             .order_seed = job_.order_seed};
     control_thread_.send(FrameType::result, pack(backend_->run(task)));
   }
 
