@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "spec", nargs="?", type=options.folder, metavar="SPEC", help="what was promised (TOML)"
     )
-    parser.add_argument("runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge")
+    parser.add_argument(
+        "runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge, or folders of launches"
+    )
     group = parser.add_argument_group("what is measured, without a run")
     option(group, "--time-limit TIME", units.parse_seconds,
            "Measure no longer. Default 10min; with --quick 30s.", dest="time_limit_seconds")  # fmt: skip
@@ -81,13 +83,13 @@ def execute(args: argparse.Namespace) -> int:
             "crosscut check: name runs to judge, or --on PLACE (or -n RANKS) to measure: one of the two"
         )
     from crosscut.analysis.compare import promises, spec
+    from crosscut.analysis.figures.launches import open_run
     from crosscut.reports.words import check_cautions
-    from crosscut.run.run import Run
 
     promised = spec.read(args.spec)
     interrupted = False
     if args.runs:
-        checked = promises.verdicts(promised, [Run.open(path) for path in args.runs])
+        checked = promises.verdicts(promised, [open_run(path) for path in args.runs])
         cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
     else:
         checked, cautions, interrupted = _measured(args, given, promised)

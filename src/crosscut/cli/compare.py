@@ -12,7 +12,7 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option, tell
 
 if TYPE_CHECKING:
-    from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.analysis.compare.conditions import UndecidedError
     from crosscut.reports.terminal.screen import Screen
 
 EXIT_UNDECIDED = 3
@@ -21,16 +21,25 @@ examples:
   crosscut compare before.zarr after.zarr
   crosscut compare monday.zarr *.zarr        three and more: a trend, or a step
   crosscut compare a.zarr b.zarr --matters 10% --json
+  crosscut compare before after              two folders of launches: their medians are the samples
 
 Runs are those of one measurement: pattern, message size, ranks, cadence. Nodes are known by their identity.
+Launches are compared with launches; of fewer than 5 each nothing can be told at 1 %: undecided.
 
 exit status: 0 nothing is worse; 1 something is, or the machine failed; 2 wrong usage, or runs that may not
-be compared; 3 undecided, as the machine that emulates the network was the limit; 130 interrupted
+be compared; 3 undecided, as the machine that emulates the network was the limit, or there are too few
+launches; 130 interrupted
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=options.folder, metavar="DIR", help="runs, the oldest first")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=options.folder,
+        metavar="DIR",
+        help="runs or folders of launches, the oldest first",
+    )
     option(parser, "--matters SHARE", units.parse_fraction,
            "Smaller changes are not told. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
@@ -50,8 +59,9 @@ def execute(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace) -> int:
     # numpy and xarray take a second to import
     from crosscut.analysis.compare.comparing import ComparisonSettings, compare
-    from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.analysis.compare.conditions import UndecidedError
     from crosscut.analysis.compare.trend import trends
+    from crosscut.analysis.figures.launches import open_run
     from crosscut.analysis.findings import of_run
     from crosscut.analysis.findings.groups import groups_of
     from crosscut.reports.json import compare as json_compare
@@ -59,13 +69,13 @@ def _compare(args: argparse.Namespace) -> int:
     from crosscut.run.run import Run
 
     asked = ComparisonSettings(error_rate=args.error_rate, matters=args.matters)
-    runs: Sequence[Run] = [Run.open(path) for path in args.runs]
+    runs: Sequence[Run] = [open_run(path) for path in args.runs]
     found = None
     try:
         if len(runs) > 2:
             found, runs = trends(runs, groups_of(runs[0]), asked)
         comparison = compare(runs[0], runs[-1], groups_of(runs[0]), asked)
-    except UntoldError as error:
+    except UndecidedError as error:
         return tell_untold(args, error)
     names = of_run.rank_names(runs[0])
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
@@ -82,8 +92,9 @@ def _compare(args: argparse.Namespace) -> int:
     return EXIT_FAILED if worse else EXIT_OK
 
 
-def tell_untold(args: argparse.Namespace, error: UntoldError, **more: Any) -> int:
-    """Where one of the runs says nothing of the network. `more`: further members in JSON."""
+def tell_untold(args: argparse.Namespace, error: UndecidedError, **more: Any) -> int:
+    """Where one of the runs says nothing of the network, or there are too few launches.
+    `more`: further members in JSON."""
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import compare as terminal_compare
 

@@ -14,6 +14,7 @@ from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag
 from crosscut.run.format import runs_in
+from crosscut.run.launches import MANIFEST, is_launches, load
 
 if TYPE_CHECKING:
     from crosscut.run.fsck import Report
@@ -32,7 +33,13 @@ _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="a run, an evaluation, or several")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="a run, an evaluation, a folder of launches, or several",
+    )
     flag(parser, "--repair", "make what is damaged unmeasured, then check again")
     options.add_reading(parser)
     flag(parser, "--json", "one JSON object a run, a line each")
@@ -60,26 +67,34 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[Report]]:
-    """The runs to check, all of an evaluation in its place; and what is wrong with plans of evaluations."""
+    """The runs to check, all of an evaluation or of launches in its place; and what is wrong with plans."""
     from crosscut.run.files import Problem
     from crosscut.run.fsck import Report
 
     runs: list[Path] = []
     damaged = []
     for path in given:
-        if not is_campaign(path):
+        if not (is_campaign(path) or is_launches(path)):
             runs.append(path)
             continue
+        plan = path / (PLAN if is_campaign(path) else MANIFEST)
         try:
-            planned = [step.out(path) for step in load_plan(path)[1]]
+            planned = _planned(path)
         except UsageError as error:
-            lost = "the evaluation cannot be resumed; its runs are checked one by one"
-            what = str(error).removeprefix(f"{path / PLAN}: ")
-            damaged.append(Report(path, "unknown", (Problem(path / PLAN, what, lost),), (), {}))
+            lost = "nothing here can be resumed; its runs are checked one by one"
+            what = str(error).removeprefix(f"{plan}: ")
+            damaged.append(Report(path, "unknown", (Problem(plan, what, lost),), (), {}))
             planned = []
         runs += [run for run in planned if run.exists()]
         runs += [run for run in runs_in(path) if run not in planned]
     return runs, damaged
+
+
+def _planned(path: Path) -> list[Path]:
+    if is_campaign(path):
+        return [step.out(path) for step in load_plan(path)[1]]
+    manifest = load(path)
+    return [manifest.out(launch) for launch in manifest.launches]
 
 
 def _print(report: Report) -> None:

@@ -12,6 +12,7 @@ from crosscut.base.errors import EXIT_OK, UsageError, plainly
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
+from crosscut.run.launches import is_launches, load
 
 if TYPE_CHECKING:
     from crosscut.reports.html.page import Found
@@ -32,7 +33,11 @@ Every picture can be saved as SVG or PNG, and its figures as CSV.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
+        "runs",
+        nargs="+",
+        type=options.folder,
+        metavar="DIR",
+        help="a run, an evaluation, a folder of launches, or several",
     )
     option(parser, "-o --out FILE", Path, "the page to write (of one run: its name with .html)")
     option(parser, "--size SIZE", units.parse_bytes,
@@ -73,13 +78,16 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _runs(named: list[Path]) -> list[Path]:
-    """An evaluation stands for those of its runs that were measured."""
+    """An evaluation, or a folder of launches, stands for those of its runs that were measured."""
     runs: list[Path] = []
     for path in named:
-        if not is_campaign(path):
+        if is_campaign(path):
+            measured = [result.out for result in review(path) if result.measured]
+        elif is_launches(path):
+            measured = [*load(path).there]
+        else:
             runs.append(path)
             continue
-        measured = [result.out for result in review(path) if result.measured]
         if not measured:
             raise UsageError(f"{path}: none of its runs is measured, so there is nothing to report")
         runs += measured

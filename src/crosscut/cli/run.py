@@ -17,15 +17,17 @@ import crosscut
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import as_typed, is_campaign
+from crosscut.campaigns.campaign import as_typed, is_campaign, state_of
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import Parser, epilog, typed_flag, typed_option
 from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
+from crosscut.run.launches import MOST_LAUNCHES, Manifest, is_launches, load, planned, save
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
 from crosscut.session.measure import Decided, checked_out, decide, default_backend, default_out, ready_session
+from crosscut.session.refusal import refusal
 
 EPILOG = """
 examples:
@@ -35,6 +37,7 @@ examples:
   crosscut run aapc --on hosts:hosts.txt --size 1MB --interval 5%
   crosscut run chain --help                  parameters of one pattern
   crosscut run --resume pairwise.zarr        measure only what is missing
+  crosscut run aapc -n 8 --launches 6 --out aapc    six runs by new processes, and how far they differ
 
 Ctrl-C stops after the block in flight; the run can be shown, and resumed.
 """
@@ -56,8 +59,14 @@ def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group(_OUTPUT)
     typed_option(group, "--out DIR", options.folder,
-                 "The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.")  # fmt: skip
-    typed_option(group, "--resume DIR", options.folder, "Go on with this run: measure only what is missing.")
+                 "The directory of the run (or launches). Without it, PATTERN-BACKEND-DATE-TIME.zarr "
+                 "here.")  # fmt: skip
+    typed_option(
+        group,
+        "--resume DIR",
+        options.folder,
+        "Go on with this run, or these launches: measure only what is missing.",
+    )
     typed_flag(group, "--force", "Resume although nodes or settings differ; the run records it.")
     typed_flag(group, "--batch", "With --on slurm: submit this as a batch job, and return.")
     typed_flag(group, "--json", "Print one JSON object on standard output at the end.")
@@ -141,6 +150,8 @@ def execute(args: argparse.Namespace) -> int:
         job, decided = _typed(known, given)
     if given.get("batch", False):
         return submit_run(decided, given["words"])
+    if "launches" in given or is_launches(job.out):
+        return _launches(job, decided, given)
     outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
     return report(outcome, interrupted, as_json=given.get("json", False), quiet=given.get("quiet", False))
 
@@ -170,7 +181,8 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     resume = "resume" in given
     if resume and "out" in given:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
-    named = given.get("out") or default_out(given["pattern"], backend, Path.cwd())
+    default = default_out(given["pattern"], backend, Path.cwd())
+    named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
     out = given["resume"].absolute() if resume else checked_out(named)
     job = Job(
         pattern=given["pattern"],
@@ -193,7 +205,7 @@ def _resume_flags(resume: bool, given: Mapping[str, Any]) -> dict[str, object]:
 def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     """The job that the run on disk records, with ranks as they were started then."""
     out: Path = given["resume"].absolute()
-    recorded = recorded_job(out)
+    recorded = dict(load(out).job) if is_launches(out) else recorded_job(out)
     metadata = recorded.get("metadata")
     before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     typed, ranks = options.launch(given), before.get("ranks")
@@ -276,6 +288,76 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
             how = f"what was measured is in {out}; go on: crosscut run --resume {out}"
             error.args = (f"{error}\n{how}",)
             raise
+
+
+def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:
+    """Measures the launches that a folder lacks."""
+    from crosscut.campaigns import launches  # what most runs do not need
+
+    manifest = _manifest(job, decided, given)
+    quiet = given.get("quiet", False)
+
+    def told(line: str) -> None:
+        if not quiet:
+            print(f"crosscut: {line}", file=sys.stderr)
+
+    outcomes: list[JobOutcome] = []
+    interrupted = False
+    for outcome, stopped in launches.measure(
+        manifest, job, lambda one: measure(one, decided, quiet=quiet), told
+    ):
+        outcomes.append(outcome)
+        interrupted |= stopped
+        for failure in outcome.failures:
+            print(f"crosscut: {outcome.out.name}: {failure}", file=sys.stderr)
+    _report_launches(manifest, as_json=given.get("json", False), quiet=quiet)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    failed = any(outcome.failures or outcome.state == "failed" for outcome in outcomes)
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def _manifest(job: Job, decided: Decided, given: Mapping[str, Any]) -> Manifest:
+    """The manifest of a folder that was begun, with more launches where more are asked for; or a new one."""
+    count = given.get("launches", 0)
+    if count > MOST_LAUNCHES:
+        raise UsageError(f"--launches {count}: at most {MOST_LAUNCHES}")
+    begun = load(job.out) if is_launches(job.out) else None
+    if begun is None and "resume" in given:
+        raise UsageError(f"--resume {job.out}: one run, which has no launches; leave --launches out")
+    if begun is not None and 0 < count < len(begun.launches):
+        raise UsageError(f"--launches {count}: {job.out} has {len(begun.launches)}; ask for as many, or more")
+    if begun is not None and count in (0, len(begun.launches)):
+        return begun
+    if begun is None and (why := refusal(decided.options.executable, job, decided.options.ranks)):
+        raise UsageError(why)
+    seed = job.options.get("seed")
+    orders = planned(count, seed if isinstance(seed, int) else 1)
+    if begun is not None:
+        names = {launch.name for launch in begun.launches}
+        more = (launch for launch in orders if launch.name not in names)
+        manifest = replace(begun, launches=(*begun.launches, *more)[:count])
+    else:
+        job.out.mkdir(exist_ok=True)
+        asked = {name: value for name, value in job.as_json().items() if name != "out"}
+        manifest = Manifest(job.out, asked, orders)
+    save(manifest)
+    return manifest
+
+
+def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
+    """What was found, where it is, and how to go on."""
+    from crosscut.reports.json import launches as json_launches
+    from crosscut.reports.terminal import launches as terminal_launches
+    from crosscut.reports.terminal.screen import screen_for
+
+    if as_json:
+        print(json.dumps(json_launches.document(manifest), allow_nan=False))
+    elif not quiet:
+        terminal_launches.render(screen_for(), manifest)
+    if any(state_of(manifest.out(launch)) != "complete" for launch in manifest.launches):
+        folder = as_typed(manifest.path)
+        print(f"crosscut: not all is measured; go on: crosscut run --resume {folder}", file=sys.stderr)
 
 
 def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:

@@ -12,6 +12,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
+from crosscut.run.launches import is_launches, load
 
 if TYPE_CHECKING:
     from crosscut.reports.terminal.screen import Screen
@@ -22,6 +23,7 @@ examples:
   crosscut show aapc.zarr --size 100KB
   crosscut show aapc.zarr --findings         slow hosts, cables, shared limits: in words
   crosscut show evaluation                   the runs of `crosscut evaluate`, and their summary
+  crosscut show launches                     the runs of `crosscut run --launches`, and how far they differ
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
 Rates are per rank and direction, 1 MB = 10^6 bytes. [low – high] is the non-parametric 95 % interval
@@ -31,7 +33,11 @@ of the median. NO_COLOR leaves colours out; CROSSCUT_ASCII=1 draws with ASCII al
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
+        "runs",
+        nargs="+",
+        type=options.folder,
+        metavar="DIR",
+        help="a run, an evaluation, a folder of launches, or several",
     )
     option(parser, "--size SIZE", units.parse_bytes, "the size of which to show details (the largest)")
     flag(parser, "--findings", "what stands out, in words, in place of figures")
@@ -53,10 +59,13 @@ def execute(args: argparse.Namespace) -> int:
         if index and not args.json:
             screen.console.print()
             screen.console.rule(style="dim")
-        if is_campaign(path):
+        if is_campaign(path) or is_launches(path):
+            if args.findings and is_launches(path):
+                raise UsageError(f"--findings is of one run, and {path} holds launches: name one of them")
             if args.size is not None:
                 raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
-            status = max(status, _show_campaign(path, screen, as_json=args.json))
+            shown = _show_launches if is_launches(path) else _show_campaign
+            status = max(status, shown(path, screen, as_json=args.json))
         elif args.findings:
             _show_findings(path, screen, args)
         elif args.json:
@@ -64,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
         else:
             terminal.render(screen, View.open(path), args.size)
     if len(args.runs) > 1 and not (args.json or args.findings):
-        _show_together([path for path in args.runs if not is_campaign(path)], screen)
+        _show_together([path for path in args.runs if not (is_campaign(path) or is_launches(path))], screen)
     return status
 
 
@@ -99,6 +108,19 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     if not found:
         screen.line("No findings: this pattern says nothing about single routes under load.")
     terminal_findings.render(screen, found, structure)
+
+
+def _show_launches(folder: Path, screen: Screen, *, as_json: bool) -> int:
+    """What each launch gave, and how far they differ."""
+    from crosscut.reports.json import launches as json_launches
+    from crosscut.reports.terminal import launches as terminal_launches
+
+    manifest = load(folder)
+    if as_json:
+        print(json.dumps(json_launches.document(manifest), allow_nan=False))
+    else:
+        terminal_launches.render(screen, manifest)
+    return EXIT_OK
 
 
 def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from crosscut.analysis.compare import conditions
 from crosscut.analysis.compare.matching import Match, match, on_phases
 from crosscut.analysis.figures import samples
+from crosscut.analysis.figures.launches import of_launches
 from crosscut.analysis.figures.route_class import Groups
 from crosscut.analysis.figures.series import Family, SampleColumns, Subject, columns
 from crosscut.analysis.stats import permutation
@@ -59,6 +60,8 @@ class Comparison:
     notes: tuple[str, ...]
     computed: bool
     """Both were computed without noise: every difference is one."""
+    of_launches: bool = False
+    """The repetitions of each are launches."""
 
     @property
     def worse(self) -> bool:
@@ -99,6 +102,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
         ),
         notes=tuple(notes),
         computed=computed,
+        of_launches=of_launches(first) > 0,
     )
 
 
@@ -187,6 +191,14 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
     if min(one, other) >= 2 and permutation.smallest_doubt(one, other) <= error_rate:
         return
     need = next(n for n in range(3, 100) if permutation.smallest_doubt(n, n) <= error_rate)
+    if of_launches(first):
+        raise conditions.UndecidedError(
+            f"{first.path} has {units.count(one, 'launch', 'launches')} with everything and {second.path} "
+            f"{other}: no difference between them, however large, is beyond chance at "
+            f"{units.percent(error_rate)}; measure {need} of each (crosscut run --resume FOLDER --launches "
+            f"{need}), or allow a larger --error-rate",
+            conditions.differences((first, second)),
+        )
     raise UsageError(
         f"{first.path} has {units.count(one, 'independent repetition')} of everything and {second.path} "
         f"{other}: no difference between them, however large, is beyond chance at "

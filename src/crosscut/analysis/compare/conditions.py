@@ -23,13 +23,20 @@ from crosscut.run.run import Run
 _NAMED = 3
 
 
-class UntoldError(UsageError):
+class UndecidedError(UsageError):
+    """Nothing can be told of the runs, and that is nobody's mistake."""
+
+    def __init__(self, why: str, conditions: Sequence[str]) -> None:
+        super().__init__(why)
+        self.conditions = tuple(conditions)
+        """Conditions of the runs, as of any that are compared."""
+
+
+class UntoldError(UndecidedError):
     """The machine limited everything that the runs have in common: nothing is known of the network."""
 
     def __init__(self, whose: str, conditions: Sequence[str]) -> None:
-        super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}")
-        self.conditions = tuple(conditions)
-        """Conditions of the runs, as of any that are compared."""
+        super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}", conditions)
 
 
 def differences(runs: Sequence[Run]) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from crosscut.analysis.figures.launches import of_launches
 from crosscut.analysis.figures.limited import listed, member
 from crosscut.base import units
 from crosscut.base.errors import UsageError
@@ -69,6 +70,8 @@ def match(first: Run, second: Run) -> Match:
         for run in (first, second)
         if run.summarised
     ]
+    if bool(of_launches(first)) != bool(of_launches(second)):
+        reasons.append("what was repeated: launches, and repetitions of one launch (name a run inside)")
     if first.phase_summarised != second.phase_summarised:
         reasons.append("what is kept: samples of ranks, and summaries of phases")
     if reasons:

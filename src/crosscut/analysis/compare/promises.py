@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures import samples, summary
+from crosscut.analysis.figures.launches import of_launches
 from crosscut.analysis.figures.route_class import NO_GROUPS, WITHIN_NODE, Groups, members
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import median, route_rates
@@ -59,6 +60,8 @@ class PromiseVerdict:
     """Why nothing could be decided."""
     left_out: str = ""
     """What was measured and not looked at, and why; empty: nothing."""
+    of_launches: bool = False
+    """Repetitions are launches."""
 
 
 def judge(
@@ -70,6 +73,9 @@ def judge(
         return _nothing(
             promise, f"no run of {promise.pattern} at {units.size(promise.size_bytes)} with these parameters"
         )
+    counts = [of_launches(run) for run in taken]
+    if any(counts) and not all(counts):
+        return _nothing(promise, "some runs are launches and some are not: judge them apart")
     if any(
         run.summarised
         or (run.phase_summarised and promise.kind not in (PromiseKind.BISECTION, PromiseKind.PHASE))
@@ -86,7 +92,8 @@ def judge(
         spoilt = labels and left_out
         why = f"{machine.NOTHING_TOLD}: {left_out}" if spoilt else "there is no such route, node or phase"
         return replace(_nothing(promise, why), left_out=left_out)
-    return replace(_judged(promise, Quantities(labels, values), error_rate), left_out=left_out)
+    judged = _judged(promise, Quantities(labels, values), error_rate)
+    return replace(judged, left_out=left_out, of_launches=any(counts))
 
 
 def _left_out(promise: Promise, runs: Sequence[Run]) -> str:

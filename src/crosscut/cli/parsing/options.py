@@ -129,6 +129,9 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
 def add_how(parser: argparse.ArgumentParser) -> None:
     """Options of the measurement itself."""
     group = parser.add_argument_group(HOW)
+    typed_option(group, "--launches K", whole(1),
+                 "Measure K times into one folder, each by new processes and connections, with sizes and "
+                 "phases in a random order.")  # fmt: skip
     typed_option(
         group, "--repetitions N", whole(1), "Repetitions. Default 20; with --interval: at most, default 100."
     )

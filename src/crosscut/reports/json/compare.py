@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
-from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trends
 from crosscut.analysis.figures.series import Subject
 from crosscut.base.records import finite
@@ -51,7 +51,7 @@ def document(
     return value
 
 
-def untold(error: UntoldError) -> dict[str, Any]:
+def untold(error: UndecidedError) -> dict[str, Any]:
     return {
         "schema": SCHEMA, "undecided": str(error), "conditions": list(error.conditions), "worse": None
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
-from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trend, Trends
 from crosscut.analysis.figures.series import Family
 from crosscut.base import units
@@ -16,7 +16,7 @@ from crosscut.reports.words import change as words
 SHOWN = 12
 
 
-def render_untold(screen: Screen, error: UntoldError) -> None:
+def render_untold(screen: Screen, error: UndecidedError) -> None:
     render_conditions(screen, error.conditions)
     screen.line(f"Undecided: {error}.", "bold yellow")
 
@@ -119,11 +119,17 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
     if found.computed:
         return f"{units.count(found.tests, 'figure')} compared; both runs were computed without noise."
     one, other = found.repetitions
-    return (
-        f"{units.count(found.tests, 'figure')} compared over {one} and {other} repetitions; any change told "
+    repeated = "launches" if found.of_launches else "repetitions"
+    said = (
+        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; any change told "
         f"where there is none: at most {units.percent(asked.error_rate)} (step-down permutation of "
-        "repetitions, Westfall and Young 1993). What differs from run to run in any case is not told apart "
-        "from a change: compare several runs."
+        f"{repeated}, Westfall and Young 1993)."
+    )
+    if found.of_launches:
+        return said
+    return (
+        f"{said} What differs from run to run in any case is not told apart from a change: compare several "
+        "runs, or launches."
     )
 
 

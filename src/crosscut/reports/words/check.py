@@ -106,7 +106,8 @@ def undecided(one: PromiseVerdict) -> str:
     """What to do about it."""
     if one.verdict is not Verdict.UNDECIDED or one.reason:
         return ""
-    said = f"{units.count(one.repetitions, 'repetition')} cannot decide"
+    repeated = ("launch", "launches") if one.of_launches else ("repetition", "repetitions")
+    said = f"{units.count(one.repetitions, *repeated)} cannot decide"
     if one.repetitions_needed is None:
         return f"{said}: they lie on both sides of the bound"
     return f"{said}; about {one.repetitions_needed:,} like these would"

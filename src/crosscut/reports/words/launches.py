@@ -1,0 +1,30 @@
+"""How far launches differ, in words."""
+
+from __future__ import annotations
+
+import math
+
+from crosscut.analysis.figures.launches import LaunchSpread
+from crosscut.base import units
+from crosscut.reports.words import figures
+
+
+def middle(of: LaunchSpread) -> str:
+    """`312 MB/s [301 – 320]`, of the median launch."""
+    figure = figures.at(of.middle, 0)
+    return figure.seconds() if of.timed else figure.rate()
+
+
+def share(value: float) -> str:
+    """`2.1 %`, `–` where it is unknown."""
+    return units.percent(value) if math.isfinite(value) else "–"
+
+
+def sentence(of: LaunchSpread) -> str | None:
+    """Said where launches differ by more than their repetitions do."""
+    if not of.dominates:
+        return None
+    return (
+        f"{units.size(of.size_bytes)}: launches differ by more (standard deviation {share(of.between)}) than "
+        f"the repetitions of one ({share(of.within)}): measure more launches rather than more repetitions"
+    )

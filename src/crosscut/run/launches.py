@@ -1,0 +1,107 @@
+"""Launches on disk: one measurement made by several sessions, each with new processes and connections.
+
+The folder holds an ordinary run a launch (`launch-1.zarr`, …) and `launches.json`: the job and the orders,
+written before anything is measured, so that a resumed folder measures what the first one meant to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import crosscut
+from crosscut.base import records
+from crosscut.base.errors import UsageError, plainly
+from crosscut.run.format import DamagedRun, load_json
+
+MANIFEST = "launches.json"
+SCHEMA = {"name": "crosscut-launches", "version": 1}
+MOST_LAUNCHES = 1000
+# Seeds of the orders of one folder follow each other; those of two seeds never meet.
+_ORDERS_A_SEED = 1 << 20
+_MOST_SEED = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """One launch, measured or not."""
+
+    name: str
+    """The folder of its run."""
+    order_seed: int
+    """Draws the order of its sizes and phases."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    path: Path
+    job: Mapping[str, Any]
+    """The job of every launch, as in a `run` request, without `out` and `order_seed`."""
+    launches: tuple[LaunchPlan, ...]
+
+    def out(self, launch: LaunchPlan) -> Path:
+        return self.path / launch.name
+
+    @property
+    def there(self) -> tuple[Path, ...]:
+        """The runs of launches that were begun, in their order."""
+        return tuple(out for out in map(self.out, self.launches) if (out / "zarr.json").exists())
+
+
+def planned(count: int, seed: int) -> tuple[LaunchPlan, ...]:
+    first = seed % (_MOST_SEED // _ORDERS_A_SEED) * _ORDERS_A_SEED
+    return tuple(LaunchPlan(f"launch-{at}.zarr", first + at) for at in range(1, count + 1))
+
+
+def is_launches(folder: Path) -> bool:
+    """True if launches with a manifest lie there, in place of one run."""
+    return (folder / MANIFEST).is_file()
+
+
+def save(manifest: Manifest) -> None:
+    """Writes the manifest; replaced as a whole or not at all."""
+    document = {
+        "schema": SCHEMA,
+        "crosscut": crosscut.__version__,
+        "job": dict(manifest.job),
+        "launches": [asdict(launch) for launch in manifest.launches],
+    }
+    unfinished = manifest.path / f".{MANIFEST}"
+    unfinished.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(manifest.path / MANIFEST)
+
+
+def load(folder: Path) -> Manifest:
+    """The manifest of a folder; UsageError says what is wrong with it."""
+    file = folder / MANIFEST
+    try:
+        document = load_json(file)
+        if document.get("schema") != SCHEMA:
+            raise ValueError(f"its schema is {document.get('schema')}; this crosscut reads {SCHEMA}")
+        job = document.get("job")
+        if not isinstance(job, dict) or not all(
+            isinstance(job.get(key), str) for key in ("pattern", "backend")
+        ):
+            raise ValueError("it records no job")
+        launches = records.parse(document.get("launches"), list[LaunchPlan])
+        _check(launches)
+    except (ValueError, DamagedRun) as error:
+        why = plainly(error).removeprefix(f"{file} is damaged: ")
+        raise UsageError(f"{file}: no manifest that can be read: {why}") from error
+    return Manifest(folder, job, tuple(launches))
+
+
+def _check(launches: Sequence[LaunchPlan]) -> None:
+    names = {launch.name for launch in launches}
+    if not 1 <= len(launches) <= MOST_LAUNCHES or len(names) < len(launches):
+        raise ValueError(f"it must name between 1 and {MOST_LAUNCHES} launches, each once")
+    for launch in launches:  # its name becomes a folder's: it may not lead anywhere else
+        if (
+            not launch.name
+            or Path(launch.name).name != launch.name
+            or not 0 <= launch.order_seed <= _MOST_SEED
+        ):
+            raise ValueError(f"{launch.name[:100]!r} is no launch")
