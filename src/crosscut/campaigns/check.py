@@ -1,9 +1,11 @@
-"""Measures with a session until every promise is decided, or time is up."""
+"""Measures, by one session after another, until every promise is decided, or time is up."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +16,16 @@ from crosscut.analysis.compare.spec import Promise, Spec
 from crosscut.analysis.stats import sequential
 from crosscut.base.errors import UsageError
 from crosscut.base.job import Job
+from crosscut.run import launches
 from crosscut.run.run import Run
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 _MOST_A_ROUND = 64
+# Sessions among which the repetitions are divided that decide at best: a verdict is of no single launch.
+_FIRST_LAUNCHES = 3
+# Share of the time left that starting a session may take.
+_MOST_STARTING = 0.1
 
 
 @dataclass(frozen=True)
@@ -30,47 +37,85 @@ class CheckOptions:
 
 
 def measure(
-    session: Session,
-    decided: Decided,
-    spec: Spec,
-    folder: Path,
-    how: CheckOptions,
-    told: Callable[[Sequence[PromiseVerdict]], None],
-) -> Checked:
-    end = time.monotonic() + how.time_limit_seconds
-    runs: list[Run] = []
-    refused: dict[str, str] = {}
-    done: dict[str, int] = {}
-    checked = verdicts(spec, runs)
-    while not session.interrupted and time.monotonic() < end:
-        open_promises = [
-            one.promise for one in checked.judged
-            if one.verdict is Verdict.UNDECIDED and one.promise.name not in refused
-            and done.get(one.promise.name, 0) < how.most_repetitions
+    launch: Callable[[], AbstractContextManager[Session]], decided: Decided, spec: Spec, folder: Path,
+    how: CheckOptions, told: Callable[[Sequence[PromiseVerdict]], None],
+) -> tuple[Checked, bool]:  # fmt: skip
+    """Round after round, each by a new session while starting one takes little of the time left; and whether
+    a signal asked for an end. The time limit begins when the first is ready."""
+    rounds = _Rounds(decided, spec, folder, how)
+    interrupted = False
+    while rounds.go_on() and not interrupted:
+        begun = time.monotonic()
+        with launch() as session:
+            ready = time.monotonic()
+            rounds.begin(ready)
+            while rounds.go_on() and not interrupted:
+                rounds.measure(session)
+                interrupted = session.interrupted
+                told(rounds.checked.judged)
+                if ready - begun <= _MOST_STARTING * rounds.seconds_left():
+                    break
+    if rounds.refused and not rounds.runs:
+        raise UsageError(next(iter(rounds.refused.values())))
+    return rounds.checked, interrupted
+
+
+class _Rounds:
+    """What was measured so far, and what is open."""
+
+    def __init__(self, decided: Decided, spec: Spec, folder: Path, how: CheckOptions) -> None:
+        self._decided, self._spec, self._folder, self._how = decided, spec, folder, how
+        self._end = math.inf
+        self._done: dict[str, int] = {}
+        """Repetitions of each promise, by its name."""
+        self._number = 0
+        self.runs: list[Run] = []
+        self.refused: dict[str, str] = {}
+        self.checked = verdicts(spec, self.runs)
+
+    def begin(self, now: float) -> None:
+        """The time limit runs from here, if it does not yet."""
+        self._end = min(self._end, now + self._how.time_limit_seconds)
+
+    def seconds_left(self) -> float:
+        return self._end - time.monotonic()
+
+    def go_on(self) -> bool:
+        return self.seconds_left() > 0 and bool(self._open())
+
+    def _open(self) -> list[Promise]:
+        return [
+            one.promise for one in self.checked.judged
+            if one.verdict is Verdict.UNDECIDED and one.promise.name not in self.refused
+            and self._done.get(one.promise.name, 0) < self._how.most_repetitions
         ]  # fmt: skip
-        if not open_promises:
-            break
-        for promises in _jobs(open_promises):
-            left = end - time.monotonic()
-            if left <= 0 or session.interrupted:
+
+    def measure(self, session: Session) -> None:
+        """One round of what is open."""
+        self._number += 1
+        for promises in _jobs(self._open()):
+            if self.seconds_left() <= 0 or session.interrupted:
                 break
-            before = max(done.get(promise.name, 0) for promise in promises)
-            count = min(before or _first_round(promises, spec), _MOST_A_ROUND, how.most_repetitions - before)
-            count = max(count, 1)
-            out = folder / f"{len(runs):03}-{promises[0].pattern}.zarr"
-            job = _job(promises, out, decided, how, count, left)
-            done |= {promise.name: before + count for promise in promises}
+            before = max(self._done.get(promise.name, 0) for promise in promises)
+            count = self._count(promises, before)
+            out = self._folder / f"{len(self.runs):03}-{promises[0].pattern}.zarr"
+            order_seed = launches.order_seed(self._how.seed, self._number)
+            job = _job(promises, out, self._decided, self._how, count, self.seconds_left(), order_seed)
+            self._done |= {promise.name: before + count for promise in promises}
             try:
                 session.run(job)
             except UsageError as error:  # the others are judged all the same
-                refused |= {promise.name: str(error) for promise in promises}
+                self.refused |= {promise.name: str(error) for promise in promises}
                 continue
-            runs.append(Run.open(job.out))
-        checked = verdicts(spec, runs)
-        told(checked.judged)
-    if refused and not runs:
-        raise UsageError(next(iter(refused.values())))
-    return checked
+            self.runs.append(Run.open(job.out))
+        self.checked = verdicts(self._spec, self.runs)
+
+    def _count(self, promises: Sequence[Promise], before: int) -> int:
+        """Repetitions of the next round. The first ones are parts of what decides at best; then as many as
+        there are."""
+        first = math.ceil(_first_round(promises, self._spec) / _FIRST_LAUNCHES)
+        count = first if before < first * _FIRST_LAUNCHES else before
+        return max(min(count, _MOST_A_ROUND, self._how.most_repetitions - before), 1)
 
 
 def _first_round(promises: Sequence[Promise], spec: Spec) -> int:
@@ -91,11 +136,18 @@ def _jobs(promises: Sequence[Promise]) -> list[list[Promise]]:
 
 
 def _job(
-    promises: Sequence[Promise], out: Path, decided: Decided, how: CheckOptions, count: int, left: float
+    promises: Sequence[Promise],
+    out: Path,
+    decided: Decided,
+    how: CheckOptions,
+    count: int,
+    left: float,
+    order_seed: int,
 ) -> Job:
     return Job(
         pattern=promises[0].pattern, out=out, pattern_parameters=promises[0].parameters,
         backend=decided.options.backend, sizes=tuple(sorted({promise.size_bytes for promise in promises})),
-        options={"repetitions": count, "seed": how.seed, "time_limit_seconds": max(left, 0.1)},
+        options={"repetitions": count, "seed": how.seed, "order_seed": order_seed,
+                 "time_limit_seconds": max(left, 0.1)},
         metadata=how.metadata,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
+from crosscut.cli.parsing.measuring import check_parent, launching, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
 from crosscut.session.measure import decide
 
@@ -29,7 +29,8 @@ examples:
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on it measures on while a promise is undecided and time remains.
+With --on it measures on while a promise is undecided and time remains, each round by new processes and
+connections unless starting them takes a tenth of that time.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
 2 wrong usage or unreadable input; 3 none is broken, but one undecided, as where the machine that emulates
@@ -134,9 +135,8 @@ def _measured(
             why = next((f"; {one.left_out}" for one in judged if one.left_out), "")
             print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}{why}", file=sys.stderr)
 
-    with measuring(args, decided) as (folder, session):
-        checked = checking.measure(session, decided, promised, folder, how, told)
-        interrupted = session.interrupted
+    with launching(args, decided) as (folder, launch):
+        checked, interrupted = checking.measure(launch, decided, promised, folder, how, told)
         # Read now, and kept: a temporary folder goes with this block.
         cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
         for run in checked.runs:

@@ -51,9 +51,13 @@ class Manifest:
         return tuple(out for out in map(self.out, self.launches) if (out / "zarr.json").exists())
 
 
+def order_seed(seed: int, number: int) -> int:
+    """Of the launch with this number, from 1."""
+    return seed % (_MOST_SEED // _ORDERS_A_SEED) * _ORDERS_A_SEED + number
+
+
 def planned(count: int, seed: int) -> tuple[LaunchPlan, ...]:
-    first = seed % (_MOST_SEED // _ORDERS_A_SEED) * _ORDERS_A_SEED
-    return tuple(LaunchPlan(f"launch-{at}.zarr", first + at) for at in range(1, count + 1))
+    return tuple(LaunchPlan(f"launch-{at}.zarr", order_seed(seed, at)) for at in range(1, count + 1))
 
 
 def is_launches(folder: Path) -> bool:

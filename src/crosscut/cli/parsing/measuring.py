@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
@@ -25,19 +25,26 @@ def check_parent(option: str, path: Path) -> None:
 def measuring(
     args: argparse.Namespace, decided: Decided, *, progress: bool = False
 ) -> Iterator[tuple[Path, Session]]:
-    """The folder of runs and a session. Remarks of the place (planted faults) and `progress` are told on
-    standard error unless `--quiet`."""
+    """The folder of runs and a session."""
+    with launching(args, decided, progress=progress) as (folder, launch), launch() as session:
+        yield folder, session
+
+
+@contextmanager
+def launching(
+    args: argparse.Namespace, decided: Decided, *, progress: bool = False
+) -> Iterator[tuple[Path, Callable[[], AbstractContextManager[Session]]]]:
+    """The folder of runs, and what starts a session. Remarks of the place (planted faults), once each, and
+    `progress` are told on standard error unless `--quiet`."""
+    told: set[str] = set()
 
     def remarked(remark: str) -> None:
-        if not args.quiet:
+        if not args.quiet and remark not in told:
             print(f"crosscut: {remark}", file=sys.stderr)
+        told.add(remark)
 
-    with (
-        _folder_of_runs(args.keep) as folder,
-        reporter(args.quiet or not progress) as listener,
-        ready_session(decided, listener, remarked) as session,
-    ):
-        yield folder, session
+    with _folder_of_runs(args.keep) as folder, reporter(args.quiet or not progress) as listener:
+        yield folder, lambda: ready_session(decided, listener, remarked)
 
 
 @contextmanager
