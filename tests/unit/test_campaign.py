@@ -14,6 +14,7 @@ from crosscut import cli
 from crosscut.base import core
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Event
+from crosscut.campaigns import campaign
 from crosscut.campaigns.campaign import (
     CampaignStep,
     StepResult,
@@ -125,6 +126,49 @@ def test_show_lists_the_runs_of_an_evaluation_with_their_figures(
     assert cli.main(["show", "--json", str(evaluated)]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [step["state"] for step in answer["steps"]] == ["complete", "complete", "refused", "missing"]
+
+
+def test_launches_of_an_evaluation_are_evaluations_and_their_spread_is_shown(
+    evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (2, 3):
+        folder = campaign.launch_folder(evaluated, number)
+        folder.mkdir()
+        steps = campaign.load_plan(evaluated)[1]
+        save_plan(folder, {"ranks": 4, "on": "local"}, steps)
+        make_run(steps[0].out(folder))
+    assert cli.main(["show", "--json", str(evaluated)]) == 0
+    told = json.loads(capsys.readouterr().out)["launches"]
+    assert list(told) == ["first"]
+    assert told["first"]["over_launches"]["count"] == 3
+    assert cli.main(["show", str(evaluated)]) == 0
+    assert "between launches" in capsys.readouterr().out
+    assert cli.main(["fsck", str(evaluated)]) == 0
+    assert capsys.readouterr().out.count("whole") == 4
+    (evaluated / "launch-2/first.zarr/zarr.json").write_text("{")
+    assert cli.main(["show", str(evaluated / "launch-3")]) == 0
+    assert cli.main(["show", str(evaluated)]) == 0
+    assert cli.main(["fsck", str(evaluated)]) == 1
+
+
+def test_an_evaluation_is_launched_three_times_in_orders_of_its_own(
+    decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run(tmp_path / "stored.zarr")
+    monkeypatch.setenv("CROSSCUT_FAKE_RUN", str(tmp_path / "stored.zarr"))
+    jobs = tmp_path / "jobs"
+    monkeypatch.setenv("CROSSCUT_FAKE_JOBS", str(jobs))
+    assert cli.main(["evaluate", "-n", "4", "--only", "aapc", "--out", "all", "--quiet"]) == 0
+    asked = [json.loads(line) for line in jobs.read_text().splitlines()]
+    assert [str(Path(job["out"]).relative_to(tmp_path)) for job in asked] == [
+        "all/aapc.zarr", "all/launch-2/aapc.zarr", "all/launch-3/aapc.zarr"
+    ]  # fmt: skip
+    assert len({job["order_seed"] for job in asked}) == 3
+    shutil.rmtree("all/launch-2/aapc.zarr")
+    assert cli.main(["evaluate", "--resume", "all", "--quiet"]) == 0
+    again = [json.loads(line) for line in jobs.read_text().splitlines()][3:]
+    assert [job["order_seed"] for job in again] == [asked[1]["order_seed"]]
 
 
 def test_a_damaged_run_of_an_evaluation_hides_no_other(

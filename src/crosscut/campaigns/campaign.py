@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,17 @@ def review(directory: Path) -> list[StepResult]:
         return without if state is None else (state, "")
 
     return [StepResult(step, step.out(directory), *found(step)) for step in steps]
+
+
+def launch_folder(directory: Path, number: int) -> Path:
+    """Where launch `number` of a campaign lies, a campaign itself; the first is the directory."""
+    return directory / f"launch-{number}" if number > 1 else directory
+
+
+def launch_folders(directory: Path) -> list[Path]:
+    """The directory, and the further launches of its campaign that were planned."""
+    more = takewhile(is_campaign, (launch_folder(directory, number) for number in count(2)))
+    return [directory, *more]
 
 
 def _recorded_reasons(directory: Path) -> dict[str, str]:

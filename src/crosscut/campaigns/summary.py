@@ -13,14 +13,17 @@ from rich.text import Text
 
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.cautions import LARGEST_INTERVAL_SHARE, CautionKind
+from crosscut.analysis.figures.launches import LaunchSpread, spreads
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError
-from crosscut.campaigns.campaign import StepResult, as_typed
+from crosscut.campaigns.campaign import StepResult, as_typed, launch_folders
+from crosscut.reports.json import launches as json_launches
 from crosscut.reports.terminal import headline
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View
 from crosscut.reports.words import about, figures
+from crosscut.reports.words import launches as words
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.shape import Shape
 
@@ -45,6 +48,7 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
         screen.line("; ".join(about.how(first)), "dim")
     _figures(screen, results, views)
     _by_size(screen, views)
+    _by_launch(screen, spreads_of(directory, views))
     _cautions(screen, views)
     if views:
         screen.line()
@@ -135,10 +139,46 @@ def _by_size(screen: Screen, views: dict[str, View]) -> None:
     screen.table(table)
 
 
+def spreads_of(directory: Path, views: dict[str, View]) -> dict[str, LaunchSpread]:
+    """How far launches differ in each step, at its largest size; without steps that one launch alone has."""
+    found: dict[str, LaunchSpread] = {}
+    for name, view in views.items():
+        paths = [folder / view.path.name for folder in launch_folders(directory)[1:]]
+        runs = [view, *filter(None, map(_opened, paths))]
+        if len(runs) > 1 and (there := spreads(runs)):
+            found[name] = there[-1]
+    return found
+
+
+def _opened(path: Path) -> View | None:
+    """None where there is no run, or a damaged one, which `fsck` tells of."""
+    try:
+        return View.open(path)
+    except CrosscutError:
+        return None
+
+
+def _by_launch(screen: Screen, found: dict[str, LaunchSpread]) -> None:
+    if not found:
+        return
+    screen.title("Standard deviation between launches and within one")
+    table = Rows("<run", "launches", "size", "median launch", "between", "within")
+    for name, one in found.items():
+        spread = words.share(one.between), words.share(one.within)
+        table.add(name, str(int(one.middle.count[0])), units.size(one.size_bytes), words.middle(one), *spread)
+    screen.table(table)
+    for name, one in found.items():
+        if (sentence := words.sentence(one)) is not None:
+            screen.line(f"{name}: {sentence}")
+
+
 def as_json(directory: Path, results: Sequence[StepResult]) -> dict[str, object]:
     """The summary for scripts."""
+    views = {result.step.name: View.open(result.out) for result in results if result.measured}
+    spread = spreads_of(directory, views)
     return {
         "out": str(directory),
+        "launches": {name: json_launches.size(one) for name, one in spread.items()},
         "steps": [
             {"name": result.step.name, "state": result.state, "reason": result.reason}
             | (headline.as_json(result.out) if result.measured else {})

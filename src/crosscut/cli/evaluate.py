@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.base import core, units
-from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
 from crosscut.base.job import Job
 from crosscut.campaigns import campaign
 from crosscut.campaigns.campaign import CampaignStep, StepResult
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.reports.terminal.screen import screen_for
+from crosscut.run.launches import order_seed
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, ready_session
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
@@ -29,11 +30,13 @@ examples:
   crosscut evaluate --resume evaluation      measure only what is missing
 
 One directory holds a run for each step, the plan (campaign.json) and the summary (summary.txt,
-summary.json). Ctrl-C stops after the block in flight.
+summary.json); further launches lie in it (launch-2, …), each an evaluation of its own. Ctrl-C stops after
+the block in flight: the first launch alone is an evaluation.
 """
 
 # Message sizes of Fatoohi et al. 2005 ("1K .. 1000K").
 PAPER_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+LAUNCHES = 3  # the fewest that tell a spread between them
 QUICK_SIZES = (1_000, 30_000, 1_000_000)
 QUICK_REPETITIONS = 6  # the fewest that give a 95 % interval
 SHARED_SIZES = "shared sizes"  # as the core's list says of patterns that are measured at these
@@ -49,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Sizes of the dense patterns. Without it, those of Fatoohi et al.: 1KB to 1MB.",
            dest="sizes")  # fmt: skip
     option(group, "--repetitions N", whole(1), "Repetitions of each step. Default 20.")
+    option(group, "--launches K", whole(1),
+           f"Measure all steps K times, each by new processes and connections, with sizes and phases in a "
+           f"random order. Default {LAUNCHES}; with --quick 1.")  # fmt: skip
     option(group, "--only PATTERN[,…]", str, "Only these patterns.")
     option(group, "--step-time-limit TIME", units.parse_seconds,
            "No step takes much longer; what it lacks can be resumed.")  # fmt: skip
@@ -86,13 +92,28 @@ def execute(args: argparse.Namespace) -> int:
     known = core.load()
     directory, decided, steps = _begin(known, given)
     _announce(steps, directory, decided, quiet=args.quiet)
-    results: list[StepResult] = []
-    with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
-        # One by one: what was measured before an error stays in the list.
-        results.extend(
-            campaign.measure_steps(session, steps, directory, decided, listener=listener, words=args.words)
-        )
-        interrupted = session.interrupted
+    launches = campaign.launch_folders(directory)
+    results: list[list[StepResult]] = [[] for _ in launches]
+    interrupted = False
+    try:
+        for number, folder in enumerate(launches):
+            if not args.quiet and len(launches) > 1:
+                print(f"crosscut: launch {number + 1} of {len(launches)}", file=sys.stderr)
+            planned = campaign.load_plan(folder)[1]
+            with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
+                # One by one: what was measured before an error stays in the list.
+                results[number].extend(
+                    campaign.measure_steps(
+                        session, planned, folder, decided, listener=listener, words=args.words
+                    )
+                )
+                interrupted = session.interrupted
+            if interrupted:
+                break
+    except CrosscutError:
+        if results[1:] and results[0]:  # an evaluation without the further launches
+            _conclude(directory, results, interrupted=False, as_json=args.json)
+        raise
     return _conclude(directory, results, interrupted, as_json=args.json)
 
 
@@ -129,10 +150,18 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
     steps = plan(known, given)
     directory.mkdir(exist_ok=True)
     launched = replace(typed, on=decided.on, backend=backend, ranks=ranks)
-    campaign.save_plan(directory, {name: getattr(launched, name) for name in _RECORDED}, steps)
+    saved = {name: getattr(launched, name) for name in _RECORDED}
+    launches = given.get("launches") or (1 if given.get("quick") else LAUNCHES)
+    for number in range(1, launches + 1):
+        folder = campaign.launch_folder(directory, number)
+        folder.mkdir(exist_ok=True)
+        order = {"order_seed": order_seed(_SEED, number)} if launches > 1 else {}
+        planned = [replace(step, options={**step.options, **order}) for step in steps]
+        campaign.save_plan(folder, saved, planned)
     return directory, decided, steps
 
 
+_SEED = 1  # of the orders: steps have no other
 _RECORDED: Mapping[str, type] = {"on": str, "backend": str, "ranks": int, "interface": str, "pin": bool}
 
 
@@ -144,10 +173,11 @@ def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:
     return Launch(**plan_launch)
 
 
-def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_json: bool) -> int:
+def _conclude(directory: Path, launches: list[list[StepResult]], interrupted: bool, as_json: bool) -> int:
     from crosscut.campaigns import summary  # imports numpy and xarray
 
-    results = [*map(summary.checked, results)]
+    everything = [summary.checked(result) for results in launches for result in results]
+    results = everything[: len(launches[0])]
     document = summary.as_json(directory, results)
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     (directory / campaign.SUMMARY).write_text(text, encoding="utf-8")
@@ -157,7 +187,7 @@ def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_
         print(json.dumps(document, allow_nan=False))
     else:
         summary.render(directory, results, screen_for())
-    states = {result.state for result in results}
+    states = {result.state for result in everything}
     if interrupted or states - {"complete", "refused", "damaged"}:
         print(
             f"crosscut: not all is measured; go on: crosscut evaluate --resume {directory}", file=sys.stderr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
+from crosscut.campaigns.campaign import PLAN, is_campaign, launch_folders, load_plan
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag
 from crosscut.run.format import runs_in
@@ -73,7 +73,7 @@ def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[Report]]:
 
     runs: list[Path] = []
     damaged = []
-    for path in given:
+    for path in chain.from_iterable(map(launch_folders, given)):
         if not (is_campaign(path) or is_launches(path)):
             runs.append(path)
             continue

@@ -144,9 +144,13 @@ class LaunchSpread:
     @property
     def dominates(self) -> bool:
         """Launches differ by more than their repetitions do."""
-        return self.between > self.within and np.isfinite(self.launches).sum() >= FEWEST_LAUNCHES
+        return (
+            self.between > max(self.within, _ROUNDING) and np.isfinite(self.launches).sum() >= FEWEST_LAUNCHES
+        )
 
 
+# What is computed without noise differs by rounding alone.
+_ROUNDING = 1e-9
 # Two launches do not tell a spread.
 FEWEST_LAUNCHES = 3
 

@@ -19,18 +19,22 @@ def document(manifest: Manifest) -> dict[str, object]:
              "order_seed": one.order_seed}
             for one in manifest.launches
         ],
-        "sizes": [_size(one, [*views]) for one in spreads([*views.values()])],
+        "sizes": [size(one) | _by_name(one, [*views]) for one in spreads([*views.values()])],
     }  # fmt: skip
 
 
-def _size(of: LaunchSpread, names: list[str]) -> dict[str, object]:
-    values = zip(names, of.launches.tolist(), strict=True)
+def size(of: LaunchSpread) -> dict[str, object]:
+    """How far launches differ at one size."""
     return {
         "size_bytes": of.size_bytes,
         "figure": "message_seconds" if of.timed else "phase_bytes_per_second",
         "over_launches": figures.at(of.middle, 0).as_json(),
-        "launches": {name: finite(value) for name, value in values},
         "between_launches": finite(of.between),
         "within_launch": finite(of.within),
         "launches_differ_more": of.dominates,
     }
+
+
+def _by_name(of: LaunchSpread, names: list[str]) -> dict[str, object]:
+    values = zip(names, of.launches.tolist(), strict=True)
+    return {"launches": {name: finite(value) for name, value in values}}

@@ -17,7 +17,7 @@ def middle(of: LaunchSpread) -> str:
 
 def share(value: float) -> str:
     """`2.1 %`, `–` where it is unknown."""
-    return units.percent(value) if math.isfinite(value) else "–"
+    return units.percent(round(value, 6)) if math.isfinite(value) else "–"
 
 
 def sentence(of: LaunchSpread) -> str | None:
