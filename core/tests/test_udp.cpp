@@ -7,7 +7,7 @@
 
 #include "backends/udp/transport.hpp"
 #include "tests/check.hpp"
-#include "tests/udp_rig.hpp"
+#include "tests/rank_threads.hpp"
 
 using namespace crosscut;
 using namespace crosscut::backends::udp;
@@ -55,10 +55,10 @@ struct Exchange {
   std::function<void(UdpTransport&)> connected{};
 
   std::array<Outcome, 2> run() const {
-    UdpRig rig(2, polling);
+    RankThreads rig(2, polling);
     std::array<Outcome, 2> outcomes;
     rig.run([&](Rank rank) {
-      UdpTransport transport(rig.context(rank), UdpRig::parameters(given),
+      UdpTransport transport(rig.context(rank), RankThreads::parameters("udp", given),
                              rank == 1 ? tamper : UdpTransport::Tamper{});
       const ConnectionId id{1 - rank, 0, 0};
       transport.connect(std::span(&id, 1), 0);
@@ -223,10 +223,10 @@ TEST(a_wrong_token_that_came_past_the_kernel_is_refused) {
 
 TEST(a_peer_that_goes_away_is_named) {
   for (const bool polling : {false, true}) {
-    UdpRig rig(2, polling);
+    RankThreads rig(2, polling);
     Rank lost = -1;
     rig.run([&](Rank rank) {
-      auto transport = std::make_unique<UdpTransport>(rig.context(rank), UdpRig::parameters());
+      auto transport = std::make_unique<UdpTransport>(rig.context(rank), RankThreads::parameters("udp"));
       const ConnectionId id{1 - rank, 0, 0};
       transport->connect(std::span(&id, 1), 0);
       if (rank == 1) return;  // closes its connections
@@ -245,10 +245,10 @@ TEST(a_peer_that_goes_away_is_named) {
 
 TEST(an_interrupt_ends_a_wait) {
   for (const bool polling : {false, true}) {
-    UdpRig rig(2, polling);
+    RankThreads rig(2, polling);
     std::atomic<bool> ended = false;
     rig.run([&](Rank rank) {
-      UdpTransport transport(rig.context(rank), UdpRig::parameters());
+      UdpTransport transport(rig.context(rank), RankThreads::parameters("udp"));
       const ConnectionId id{1 - rank, 0, 0};
       transport.connect(std::span(&id, 1), 0);
       if (rank == 1) {
@@ -270,9 +270,9 @@ TEST(an_interrupt_ends_a_wait) {
 }
 
 TEST(after_a_disconnect_everything_starts_anew) {
-  UdpRig rig(2);
+  RankThreads rig(2);
   rig.run([&](Rank rank) {
-    UdpTransport transport(rig.context(rank), UdpRig::parameters());
+    UdpTransport transport(rig.context(rank), RankThreads::parameters("udp"));
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
       const ConnectionId id{1 - rank, 0, 0};
       transport.connect(std::span(&id, 1), epoch);
@@ -291,8 +291,8 @@ TEST(after_a_disconnect_everything_starts_anew) {
 }
 
 TEST(datagrams_too_small_or_too_large_are_refused) {
-  UdpRig rig(1);
+  RankThreads rig(1);
   CHECK_THROWS_SAYING(UsageError, "64 to 65483",
-                      UdpTransport(rig.context(0), UdpRig::parameters({{"datagram", "63"}})));
-  CHECK_THROWS(UsageError, UdpRig::parameters({{"datagram", "65484"}}));
+                      UdpTransport(rig.context(0), RankThreads::parameters("udp", {{"datagram", "63"}})));
+  CHECK_THROWS(UsageError, RankThreads::parameters("udp", {{"datagram", "65484"}}));
 }

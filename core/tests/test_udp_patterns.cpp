@@ -7,7 +7,7 @@
 #include "measure/live.hpp"
 #include "tests/check.hpp"
 #include "tests/pattern_cases.hpp"
-#include "tests/udp_rig.hpp"
+#include "tests/rank_threads.hpp"
 
 using namespace crosscut;
 using namespace crosscut::backends::udp;
@@ -43,12 +43,13 @@ struct Total {
 
 template <class Line>
 Total run_everywhere(const Pattern& pattern, const Extent& extent) {
-  UdpRig rig(ranks);
+  RankThreads rig(ranks);
   std::vector<RankSamples> samples(ranks);
   const auto phases = std::min<std::int64_t>(extent.phases, 6);
   const auto slots = static_cast<std::size_t>(extent.slots);
   rig.run([&](Rank rank) {
-    LiveBackend<Line> backend(rig.context(rank), UdpRig::parameters({{"datagram", "1KB"}, {"grace", "5ms"}}));
+    LiveBackend<Line> backend(rig.context(rank),
+                              RankThreads::parameters("udp", {{"datagram", "1KB"}, {"grace", "5ms"}}));
     backend.reserve(extent, 1 << 26, true);
     samples[static_cast<std::size_t>(rank)] = backend.run({.pattern = &pattern,
                                                            .bytes = bytes,

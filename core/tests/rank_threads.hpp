@@ -16,7 +16,7 @@
 
 namespace crosscut::tests {
 
-class UdpRig {
+class RankThreads {
  public:
   struct Member {
     Member(Fd control, std::vector<session::Acceptor> acceptors)
@@ -26,7 +26,8 @@ class UdpRig {
     std::unique_ptr<measure::BackendContext> context;
   };
 
-  explicit UdpRig(Rank ranks, bool polling = false) : interfaces_{session::Address::parse("127.0.0.1:0")} {
+  explicit RankThreads(Rank ranks, bool polling = false)
+      : interfaces_{session::Address::parse("127.0.0.1:0")} {
     addresses_.resize(1);
     for (Rank rank = 0; rank < ranks; ++rank) {
       std::vector<session::Acceptor> acceptors;
@@ -74,8 +75,9 @@ class UdpRig {
     }
   }
 
-  static program::Parameters parameters(const std::map<std::string, std::string>& given = {}) {
-    return program::Parameters(program::find_backend("udp").parameters, given, "backend udp");
+  static program::Parameters parameters(const std::string& backend,
+                                        const std::map<std::string, std::string>& given = {}) {
+    return program::Parameters(program::find_backend(backend).parameters, given, "backend " + backend);
   }
 
  private:
