@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,10 @@ def attributes(run: Path) -> Any:
     return json.loads((run / "zarr.json").read_text())["attributes"]
 
 
-def endless(out: Path, backend: str, **options: object) -> Job:
+def endless(out: Path, backend: str, parameters: Mapping[str, str] | None = None, **options: object) -> Job:
     words = ["crosscut", "run", "aapc"]
     return Job(
-        pattern="aapc", out=out, backend=backend, sizes=(2000,),
+        pattern="aapc", out=out, backend=backend, backend_parameters=parameters or {}, sizes=(2000,),
         options={"repetitions": ENDLESS, "iterations": 1} | options,
         metadata={"ranks": RANKS, "on": "", "command_line": words},
     )  # fmt: skip
@@ -119,15 +119,21 @@ def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Pa
 
 
 @pytest.mark.parametrize(
-    ("backend", "number"),
-    [("null", signal.SIGKILL), ("tcp", signal.SIGKILL), ("tcp", signal.SIGSTOP), ("udp", signal.SIGKILL)],
+    ("backend", "parameters", "number"),
+    [
+        ("null", {}, signal.SIGKILL),
+        ("tcp", {}, signal.SIGKILL),
+        ("tcp", {"connections": "4"}, signal.SIGKILL),
+        ("tcp", {}, signal.SIGSTOP),
+        ("udp", {}, signal.SIGKILL),
+    ],
 )
 def test_tolerated_the_loss_of_a_rank_is_told_and_the_others_go_on(
-    quick_path: Path, binaries: Path, backend: str, number: signal.Signals
+    quick_path: Path, binaries: Path, backend: str, parameters: Mapping[str, str], number: signal.Signals
 ) -> None:
     """The session goes on without it, and can be asked to stop as ever."""
     lost = 2
-    job = endless(quick_path / "run.zarr", backend, tolerate_failures=True)
+    job = endless(quick_path / "run.zarr", backend, parameters, tolerate_failures=True)
     with measuring(job, launch(backend), binaries) as measurement:
         _, ranks = rank_processes(binaries / core.CORE, RANKS)
         await_blocks(measurement)

@@ -36,10 +36,14 @@ def listening_ports() -> set[str]:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_the_next_job_of_a_session_has_the_same_connections_if_asked(keep: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("each", [1, 4])
+def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
+    keep: bool, each: int, tmp_path: Path
+) -> None:
     def job(name: str) -> Job:
-        options = {"repetitions": 2, "keep_connections": keep}
-        return Job("aapc", tmp_path / name, sizes=(1000,), options=options)
+        options = {"repetitions": 2, "verify": True, "keep_connections": keep}
+        parameters = {"connections": str(each)}
+        return Job("aapc", tmp_path / name, sizes=(1000,), backend_parameters=parameters, options=options)
 
     with open_session(decide(core.load(), Launch(ranks=RANKS)), lambda _event: None) as session:
         session.wait_ready()
@@ -54,7 +58,9 @@ def test_the_next_job_of_a_session_has_the_same_connections_if_asked(keep: bool,
         assert session.run(job("second.zarr")).state == "complete"
         second = lanes() - before
     pairs = RANKS * (RANKS - 1) // 2
-    assert len(first) == len(second) == (pairs if keep else 0)
+    assert len(first) == len(second) == (pairs * each if keep else 0)
     assert first == second
     for name in ("first.zarr", "second.zarr"):
-        assert Run.open(tmp_path / name).attributes["state"] == "complete"
+        attributes = Run.open(tmp_path / name).attributes
+        assert attributes["state"] == "complete"
+        assert attributes["verify"] == {"wrong_messages": 0}

@@ -54,15 +54,15 @@ void TcpConnections::configure(int fd) const {
   }
 }
 
-Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint32_t epoch) const {
+Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint16_t stripe, std::uint32_t epoch) const {
   const auto deadline = after_seconds(context_.timeout_seconds);
   if (context_.rank < id.peer) {
-    return context_.control_thread.accepted({session::Purpose::data, id.peer, epoch, id.channel, id.rail},
-                                            deadline);
+    return context_.control_thread.accepted(
+        {session::Purpose::data, id.peer, epoch, id.channel, id.rail, stripe}, deadline);
   }
   const auto& to = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
   const auto& from = context_.interfaces.at(id.rail);
-  const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail};
+  const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail, stripe};
   // A listener's queue may overflow when thousands connect at once.
   for (auto pause = std::chrono::milliseconds(5);;
        pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
@@ -78,35 +78,41 @@ Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint32_t epoch)
 void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
   std::vector<measure::ConnectionId> missing;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
-               [&](const measure::ConnectionId& id) { return !connections_.contains(id); });
-  if (!fits(ids.size())) {
-    throw UsageError(
-        "rank " + std::to_string(context_.rank) + " needs " + std::to_string(ids.size()) +
-        " connections at once, more than the limit of open files allows; raise it with ulimit -n");
+               [&](const measure::ConnectionId& id) { return !lanes_.contains(id); });
+  if (const auto needed = ids.size() * options_.connections; !fits(needed)) {
+    throw UsageError("rank " + std::to_string(context_.rank) + " needs " + std::to_string(needed) +
+                     " connections at once, more than the limit of open files allows; raise it with " +
+                     "ulimit -n" + (options_.connections > 1 ? ", or lower --tcp-connections" : ""));
   }
   // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
   // a lower one, so somebody always gets on.
-  for (const auto& id : missing) {
-    with_peer(id.peer, [&] {
-      auto connection = std::make_unique<TcpConnection>();
-      connection->id = id;
-      connection->fd = connect(id, epoch);
-      configure(connection->fd.get());
-      const std::lock_guard lock(closing_);
-      connections_.emplace(id, std::move(connection));
-    });
+  for (const auto& id : missing) with_peer(id.peer, [&] { open_lane(id, epoch); });
+}
+
+void TcpConnections::open_lane(const measure::ConnectionId& id, std::uint32_t epoch) {
+  auto lane = std::make_unique<TcpLane>();
+  lane->id = id;
+  lane->connections.resize(options_.connections);
+  for (std::size_t stripe = 0; stripe < lane->connections.size(); ++stripe) {
+    auto& connection = lane->connections[stripe];
+    connection.peer = id.peer;
+    connection.fd = connect(id, static_cast<std::uint16_t>(stripe), epoch);
+    configure(connection.fd.get());
   }
+  const std::lock_guard lock(closing_);
+  lanes_.emplace(id, std::move(lane));
 }
 
 void TcpConnections::close_all() {
   const std::lock_guard lock(closing_);
-  connections_.clear();
+  lanes_.clear();
   last_ = nullptr;
 }
 
 void TcpConnections::shut_all() {
   const std::lock_guard lock(closing_);
-  for (const auto& [id, connection] : connections_) ::shutdown(connection->fd.get(), SHUT_RDWR);
+  for (const auto& [id, lane] : lanes_)
+    for (const auto& connection : lane->connections) ::shutdown(connection.fd.get(), SHUT_RDWR);
 }
 
 json::Value TcpConnections::facts() const {
@@ -114,8 +120,8 @@ json::Value TcpConnections::facts() const {
   json::Object facts{{"no_delay", options_.no_delay},
                      {"send_buffer_asked", options_.send_buffer_bytes},
                      {"receive_buffer_asked", options_.receive_buffer_bytes}};
-  if (connections_.empty()) return facts;
-  const int fd = connections_.begin()->second->fd.get();
+  if (lanes_.empty()) return facts;
+  const int fd = lanes_.begin()->second->connections.front().fd.get();
   std::array<char, 16> name{};
   socklen_t length = name.size() - 1;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) == 0) {

@@ -1,6 +1,8 @@
-// The TCP connections of a rank: one for each peer, channel and rail, both directions on the same one.
+// The TCP connections of a rank: a lane for each peer, channel and rail, of one connection or several; both
+// directions on the same ones.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -14,6 +16,7 @@ struct TcpOptions {
   std::int64_t receive_buffer_bytes = 0;  // 0: the kernel tunes it
   std::string congestion_control;         // empty: the system's
   bool no_delay = true;
+  std::size_t connections = 1;  // of each lane
 };
 
 // A size of a socket's buffer that its user may ask for.
@@ -26,7 +29,7 @@ constexpr program::Parameter buffer_parameter(std::string_view name, std::string
           .maximum = 1e9};
 }
 
-// An operation under way on a connection.
+// Bytes under way on a connection: an operation, or the part of it that the connection carries.
 struct Transfer {
   program::OpIndex index = 0;
   std::byte* data = nullptr;
@@ -61,12 +64,23 @@ void with_peer(Rank peer, Action action) {
   }
 }
 
+// Where the part `index` of so many begins, into which a message is cut: parts differ by a byte at most, and
+// the first are the longer ones.
+constexpr std::size_t begin_of_part(std::size_t bytes, std::size_t parts, std::size_t index) {
+  return bytes / parts * index + std::min(index, bytes % parts);
+}
+
 struct TcpConnection {
-  measure::ConnectionId id;
+  Rank peer = 0;
   Fd fd;
   KeptQueue<Transfer> sends, receives;
   bool active = false;                   // in the list of connections with something under way
   std::int64_t segments = 0, again = 0;  // sent, and sent again, as losses() last said
+};
+
+struct TcpLane {
+  measure::ConnectionId id;
+  std::vector<TcpConnection> connections;  // never added to: others point to them
 };
 
 class TcpConnections {
@@ -76,26 +90,28 @@ class TcpConnections {
   // Opens what is missing. When all connections ever asked for might exceed the descriptor limit, those not
   // asked for are closed first; both ends decide alike, since both know the job.
   void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
-  TcpConnection& at(const program::Op& op) {
+  TcpLane& at(const program::Op& op) {
     const measure::ConnectionId id{op.peer, op.channel, op.rail};
     if (last_ != nullptr && last_->id == id) return *last_;
-    return *(last_ = connections_.at(id).get());
+    return *(last_ = lanes_.at(id).get());
   }
+  std::size_t connections_of_lane() const { return options_.connections; }
   void close_all();
   void shut_all();  // from any thread
   json::Value facts() const;
   json::Value losses();
 
  private:
-  Fd connect(const measure::ConnectionId& id, std::uint32_t epoch) const;
+  Fd connect(const measure::ConnectionId& id, std::uint16_t stripe, std::uint32_t epoch) const;
+  void open_lane(const measure::ConnectionId& id, std::uint32_t epoch);
   void configure(int fd) const;
   bool fits(std::size_t count) const;
 
   const measure::BackendContext& context_;
   TcpOptions options_;
   mutable std::mutex closing_;  // guards the map against shut_all() from another thread
-  std::map<measure::ConnectionId, std::unique_ptr<TcpConnection>> connections_;
-  TcpConnection* last_ = nullptr;
+  std::map<measure::ConnectionId, std::unique_ptr<TcpLane>> lanes_;
+  TcpLane* last_ = nullptr;
 };
 
 }  // namespace crosscut::backends::tcp

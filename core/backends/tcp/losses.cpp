@@ -1,4 +1,4 @@
-// What TCP sent again, by connection. linux/tcp.h has all of tcp_info, and cannot be included with
+// What TCP sent again, by lane. linux/tcp.h has all of tcp_info, and cannot be included with
 // netinet/tcp.h.
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 namespace crosscut::backends::tcp {
 namespace {
 
-// Connections of a rank that are named, those that sent most again.
+// Lanes of a rank that are named, those that sent most again.
 constexpr std::size_t most_named = 16;
 
 struct Losses {
@@ -26,13 +26,15 @@ json::Value TcpConnections::losses() {
   const std::lock_guard lock(closing_);
   Losses all;
   std::vector<Losses> each;
-  for (const auto& [id, connection] : connections_) {
-    tcp_info info{};
-    socklen_t length = sizeof info;
-    if (::getsockopt(connection->fd.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
-    const Losses one{id.peer,
-                     info.tcpi_data_segs_out - std::exchange(connection->segments, info.tcpi_data_segs_out),
-                     info.tcpi_total_retrans - std::exchange(connection->again, info.tcpi_total_retrans)};
+  for (const auto& [id, lane] : lanes_) {
+    Losses one{id.peer};
+    for (auto& connection : lane->connections) {
+      tcp_info info{};
+      socklen_t length = sizeof info;
+      if (::getsockopt(connection.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
+      one.segments += info.tcpi_data_segs_out - std::exchange(connection.segments, info.tcpi_data_segs_out);
+      one.again += info.tcpi_total_retrans - std::exchange(connection.again, info.tcpi_total_retrans);
+    }
     all.segments += one.segments;
     all.again += one.again;
     if (one.again > 0) each.push_back(one);

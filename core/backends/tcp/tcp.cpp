@@ -22,6 +22,14 @@ constexpr std::array parameters{
                        .kind = program::Parameter::Kind::boolean,
                        .initial = "true",
                        .help = "send short segments at once (TCP_NODELAY)"},
+    program::Parameter{
+        .name = "connections",
+        .kind = program::Parameter::Kind::integer,
+        .initial = "1",
+        .help = "connections of a route, over which each message is cut: a network that hashes ports "
+                "sends each its own way",
+        .minimum = 1,
+        .maximum = 256},
 };
 
 class TcpTransport : public measure::HostTransport {
@@ -32,8 +40,12 @@ class TcpTransport : public measure::HostTransport {
         connections_(context, {.send_buffer_bytes = given.integer("send-buffer"),
                                .receive_buffer_bytes = given.integer("receive-buffer"),
                                .congestion_control = given.text("congestion-control"),
-                               .no_delay = given.boolean("nodelay")}) {}
+                               .no_delay = given.boolean("nodelay"),
+                               .connections = static_cast<std::size_t>(given.integer("connections"))}) {}
 
+  void start_phase(std::span<const program::Op> ops) {
+    if (connections_.connections_of_lane() > 1) parts_left_.assign(ops.size(), 0);
+  }
   void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
     connections_.open(ids, epoch);
   }
@@ -55,6 +67,12 @@ class TcpTransport : public measure::HostTransport {
     if (op.bytes > 0) return {index, data, static_cast<std::size_t>(op.bytes)};
     return {index, &token_, 1};
   }
+  void add(TcpConnection& connection, bool sending, const Transfer& transfer);
+  void add_parts(TcpLane& lane, bool sending, const Transfer& whole);
+  // True if the operation is complete with this transfer.
+  bool ends(const Transfer& transfer) {
+    return parts_left_.empty() || --parts_left_[static_cast<std::size_t>(transfer.index)] == 0;
+  }
   bool move_some(const TcpConnection& connection, bool sending, Transfer& transfer, int flags);
   bool advance(TcpConnection& connection, bool sending, std::vector<program::OpIndex>& completed);
   void advance_all(std::vector<program::OpIndex>& completed);
@@ -66,6 +84,8 @@ class TcpTransport : public measure::HostTransport {
   TcpConnections connections_;
   std::vector<TcpConnection*> active_;
   std::vector<pollfd> watched_;
+  std::vector<std::size_t> parts_left_;  // [operation] parts under way; empty with one connection a lane
+  std::vector<program::OpIndex> alone_;  // the operation that execute() waits for
   std::byte token_{};
 };
 
@@ -73,15 +93,30 @@ bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 
 [[noreturn]] void lose(const TcpConnection& connection, bool sending, bool closed) {
   const auto what =
-      std::string(sending ? "sending to rank " : "receiving from rank ") + std::to_string(connection.id.peer);
-  throw measure::PeerLost(connection.id.peer,
+      std::string(sending ? "sending to rank " : "receiving from rank ") + std::to_string(connection.peer);
+  throw measure::PeerLost(connection.peer,
                           what + ": " + (closed ? "it closed the connection" : std::strerror(errno)), what);
 }
 
 void TcpTransport::post(const program::Op& op, program::OpIndex index, std::byte* data) {
-  auto& connection = connections_.at(op);
-  (op.kind == program::Op::Kind::send ? connection.sends : connection.receives)
-      .push(transfer(op, index, data));
+  auto& lane = connections_.at(op);
+  const bool sending = op.kind == program::Op::Kind::send;
+  if (lane.connections.size() > 1) return add_parts(lane, sending, transfer(op, index, data));
+  add(lane.connections.front(), sending, transfer(op, index, data));
+}
+
+// Cuts an operation over the lane's connections. Both ends cut alike, since both know its bytes.
+void TcpTransport::add_parts(TcpLane& lane, bool sending, const Transfer& whole) {
+  const auto parts = std::min(lane.connections.size(), whole.left);
+  parts_left_[static_cast<std::size_t>(whole.index)] = parts;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto from = begin_of_part(whole.left, parts, part), to = begin_of_part(whole.left, parts, part + 1);
+    add(lane.connections[part], sending, {whole.index, whole.data + from, to - from});
+  }
+}
+
+void TcpTransport::add(TcpConnection& connection, bool sending, const Transfer& transfer) {
+  (sending ? connection.sends : connection.receives).push(transfer);
   if (!connection.active) {
     connection.active = true;
     active_.push_back(&connection);
@@ -111,7 +146,7 @@ bool TcpTransport::advance(TcpConnection& connection, bool sending,
     if (!move_some(connection, sending, front, MSG_DONTWAIT)) return any;
     any = true;
     if (front.left > 0) return true;
-    completed.push_back(front.index);
+    if (ends(front)) completed.push_back(front.index);
     queue.pop();
   }
   return any;
@@ -164,7 +199,13 @@ void TcpTransport::wait(std::vector<program::OpIndex>& completed) {
 }
 
 void TcpTransport::execute(const program::Op& op, std::byte* data) {
-  auto& connection = connections_.at(op);
+  auto& lane = connections_.at(op);
+  if (lane.connections.size() > 1) {
+    alone_.clear();
+    post(op, 0, data);
+    return wait(alone_);
+  }
+  const auto& connection = lane.connections.front();
   auto left = transfer(op, 0, data);
   const bool sending = op.kind == program::Op::Kind::send;
   // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback

@@ -71,7 +71,8 @@ void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
   auto number = static_cast<std::uint32_t>(connections_.size());
   std::vector<int> fds;
   for (const auto& id : ids) {
-    fds.push_back(tcp_.at({.channel = id.channel, .rail = id.rail, .peer = id.peer}).fd.get());
+    const auto& lane = tcp_.at({.channel = id.channel, .rail = id.rail, .peer = id.peer});
+    fds.push_back(lane.connections.front().fd.get());
     const Introduction mine{.nonce = nonces_.at(id.rail),
                             .lane = number++,
                             .chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail)),

@@ -200,7 +200,7 @@ class CloneWorker {
 
   Neighbour::Work receiving_from(Rank before, std::uint32_t epoch) {
     const auto open = [this, before, epoch](std::int32_t rail, const std::stop_token& stop) {
-      const session::Hello wanted{session::Purpose::data, before, epoch, 0, static_cast<std::uint32_t>(rail)};
+      const session::Hello wanted{session::Purpose::data, before, epoch, 0, static_cast<std::uint16_t>(rail)};
       while (true) {
         try {
           return control_thread_.accepted(wanted, after_seconds(accepting_seconds));
@@ -227,7 +227,7 @@ class CloneWorker {
 
   Fd connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch, const std::stop_token& stop) const {
     const session::Hello hello{session::Purpose::data, setup_.rank, epoch, 0,
-                               static_cast<std::uint32_t>(rail)};
+                               static_cast<std::uint16_t>(rail)};
     const auto at = static_cast<std::size_t>(rail);
     const session::Address& to = addresses_.at(at).at(static_cast<std::size_t>(behind));
     const Deadline deadline = after_seconds(setup_.timeout_seconds);

@@ -32,7 +32,7 @@ class ControlThread {
   // gone.
   Frame next();
   void send(FrameType type, std::span<const std::byte> payload);
-  // Waits for the connection whose hello matches `wanted` (purpose, rank, epoch, channel, rail).
+  // Waits for the connection whose hello matches `wanted` (purpose, rank, epoch, channel, rail, stripe).
   Fd accepted(const Hello& wanted, Deadline deadline);
   // While false, new connections wait in the kernel's queue and cost nothing.
   void listen(bool on);

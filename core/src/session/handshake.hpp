@@ -27,7 +27,8 @@ struct Hello {
   Rank rank = -1;             // of the connector
   std::uint32_t epoch = 0;    // number of the set of living ranks that it belongs to
   std::uint32_t channel = 0;  // data
-  std::uint32_t rail = 0;     // data
+  std::uint16_t rail = 0;     // data
+  std::uint16_t stripe = 0;   // data: see ConnectionId
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 

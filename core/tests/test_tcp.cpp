@@ -1,0 +1,110 @@
+// The backend tcp over loopback, with one connection for each route and with several.
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "backends/tcp/connections.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
+#include "tests/rank_threads.hpp"
+
+using namespace crosscut;
+using namespace crosscut::backends::tcp;
+using namespace crosscut::measure;
+using namespace crosscut::program;
+using namespace crosscut::session;
+using namespace crosscut::tests;
+
+namespace {
+
+constexpr Rank ranks = 4;
+
+// Parameters without which a pattern cannot be, or would take long.
+const std::map<std::string, Given> given{
+    {"pairs", {{"pairs", "0-1,2-3"}}},
+    {"congestor", {{"pings", "20"}, {"messages", "5"}, {"load", "60KB"}, {"chunk", "6KB"}}}};
+
+// Ends of connections of this process that have received so many bytes.
+int ends_with(std::uint64_t received_bytes) {
+  int count = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0)
+      count += info.tcpi_bytes_received >= received_bytes ? 1 : 0;
+  }
+  return count;
+}
+
+// What all ranks say of the first phases of a pattern, every byte verified; `then` runs before they
+// disconnect.
+std::vector<RankSamples> measured(
+    const Pattern& pattern, std::int64_t bytes, const std::string& connections, bool polling,
+    const std::function<void()>& then = [] {}) {
+  RankThreads threads(ranks, polling);
+  const auto extent = pattern.extent(ranks, bytes);
+  std::vector<RankSamples> samples(ranks);
+  threads.run([&](Rank rank) {
+    const auto backend = find_backend("tcp").make(
+        threads.context(rank), RankThreads::parameters("tcp", {{"connections", connections}}));
+    backend->reserve(extent, 1 << 26, true);
+    samples[static_cast<std::size_t>(rank)] =
+        backend->run({.pattern = &pattern,
+                      .bytes = bytes,
+                      .extent = extent,
+                      .block = {0, 0, std::min<std::int64_t>(extent.phases, 4), 0, 2},
+                      .iterations = extent.iterable ? 2 : 1,
+                      .lost = {},
+                      .verify = true,
+                      .verify_seed = 7});
+    threads.at(rank).barrier.wait();
+    if (rank == 0) then();
+    threads.at(rank).barrier.wait();
+  });
+  return samples;
+}
+
+}  // namespace
+
+TEST(parts_cover_a_message_and_differ_by_a_byte) {
+  for (const std::size_t bytes : {1UL, 7UL, 16UL, 1'000'003UL, 1UL << 40U}) {
+    for (const std::size_t parts : {1UL, 3UL, 16UL, 256UL}) {
+      CHECK_EQ(begin_of_part(bytes, parts, 0), 0);
+      CHECK_EQ(begin_of_part(bytes, parts, parts), bytes);
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto length = begin_of_part(bytes, parts, part + 1) - begin_of_part(bytes, parts, part);
+        CHECK(length == bytes / parts || length == bytes / parts + 1);
+      }
+    }
+  }
+}
+
+TEST(each_connection_of_a_route_carries_its_part_both_ways) {
+  for (const auto* mode : {"pingpong", "bidirectional"}) {
+    const auto pattern = make_pattern("pingpong", {{"mode", mode}});
+    for (const int connections : {1, 5}) {
+      int carrying = 0;
+      measured(*pattern, 1'000'000, std::to_string(connections), false,
+               [&] { carrying = ends_with(1'000'000 / static_cast<std::uint64_t>(connections)); });
+      CHECK_EQ(carrying, 2 * connections);
+    }
+  }
+}
+
+TEST(every_pattern_brings_the_right_bytes_over_any_number_of_connections) {
+  for (const auto* info : patterns()) {
+    const auto found = given.find(std::string(info->name));
+    const auto pattern = make_pattern(info->name, found == given.end() ? Given{} : found->second);
+    for (const auto bytes : {std::int64_t{2}, std::int64_t{60'000}}) {
+      for (const auto* connections : {"1", "5"}) {
+        for (const auto& samples : measured(*pattern, bytes, connections, bytes == 2))
+          if (samples.wrong_count > 0) tests::fail(info->name.data(), 0, "wrong bytes");
+      }
+    }
+  }
+}
