@@ -53,10 +53,12 @@ class MemoryStore final : public Store {
     return {size_index, phase, end(phase, chunk_phases_, phases_), repetition,
             summed ? cap_ : end(repetition, chunk_repetitions_, cap_)};
   }
+  const json::Value& attributes() const override { return attributes_; }
   void set_attributes(const json::Object&) override {}
   void finish(std::string_view, const json::Object&) override {}
 
  private:
+  json::Value attributes_;
   std::int64_t phases_, cap_, chunk_phases_, chunk_repetitions_;
 };
 

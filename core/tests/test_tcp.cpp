@@ -69,6 +69,52 @@ std::vector<RankSamples> measured(
   return samples;
 }
 
+// Two ranks with a lane of four connections on each of two channels, opened twice as two jobs.
+struct Lanes {
+  static constexpr std::size_t each = 4;
+  static constexpr std::array<std::uint8_t, 2> channels{0, 3};
+
+  static Op on(std::uint8_t channel, Rank peer) {
+    Op op;
+    op.channel = channel;
+    op.peer = peer;
+    return op;
+  }
+
+  std::array<std::vector<store::Connection>, 2> first, again, next_job;  // [rank], as told
+  // [rank][channel * each + stripe] ports as the kernel has them, this end and the other
+  std::array<std::vector<std::pair<int, int>>, 2> kernel;
+
+  Lanes() {
+    RankThreads threads(2);
+    threads.run([&](Rank rank) {
+      const auto me = static_cast<std::size_t>(rank);
+      TcpOptions options;
+      options.connections = each;
+      TcpConnections connections(threads.context(rank), options);
+      std::vector<ConnectionId> ids;
+      for (const auto channel : channels) ids.push_back({1 - rank, channel, 0});
+      connections.begin_job();
+      connections.open(ids, 1);
+      first[me] = connections.take_new_connections();
+      connections.open(ids, 1);
+      again[me] = connections.take_new_connections();
+      connections.begin_job();
+      connections.open(ids, 1);
+      next_job[me] = connections.take_new_connections();
+      for (const auto channel : channels)
+        for (const auto& one : connections.at(on(channel, 1 - rank)).connections) {
+          sockaddr_storage storage{};
+          socklen_t length = sizeof storage;
+          auto* address = reinterpret_cast<sockaddr*>(&storage);
+          REQUIRE(::getpeername(one.fd.get(), address, &length) == 0);
+          kernel[me].emplace_back(local_address(one.fd.get()).port(), Address(address, length).port());
+        }
+      threads.at(rank).barrier.wait();
+    });
+  }
+};
+
 }  // namespace
 
 TEST(parts_cover_a_message_and_differ_by_a_byte) {
@@ -85,11 +131,11 @@ TEST(parts_cover_a_message_and_differ_by_a_byte) {
 }
 
 TEST(each_connection_of_a_route_carries_its_part_both_ways) {
-  for (const auto* mode : {"pingpong", "bidirectional"}) {
-    const auto pattern = make_pattern("pingpong", {{"mode", mode}});
+  for (const std::string_view mode : {"pingpong", "bidirectional"}) {
+    const auto pattern = make_pattern("pingpong", {{"mode", std::string(mode)}});
     for (const int connections : {1, 5}) {
       int carrying = 0;
-      measured(*pattern, 1'000'000, std::to_string(connections), false,
+      measured(*pattern, 1'000'000, std::to_string(connections), mode == "bidirectional",
                [&] { carrying = ends_with(1'000'000 / static_cast<std::uint64_t>(connections)); });
       CHECK_EQ(carrying, 2 * connections);
     }
@@ -102,9 +148,34 @@ TEST(every_pattern_brings_the_right_bytes_over_any_number_of_connections) {
     const auto pattern = make_pattern(info->name, found == given.end() ? Given{} : found->second);
     for (const auto bytes : {std::int64_t{2}, std::int64_t{60'000}}) {
       for (const auto* connections : {"1", "5"}) {
-        for (const auto& samples : measured(*pattern, bytes, connections, bytes == 2))
+        std::size_t used = 0;
+        for (const auto& samples : measured(*pattern, bytes, connections, false)) {
           if (samples.wrong_count > 0) tests::fail(info->name.data(), 0, "wrong bytes");
+          used += samples.connections.size();
+        }
+        if (used == 0 || used % static_cast<std::size_t>(connections[0] - '0') != 0)
+          tests::fail(info->name.data(), 0, "tells " + std::to_string(used) + " connections");
       }
     }
   }
+}
+
+TEST(the_rank_that_connected_tells_the_ports_that_the_kernel_has_at_both_ends) {
+  const Lanes lanes;
+  CHECK(lanes.first[0].empty());
+  const auto& told = lanes.first[1];
+  REQUIRE(told.size() == lanes.kernel[1].size() && told.size() == lanes.kernel[0].size());
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    CHECK(told[i].rank == 1 && told[i].peer == 0 && told[i].rail == 0);
+    CHECK_EQ(told[i].index,
+             static_cast<std::int32_t>(Lanes::channels[i / Lanes::each] * Lanes::each + i % Lanes::each));
+    CHECK_EQ(std::pair(told[i].local_port, told[i].remote_port), lanes.kernel[1][i]);
+    CHECK_EQ(std::pair(told[i].remote_port, told[i].local_port), lanes.kernel[0][i]);
+  }
+}
+
+TEST(kept_connections_are_told_once_in_each_job) {
+  const Lanes lanes;
+  CHECK(lanes.again[1].empty());
+  CHECK(!lanes.next_job[1].empty() && lanes.next_job[1] == lanes.first[1]);
 }

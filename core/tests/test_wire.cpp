@@ -37,8 +37,15 @@ RunOrder order() { return {2, {1000, {1, 0, 7, 3, 4}, 50}, {4}}; }
 Complaint complaint() { return {6, "reset by peer"}; }
 Refusal refusal() { return {true, "no such size"}; }
 RankSamples samples() {
-  RankSamples made{{1.5, 2.5},          {3.5}, {Status::measured, Status::skipped}, {0.5}, {17}, {}, 9,
-                   {0.25, 0.75, 11, 13}};
+  RankSamples made{{1.5, 2.5},
+                   {3.5},
+                   {Status::measured, Status::skipped},
+                   {0.5},
+                   {17},
+                   {},
+                   9,
+                   {0.25, 0.75, 11, 13},
+                   {{1, 2, 3, 4, 5, 6}}};
   made.wrong.push_back({1, 2, 3, 4, 5, 6, 7});
   return made;
 }
@@ -156,6 +163,7 @@ TEST(messages_come_back_as_they_were) {
   CHECK(measured.status == samples().status && measured.wrong.at(0).found == 7 && measured.wrong_count == 9);
   CHECK(measured.effort.processor_seconds == 0.25 && measured.effort.elapsed_seconds == 0.75);
   CHECK(measured.effort.sent_bytes == 11 && measured.effort.received_bytes == 13);
+  CHECK(measured.connections == samples().connections && measured.connections.size() == 1);
 }
 
 TEST(messages_cut_or_lengthened_by_a_byte_are_refused) {

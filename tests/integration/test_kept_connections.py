@@ -35,6 +35,16 @@ def listening_ports() -> set[str]:
     return {row[1].split(":")[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
 
 
+def recorded_ports(run: Path) -> list[tuple[int, int]]:
+    """Ports of the rank that connected and of its peer, as the run has them."""
+    attribute = Run.open(run).attributes["connections"]
+    assert isinstance(attribute, dict)
+    rows = [dict(zip(attribute["fields"], row, strict=True)) for row in attribute["rows"]]
+    assert attribute["count"] == len(rows)
+    assert len({(row["rank"], row["peer"], row["index"]) for row in rows}) == len(rows)
+    return [(row["local_port"], row["remote_port"]) for row in rows]
+
+
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("each", [1, 4])
 def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
@@ -64,3 +74,10 @@ def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
         attributes = Run.open(tmp_path / name).attributes
         assert attributes["state"] == "complete"
         assert attributes["verify"] == {"wrong_messages": 0}
+    ports, ports_after = (recorded_ports(tmp_path / name) for name in ("first.zarr", "second.zarr"))
+    assert len(ports) == pairs * each
+    assert (sorted(ports) == sorted(ports_after)) == keep
+    if keep:
+        assert sorted(ports) == sorted(
+            (int(ends[0].split(":")[1], 16), int(ends[1].split(":")[1], 16)) for ends in first
+        )

@@ -87,6 +87,7 @@ void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint3
   // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
   // a lower one, so somebody always gets on.
   for (const auto& id : missing) with_peer(id.peer, [&] { open_lane(id, epoch); });
+  for (const auto& id : ids) tell(*lanes_.at(id));
 }
 
 void TcpConnections::open_lane(const measure::ConnectionId& id, std::uint32_t epoch) {
@@ -101,6 +102,26 @@ void TcpConnections::open_lane(const measure::ConnectionId& id, std::uint32_t ep
   }
   const std::lock_guard lock(closing_);
   lanes_.emplace(id, std::move(lane));
+}
+
+void TcpConnections::begin_job() {
+  new_.clear();
+  for (const auto& [id, lane] : lanes_) lane->is_told = false;
+}
+
+// Both ends have the same connections: the one that connected tells.
+void TcpConnections::tell(TcpLane& lane) {
+  if (std::exchange(lane.is_told, true) || context_.rank < lane.id.peer) return;
+  const auto first = static_cast<std::int32_t>(lane.id.channel * lane.connections.size());
+  const auto& listener = context_.addresses.at(lane.id.rail).at(static_cast<std::size_t>(lane.id.peer));
+  for (std::size_t stripe = 0; stripe < lane.connections.size(); ++stripe) {
+    new_.push_back({.rank = context_.rank,
+                    .peer = lane.id.peer,
+                    .index = first + static_cast<std::int32_t>(stripe),
+                    .rail = lane.id.rail,
+                    .local_port = session::local_address(lane.connections[stripe].fd.get()).port(),
+                    .remote_port = listener.port()});
+  }
 }
 
 void TcpConnections::close_all() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "measure/transport.hpp"
 #include "session/control_thread.hpp"
@@ -81,6 +82,7 @@ struct TcpConnection {
 struct TcpLane {
   measure::ConnectionId id;
   std::vector<TcpConnection> connections;  // never added to: others point to them
+  bool is_told = false;                    // take_new_connections() has named them in this job
 };
 
 class TcpConnections {
@@ -96,6 +98,8 @@ class TcpConnections {
     return *(last_ = lanes_.at(id).get());
   }
   std::size_t connections_of_lane() const { return options_.connections; }
+  void begin_job();  // whose blocks name their connections anew, kept ones too
+  std::vector<store::Connection> take_new_connections() { return std::exchange(new_, {}); }
   void close_all();
   void shut_all();  // from any thread
   json::Value facts() const;
@@ -104,6 +108,7 @@ class TcpConnections {
  private:
   Fd connect(const measure::ConnectionId& id, std::uint16_t stripe, std::uint32_t epoch) const;
   void open_lane(const measure::ConnectionId& id, std::uint32_t epoch);
+  void tell(TcpLane& lane);
   void configure(int fd) const;
   bool fits(std::size_t count) const;
 
@@ -112,6 +117,7 @@ class TcpConnections {
   mutable std::mutex closing_;  // guards the map against shut_all() from another thread
   std::map<measure::ConnectionId, std::unique_ptr<TcpLane>> lanes_;
   TcpLane* last_ = nullptr;
+  std::vector<store::Connection> new_;
 };
 
 }  // namespace crosscut::backends::tcp

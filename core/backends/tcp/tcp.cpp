@@ -43,6 +43,8 @@ class TcpTransport : public measure::HostTransport {
                                .no_delay = given.boolean("nodelay"),
                                .connections = static_cast<std::size_t>(given.integer("connections"))}) {}
 
+  void begin_job() { connections_.begin_job(); }
+  std::vector<store::Connection> take_new_connections() { return connections_.take_new_connections(); }
   void start_phase(std::span<const program::Op> ops) {
     if (connections_.connections_of_lane() > 1) parts_left_.assign(ops.size(), 0);
   }

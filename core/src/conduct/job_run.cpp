@@ -131,6 +131,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
   phase_seconds_ = seconds_since(before) / static_cast<double>(block.cells());
   report_wrong(outcome);
+  connections_.add(outcome.connections);
   return outcome;
 }
 
@@ -328,6 +329,8 @@ void JobRun::run() {
     auto ended = group_.end();
     if (!group_.lost().empty()) ended.emplace_back("failed_ranks", session::to_json(group_.lost()));
     if (!effort_.empty()) ended.emplace_back("effort", effort());
+    if (auto used = connections_.after(store_->attributes()); !used.is_null())
+      ended.emplace_back("connections", std::move(used));
     if (job_.verify) ended.emplace_back("verify", json::Object{{"wrong_messages", wrong_total_}});
     const std::string state = stopped_ ? "stopped" : "complete";
     store_->finish(state, ended);
@@ -335,7 +338,10 @@ void JobRun::run() {
         {"event", "finished"}, {"out", job_.out}, {"state", state}, {"elapsed", seconds_since(started_)}});
   } catch (const std::exception& error) {
     try {
-      store_->finish("failed", {{"failed_ranks", session::to_json(group_.lost())}, {"error", error.what()}});
+      json::Object ended{{"failed_ranks", session::to_json(group_.lost())}, {"error", error.what()}};
+      if (auto used = connections_.after(store_->attributes()); !used.is_null())
+        ended.emplace_back("connections", std::move(used));
+      store_->finish("failed", ended);
     } catch (const RunError&) {  // the disk is full: what was measured is safe, and the first error says more
     }
     throw;

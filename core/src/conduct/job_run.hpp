@@ -12,6 +12,7 @@
 #include "base/fd.hpp"
 #include "conduct/job.hpp"
 #include "conduct/session_lines.hpp"
+#include "conduct/used_connections.hpp"
 #include "program/registry.hpp"
 #include "session/rank_group.hpp"
 #include "store/store.hpp"
@@ -79,6 +80,7 @@ class JobRun {
   std::int64_t wrong_total_ = 0;
   std::map<std::int64_t, std::vector<measure::Effort>>
       effort_;  // size in bytes -> [rank]; committed blocks only
+  UsedConnections connections_;
   bool stopped_ = false;
 };
 

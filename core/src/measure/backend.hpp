@@ -76,6 +76,8 @@ struct RankSamples {
   std::vector<WrongByte> wrong;                  // the first few; `wrong_count` counts all
   std::int64_t wrong_count = 0;
   Effort effort;
+  // Connections that this rank opened and that the job had not used before this block.
+  std::vector<store::Connection> connections;
 };
 
 // Thrown if the partner of an operation is gone, as seen from this rank.
@@ -90,7 +92,7 @@ class PeerLost : public std::runtime_error {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Allocates buffers for the largest size; throws UsageError if they exceed `memory_bytes`.
+  // Begins a job: allocates buffers for its largest size; throws UsageError if they exceed `memory_bytes`.
   virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
   virtual RankSamples run(const Task& task) = 0;
   // Called by the control thread: `run` must throw soon. A backend whose library cannot be interrupted does

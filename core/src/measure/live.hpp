@@ -26,6 +26,7 @@ class LiveBackend final : public Backend {
       : context_(context), transport_(context_, parameters) {}
 
   void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
+    transport_.begin_job();
     const auto needed = largest.send_bytes + largest.receive_bytes;
     if (needed > memory_bytes || needed < 0) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
@@ -61,6 +62,7 @@ class LiveBackend final : public Backend {
     completed_.reserve(most_operations);
     const auto ids = connections_of(schedules);
     transport_.connect(ids, task.epoch);
+    samples.connections = transport_.take_new_connections();
     if (task.compute && !compute_) {
       // All at the same time, as they will compute beside the pattern: ranks may share cores.
       if (T::is_synchronised) context_.barrier.wait();

@@ -38,8 +38,11 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
                              std::vector<program::OpIndex>& completed, std::uint32_t epoch) {
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
+  t.begin_job();
   // Called on all ranks before a block, untimed. The block uses these connections and no others.
   t.connect(ids, epoch);
+  // Returns the connections opened by this rank that a block of the job uses for the first time.
+  { t.take_new_connections() } -> std::same_as<std::vector<store::Connection>>;
   // Allocates memory for messages: registered with the network, or on a device, as the transport needs it.
   // Not called while operations are in progress; the memory is freed before the transport.
   { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
@@ -61,7 +64,9 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
 struct HostTransport {
   static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
   static constexpr bool is_lossy = false;
+  void begin_job() {}
   void connect(std::span<const ConnectionId>, std::uint32_t) {}
+  std::vector<store::Connection> take_new_connections() { return {}; }
   Memory allocate(std::size_t bytes) { return Memory(bytes); }
   void start_phase(std::span<const program::Op>) {}
   std::int64_t now() const { return monotonic_nanoseconds(); }

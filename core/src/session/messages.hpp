@@ -79,11 +79,15 @@ void members(Either<Refusal> auto& message, auto&& take) { take(message.usage, m
 void members(Either<measure::WrongByte> auto& byte, auto&& take) {
   take(byte.source, byte.destination, byte.phase, byte.bytes, byte.offset, byte.expected, byte.found);
 }
+void members(Either<store::Connection> auto& one, auto&& take) {
+  take(one.rank, one.peer, one.index, one.rail, one.local_port, one.remote_port);
+}
 void members(Either<measure::RankSamples> auto& samples, auto&& take) {
   take(samples.message_seconds, samples.rank_seconds, samples.status, samples.compute_fraction,
        samples.message_lost_bytes, samples.wrong, samples.wrong_count);
   auto& effort = samples.effort;
   take(effort.processor_seconds, effort.elapsed_seconds, effort.sent_bytes, effort.received_bytes);
+  take(samples.connections);
 }
 
 template <class T>

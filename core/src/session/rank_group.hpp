@@ -24,7 +24,8 @@ struct BlockOutcome {
   store::BlockData data;  // its block is the requested one
   std::vector<measure::WrongByte> wrong;
   std::int64_t wrong_count = 0;
-  std::vector<measure::Effort> effort;  // [rank]; empty if nothing is moved
+  std::vector<measure::Effort> effort;         // [rank]; empty if nothing is moved
+  std::vector<store::Connection> connections;  // those that the job had not used before
 };
 
 // A rank that is lost for good: its number, its node and the reason.

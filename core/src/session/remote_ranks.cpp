@@ -326,6 +326,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     outcome.wrong.insert(outcome.wrong.end(), samples.wrong.begin(), samples.wrong.end());
     outcome.wrong_count += samples.wrong_count;
     outcome.effort[static_cast<std::size_t>(rank)] = samples.effort;
+    outcome.connections.insert(outcome.connections.end(), samples.connections.begin(),
+                               samples.connections.end());
   }
 
   // Makes all ranks abandon the block, then rebuilds the barrier without the lost ranks. More ranks may be

@@ -37,6 +37,15 @@ struct PhaseSummary {
   Status status = Status::unmeasured;  // measured: every rank has measured it
 };
 
+// A connection that a run's messages used, by the rank that opened it.
+struct Connection {
+  Rank rank = 0, peer = 0;
+  std::int32_t index = 0;  // within the route and rail: channel * connections of a channel + stripe
+  std::int32_t rail = 0;
+  std::int32_t local_port = 0, remote_port = 0;
+  friend bool operator==(const Connection&, const Connection&) = default;
+};
+
 // The unit of agreement, gathering, writing and resuming: half-open ranges of one size.
 struct Block {
   std::int32_t size_index = 0;
@@ -125,6 +134,7 @@ class Store {
   virtual std::vector<double> read_rank_seconds(const Block& block) const = 0;
   // Returns the largest block that may start at (size, repetition, phase) without crossing an inner chunk.
   virtual Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const = 0;
+  virtual const json::Value& attributes() const = 0;
   // Replaces attributes and rewrites the group's metadata atomically (rename). `state` is "running",
   // "complete", "stopped" or "failed".
   virtual void set_attributes(const json::Object& changed) = 0;

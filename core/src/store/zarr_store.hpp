@@ -79,6 +79,7 @@ class ZarrStore : public Store {
   std::vector<double> read_rank_seconds(const Block& block) const override;
   Kept kept() const override { return options_.kept; }
   Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const override;
+  const json::Value& attributes() const override { return attributes_; }
   void set_attributes(const json::Object& changed) override;
   void finish(std::string_view state, const json::Object& changed) override;
 
