@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "session/control_server.hpp"
+#include "session/messages.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut;
@@ -68,6 +69,16 @@ TEST(a_rank_that_stalls_while_it_joins_leaves_the_conductor_able_to_hear) {
     CHECK_THROWS_SAYING(RunError, "interrupted", server.await_all(long_seconds, idle));
     rank.join();
   }
+}
+
+TEST(what_a_rank_refuses_to_join_for_is_told_though_it_then_dies_and_others_are_missing) {
+  ControlServer server = make_server();
+  std::thread rank([&] {
+    const Fd refusing = connected(server, 1);
+    send_frame(refusing.get(), FrameType::refused, pack(Refusal{true, "node b: no interface 'x'"}), soon());
+  });
+  CHECK_THROWS_SAYING(UsageError, "node b: no interface 'x'", server.await_all(long_seconds, [] {}));
+  rank.join();
 }
 
 TEST(a_rank_that_dies_while_it_joins_is_named) {

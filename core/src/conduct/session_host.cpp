@@ -67,8 +67,6 @@ SessionHost::Gathered SessionHost::gather() {
   auto& listeners = all.welcome.listeners;
   std::map<std::string, std::int32_t> known;
   for (const auto& frame : frames) {
-    if (frame.type == session::FrameType::refused)
-      throw UsageError(session::unpack<session::Refusal>(frame.payload).message);
     const auto joined = session::unpack<session::Joined>(frame.payload);
     const auto [node, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
     if (is_new) all.facts.push_back(json::parse(joined.facts));

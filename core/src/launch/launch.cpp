@@ -35,7 +35,8 @@ const program::BackendInfo* serving_backend(const session::SessionConfig& config
   return found == program::backends().end() ? nullptr : *found;
 }
 
-session::SessionConfig read_configuration() {
+// `is_first`: set to whether rank 0 is on this node, as soon as that is known.
+session::SessionConfig read_configuration(bool& is_first) {
   const std::optional<std::string> line = session::read_line(STDIN_FILENO, session::configuration_bytes_max,
                                                              after_seconds(configuration_seconds));
   if (!line)
@@ -49,7 +50,8 @@ session::SessionConfig read_configuration() {
   if (serving_backend(config) != nullptr) return config;  // there are no ranks to join
   if (config.secret.empty())
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
-  if (config.has_conductor() || !config.conductor.empty()) return config;
+  is_first = config.has_conductor();
+  if (is_first || !config.conductor.empty()) return config;
   const std::optional<std::string> conductor =
       session::read_line(STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds));
   if (!conductor) throw UsageError("standard input ended before the line with the conductor's address came");
@@ -88,8 +90,7 @@ int node_main_with(int argc, char** argv, const RankBody& body) {
       throw UsageError(std::string("`node` takes no further words, but there is '") + argv[1] +
                        "'; its configuration comes on standard input");
     open_standard_streams();
-    const session::SessionConfig config = read_configuration();
-    tell_event = config.has_conductor();
+    const session::SessionConfig config = read_configuration(tell_event);
     const bool has_lifeline = config.launcher.empty();  // a launcher ends its processes itself
     return launch(config, {STDIN_FILENO, STDOUT_FILENO, has_lifeline ? STDIN_FILENO : -1}, body);
   } catch (const UsageError& error) {

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/words.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut::session {
 namespace {
@@ -76,8 +77,13 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
   std::size_t missing = members_.size();
   const auto deadline = after_seconds(patience_seconds);
   std::optional<Deadline> give_up;
-  std::string lost;
-  while (missing > 0) {
+  std::function<void()> tell_why;
+  const auto fail = [&](std::function<void()> tell) {
+    if (give_up) return;  // the first cause counts
+    tell_why = std::move(tell);
+    give_up = after_seconds(cause_seconds);
+  };
+  while (missing > 0 || give_up) {
     std::array<pollfd, 2> watched{{{acceptor_.poll_fd(), POLLIN, 0}, {epoll_.get(), POLLIN, 0}}};
     ::poll(watched.data(), watched.size(), 200);
     idle();
@@ -87,23 +93,27 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
     for (; !heard_.empty(); heard_.pop_front()) {
       auto& heard = heard_.front();
       const auto at = static_cast<std::size_t>(heard.rank);
-      if (heard.what == Heard::What::frame && !joined[at]) {
+      if (heard.what == Heard::What::frame && heard.frame.type == FrameType::refused) {
+        fail([refusal = unpack<Refusal>(heard.frame.payload)] {
+          if (refusal.usage) throw UsageError(refusal.message);
+          throw RunError(refusal.message);
+        });
+      } else if (heard.what == Heard::What::frame && !joined[at]) {
         joined[at] = true;
         frames[at] = std::move(heard.frame);
         --missing;
-      } else if (heard.what == Heard::What::lost && !give_up) {
-        lost = "rank " + std::to_string(heard.rank) + " was lost while the ranks joined: " + heard.reason;
-        give_up = after_seconds(cause_seconds);
+      } else if (heard.what == Heard::What::lost) {
+        fail([text = "rank " + std::to_string(heard.rank) +
+                     " was lost while the ranks joined: " + heard.reason] { throw RunError(text); });
       }
     }
-    if (give_up && milliseconds_left(*give_up) == 0) throw RunError(lost);
+    if (give_up && milliseconds_left(*give_up) == 0) tell_why();
     if (missing > 0 && milliseconds_left(deadline) == 0) {
       throw RunError("only " + std::to_string(members_.size() - missing) + " of " +
                      std::to_string(members_.size()) + " ranks joined within " +
                      std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(joined));
     }
   }
-  if (give_up) throw RunError(lost);
   next_question_ = after_seconds(timeout_seconds_ / 2);
   return frames;
 }

@@ -20,7 +20,8 @@ class ControlServer {
   Address address() const { return acceptor_.address(); }
 
   // Waits until every rank has connected and sent its first frame (joined). Throws RunError that names the
-  // missing ranks, or one that was lost meanwhile. `idle` is called periodically and may throw to give up.
+  // missing ranks, or one that was lost meanwhile, and what a rank refuses to join for. `idle` is called
+  // periodically and may throw to give up.
   std::vector<Frame> await_all(double patience_seconds, const std::function<void()>& idle);
 
   void send(Rank rank, FrameType type, std::span<const std::byte> payload);

@@ -18,16 +18,40 @@ std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>&
          std::to_string(std::lround(setup.timeout_seconds)) + " s: " + lost.what();
 }
 
+Fd connect_to_conductor(const RankSetup& setup, const Address& conductor, Deadline deadline) {
+  return connect_authenticated(conductor, {}, setup.secret, {Purpose::control, setup.rank, 0, 0, 0},
+                               deadline);
+}
+
+// Tells the conductor why this rank cannot join: where no launcher reports, it would wait for it. A conductor
+// that cannot be reached finds out by itself.
+void refuse(const RankSetup& setup, const Address& conductor, const UsageError& error) {
+  try {
+    const auto deadline = after_seconds(setup.timeout_seconds);
+    const Fd control = connect_to_conductor(setup, conductor, deadline);
+    send_frame(control.get(), FrameType::refused, pack(Refusal{true, error.what()}), deadline);
+  } catch (const ConnectionLost&) {
+  }
+}
+
 }  // namespace
 
-std::vector<Address> interfaces_of(const RankSetup& setup) {
+std::vector<Address> interfaces_of(const RankSetup& setup) try {
   std::vector<Address> interfaces;
   for (const auto name : split(setup.interface, ',')) interfaces.push_back(Address::of_interface(name));
   return interfaces;
+} catch (const UsageError& error) {
+  throw UsageError("node " + measure::host_name() + ": " + error.what());
 }
 
 Membership join(const RankSetup& setup, const Address& conductor) {
-  Membership member{.control = {}, .acceptors = {}, .interfaces = interfaces_of(setup)};
+  Membership member;
+  try {
+    member.interfaces = interfaces_of(setup);
+  } catch (const UsageError& error) {
+    refuse(setup, conductor, error);
+    throw;
+  }
   Joined joined{.node = measure::node_id(),
                 .facts = json::write(measure::node_facts(member.interfaces)),
                 .listeners = {}};
@@ -38,8 +62,7 @@ Membership join(const RankSetup& setup, const Address& conductor) {
   const auto deadline = after_seconds(setup.timeout_seconds);
   while (!member.control) {
     try {
-      member.control = connect_authenticated(conductor, {}, setup.secret,
-                                             {Purpose::control, setup.rank, 0, 0, 0}, deadline);
+      member.control = connect_to_conductor(setup, conductor, deadline);
     } catch (const ConnectionLost& lost) {
       if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, member.interfaces, lost));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -258,9 +258,13 @@ int conduct_and_measure(const RankSetup& setup) {
   std::unique_ptr<conduct::SessionHost> conductor;
   try {
     conductor = make_conductor(setup, interfaces_of(setup).front());
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     // Other ranks wait for the address; an empty one tells them that there will be none.
     if (setup.announce) setup.announce("");
+    // The launcher may wait for the other nodes before it ends: this is all that the reader hears until then.
+    conduct::Events events(setup.events_fd);
+    events.error(error.what(), dynamic_cast<const UsageError*>(&error) != nullptr);
+    events.ended();
     throw;
   }
   if (setup.announce) setup.announce(conductor->address().text());
