@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stored_run import make_run
 
 from crosscut.base import core
-from crosscut.cli import main
+from crosscut.cli import main, run
 
 FAKE = Path(__file__).parent / "fake_core.py"
 Jobs = Callable[[], list[dict[str, Any]]]
@@ -174,6 +176,16 @@ def test_what_goes_wrong_in_the_ranks_decides_the_exit_status(
     monkeypatch.setenv("CROSSCUT_FAKE", behaviour)
     assert main(["run", "aapc", "-n", "2", "--quiet"]) == status
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_run_that_holds_nothing_is_not_said_to_hold_what_was_measured(tmp_path: Path) -> None:
+    """As after a full disk."""
+    path = make_run(tmp_path / "run.zarr")
+    assert run._kept(path).startswith("what was measured is in ")
+    shutil.rmtree(path / "status" / "c")
+    assert run._kept(path).startswith("nothing was measured that could be kept in ")
+    (path / "zarr.json").write_text("")
+    assert run._kept(path).startswith("nothing was measured")
 
 
 def test_help_of_a_pattern_shows_its_own_parameters_with_unit_and_default(

@@ -284,10 +284,17 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         except (SessionError, Interrupted) as error:
             if not (job.out / "zarr.json").is_file():
                 raise
-            out = as_typed(job.out)
-            how = f"what was measured is in {out}; go on: crosscut run --resume {out}"
-            error.args = (f"{error}\n{how}",)
+            error.args = (f"{error}\n{_kept(job.out)}",)
             raise
+
+
+def _kept(run: Path) -> str:
+    """What there is of a run that ended early, and how to go on."""
+    from crosscut.run.agreement import holds_samples
+
+    out = as_typed(run)
+    what = "what was measured is in" if holds_samples(run) else "nothing was measured that could be kept in"
+    return f"{what} {out}; go on: crosscut run --resume {out}"
 
 
 def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:

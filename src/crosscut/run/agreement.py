@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.base.errors import CrosscutError
 from crosscut.base.regular_file import open_regular
 from crosscut.run.files import Problem, Shard, read_rows, shards_of_size
-from crosscut.run.format import MEASURED, UNMEASURED, DamagedRun, RunGroup, chunk_path
+from crosscut.run.format import MEASURED, UNMEASURED, DamagedRun, RunGroup, chunk_path, read_group
 
 Mask = NDArray[np.bool_]
 
@@ -96,6 +97,16 @@ def open_size(group: RunGroup, size_index: int) -> SizeSamples:
 def _status_and_samples(group: RunGroup, size_index: int) -> tuple[Shard, list[Shard]]:
     found = {shard.array.name: shard for shard in shards_of_size(group, size_index)}
     return found.pop(group.status.name), list(found.values())
+
+
+def holds_samples(path: Path) -> bool:
+    """True if anything was measured that can be read."""
+    try:
+        group = read_group(path)
+        sizes = (open_size(group, index) for index in range(group.status.extent("size")))
+        return any(np.equal(status, MEASURED).any() for size in sizes for _, status in size.status_chunks())
+    except (CrosscutError, OSError, ValueError):
+        return False
 
 
 def lost_chunks(group: RunGroup) -> Iterator[Problem]:
