@@ -2,7 +2,7 @@
 """A `crosscut-core` that measures nothing: it speaks the session protocol, and misbehaves as asked.
 
 CROSSCUT_FAKE names the behaviour: `good` (the default), `crash`, `garbage`, `no-event`, `silent-end`,
-`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`. With `good`, the run named in
+`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`, `never-ready`. With `good`, the run named in
 CROSSCUT_FAKE_RUN is copied to the job's `out`, so that what follows a measurement can be tested too.
 """
 
@@ -109,6 +109,10 @@ def run(job):
 def node():
     configuration = json.loads(sys.stdin.readline())
     if BEHAVIOUR == "silent-end":
+        return 1
+    if BEHAVIOUR == "never-ready":
+        print("rank 3 died", file=sys.stderr, flush=True)
+        sys.stdin.read()
         return 1
     say("ready", ranks=configuration["ranks"], nodes=[{"name": "n001", "ranks": [0, 1]}])
     for line in sys.stdin:

@@ -86,6 +86,16 @@ def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lo
         session.run(job(tmp_path))
 
 
+def test_ranks_that_take_too_long_to_start_are_ended_with_what_they_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CROSSCUT_FAKE", "never-ready")
+    with Session(spawn([FAKE, "node"], {"ranks": 4}, Hooks(start_seconds=1.0))) as session:
+        with pytest.raises(SessionError, match=r"(?s)not ready within 1 s: .*, saying:.*rank 3 died"):
+            session.wait_ready()
+        assert not session.alive
+
+
 def test_a_launchers_words_are_told_as_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "banner")
     with Session(spawn([FAKE, "node"], {"ranks": 2}, Hooks(launcher="mpiexec"))) as session:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import signal
@@ -254,6 +255,8 @@ class Hooks:
     session begins and when it fails; empty: nothing."""
     gone: Callable[[], str] = str
     """Why nothing can run there any more, asked for when ranks have ended early; empty: it can."""
+    start_seconds: float = math.inf
+    """Until all ranks have joined: more means that one died without a word."""
     launcher: str = ""
     """Name of the program that starts the ranks and writes words of its own among their events; empty: there
     is none."""

@@ -10,6 +10,7 @@ through its own shared memory. Ranks outnumber cores, so they wait without a loo
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from crosscut.places.launchers import (
     find_hydra,
     launcher_for,
     linked_with,
+    mpi_start_seconds,
     open_mpi_settings,
 )
 from crosscut.run.realm import Realm
@@ -142,6 +144,9 @@ class LabPlace(base.Place):
                 remark=lambda: planted(site.name),
                 gone=lambda: taken_down(site.name),
                 launcher="mpiexec" if options.backend == "mpi" else "",
+                start_seconds=mpi_start_seconds(options.ranks, options.timeout_seconds)
+                if options.backend == "mpi"
+                else math.inf,
             )
             return base.spawn(command, line, hooks, environment=environment)
         except BaseException:

@@ -136,6 +136,13 @@ def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
     return {**YIELDING, **base} if crowded else dict(base)
 
 
+def mpi_start_seconds(ranks: int, timeout_seconds: float) -> float:
+    """Until the ranks of an MPI job must have joined: twice the time-out of the conductor, which names who is
+    missing but does not exist before MPI has started, and time for MPI itself on a busy machine. Not for
+    srun, which may wait for nodes."""
+    return 60 + 2 * timeout_seconds + 0.5 * ranks
+
+
 def open_mpi_settings(folder: Path | None) -> dict[str, str]:
     """Its files go where ours do, so that none is left."""
     own = {"OMPI_MCA_orte_tmpdir_base": str(folder)} if folder is not None else {}

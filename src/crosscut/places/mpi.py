@@ -8,6 +8,7 @@ of one MPI under the launcher of another becomes n jobs of one rank each.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ from crosscut.places.launchers import (
     Launcher,
     environment_for,
     find_launcher,
+    mpi_start_seconds,
     open_mpi_settings,
     stays_here,
 )
@@ -123,7 +125,12 @@ class MpiPlace(base.Place):
         return base.spawn(
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
             line,
-            base.Hooks(launcher=launcher.name),
+            base.Hooks(
+                launcher=launcher.name,
+                start_seconds=math.inf
+                if launcher.is_srun
+                else mpi_start_seconds(options.ranks, options.timeout_seconds),
+            ),
             environment=environment_for(crowded, os.environ),
         )
 

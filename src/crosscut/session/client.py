@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import signal
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageError
@@ -114,9 +116,10 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._launched.process.poll() is None
 
     def wait_ready(self) -> Event:
-        """Until all ranks have joined; returns the `ready` event."""
+        """Until all ranks have joined; returns the `ready` event. SessionError: also where they take longer
+        than the place allows."""
         with self._remarked():
-            for event in self._events():
+            for event in self._events(self._launched.hooks.start_seconds):
                 if event["event"] == "ready":
                     return event
                 if event["event"] == "error":
@@ -223,10 +226,13 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 self._queue.put(line)
         self._queue.put(_EndOfStream)
 
-    def _events(self) -> Iterator[Event]:
-        """Events as they come; raises SessionError when there can be no more."""
+    def _events(self, within_seconds: float = math.inf) -> Iterator[Event]:
+        """Events as they come; raises SessionError when there can be no more, or none in time."""
+        deadline = time.monotonic() + within_seconds
         while True:
-            item = self._queue.get()
+            item = self._next(deadline)
+            if item is None:
+                raise self._overdue(within_seconds)
             if item is _Signal:
                 self._on_signal()
                 continue
@@ -244,6 +250,21 @@ class Session(contextlib.AbstractContextManager["Session"]):
             yield event
             if event["event"] == "ended":
                 raise self._died()
+
+    def _next(self, deadline: float) -> type[_Signal | _EndOfStream] | bytes | None:
+        """From the queue; None: nothing came in time."""
+        if math.isinf(deadline):
+            return self._queue.get()
+        with contextlib.suppress(Empty):
+            return self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+        return None
+
+    def _overdue(self, seconds: float) -> SessionError | Interrupted:
+        def says(_: int, lines: list[str]) -> list[str]:
+            text = f"the ranks were not ready within {seconds:.0f} s: one may have died without a word"
+            return [text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
+
+        return self._ending(says)
 
     def _on_signal(self) -> None:
         if not self._measuring:
