@@ -23,7 +23,7 @@ from crosscut.base import units
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, Share, share_out
 from crosscut.network import description, switch_choice
-from crosscut.places import base
+from crosscut.places import base, room
 from crosscut.places.hosts import with_tree
 from crosscut.places.launchers import (
     OPEN_MPI,
@@ -127,6 +127,7 @@ class LabPlace(base.Place):
         switch, dilation = options.own.get(SWITCH, ""), options.own.get(DILATION, 0.0)
         assert isinstance(switch, str)
         assert isinstance(dilation, float)
+        room.refuse_more(options.ranks)
         site = open_site(options.argument, switch, dilation)
         observer = Observer(site.name, each or -(-options.ranks // len(site.hosts)))
 

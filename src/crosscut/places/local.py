@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.places import base, mpi
+from crosscut.places import base, mpi, room
 from crosscut.run.realm import Realm
 
 _MOST_PROCESSES = 4096
@@ -27,6 +27,8 @@ class LocalPlace(base.Place):
         return base.ranks_here()
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
+        if options.backend != Realm.SIMULATED:
+            room.refuse_more(options.ranks)
         return base.spawn([options.executable, "node"], base.configuration(options, self.name, "127.0.0.1"))
 
     def mpi_site(self, launch: base.MpiLaunch) -> AbstractContextManager[base.MpiSite]:

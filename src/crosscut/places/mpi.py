@@ -20,7 +20,7 @@ from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
-from crosscut.places import base
+from crosscut.places import base, room
 from crosscut.places.launchers import (
     NO_LAUNCHER,
     Launcher,
@@ -117,6 +117,8 @@ class MpiPlace(base.Place):
             raise PlaceError(NO_LAUNCHER)
         executable = options.mpi_executable.absolute()
         here = stays_here(launcher, options.launcher_arguments)
+        if here:
+            room.refuse_more(options.ranks)
         crowded = here and options.ranks > base.cores()
         line = base.configuration(options, self.name, "127.0.0.1" if here else "auto")
         if crowded:
