@@ -43,6 +43,45 @@ def three_levels(random: np.random.Generator) -> Truth:
     return Truth("three levels", b.ranks, row, b.padded(), np.array(b.capacities), idle, limits, ())
 
 
+def tapered_twice(random: np.random.Generator) -> Truth:
+    """Leaves, rows of leaves, and a root. What leaves a leaf is a limit, and what leaves a row is less than
+    its leaves' limits together. Any of these may have lost capacity."""
+    rows, leaves, each = int(random.integers(3, 6)), int(random.integers(2, 5)), int(random.integers(4, 13))
+    b = Builder.of(labels_of(rows * leaves, each, random))
+    leaf, row = b.labels, b.labels // leaves
+    of_leaf = each * HOST_RATE / float(random.uniform(1.3, 2.5))
+    of_row = leaves * of_leaf / float(random.uniform(1.3, 2.5))
+    limits: dict[tuple[str, int, int], float] = {}
+    parts: list[Part] = []
+
+    def trunks(groups: int, rate: float, kind: str, words: str) -> list[tuple[int, int]]:
+        """[group] what leaves it, and what enters it."""
+        found = []
+        for group in range(groups):
+            found.append((b.add(rate), b.add(rate)))
+            for reach, way, capacity in zip(("leaving", "entering"), ("out", "in"), found[-1], strict=True):
+                limit = (words + reach, group, -1)
+                limits[limit] = rate
+                parts.append(Part(kind, group, way, capacity, limit))
+        return found
+
+    of_leaves = trunks(rows * leaves, of_leaf, "inner trunk", "inner ")
+    of_rows = trunks(rows, of_row, "trunk", "")
+
+    def passes(s: int, d: int) -> list[int]:
+        way = [of_leaves[leaf[s]][0], of_leaves[leaf[d]][1]] if leaf[s] != leaf[d] else []
+        return way + ([of_rows[row[s]][0], of_rows[row[d]][1]] if row[s] != row[d] else [])
+
+    b.through(passes)
+    switch = float(random.uniform(*SWITCH_SECONDS))
+    passed = 1 + 2 * (leaf[:, None] != leaf) + 2 * (row[:, None] != row)
+    idle = np.asarray(END_TO_END_SECONDS + switch * passed)
+    return Truth(
+        "tapered twice", b.ranks, row, b.padded(), np.array(b.capacities), idle, limits, (),
+        parts=tuple(parts), inner=leaf,
+    )  # fmt: skip
+
+
 def dragonfly(random: np.random.Generator) -> Truth:
     """Kim, Dally, Scott and Abts (ISCA 2008), minimal routing: a cable from each router to each other of its
     group, and from each group to each other."""
@@ -244,6 +283,6 @@ def half_buckets(random: np.random.Generator) -> Truth:
 
 
 FAMILIES = (
-    three_levels, dragonfly, torus, hashed_cables, rails, nodes_of_ranks, two_classes, slow_routes,
-    half_buckets,
+    three_levels, tapered_twice, dragonfly, torus, hashed_cables, rails, nodes_of_ranks, two_classes,
+    slow_routes, half_buckets,
 )  # fmt: skip

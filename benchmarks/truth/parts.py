@@ -19,8 +19,8 @@ SWITCH_SECONDS = (1e-6, 30e-6)
 @dataclass(frozen=True)
 class Fault:
     kind: str
-    """`host`, `trunk`, `cable` (one of several that a hash chooses from), `route`, or `bucket` (half of what
-    a host's messages hash to)"""
+    """`host`, `trunk`, `inner trunk` (of an inner group), `cable` (one of several that a hash chooses from),
+    `route`, or `bucket` (half of what a host's messages hash to)"""
     subject: int
     """Rank; number of the group; of a route source times ranks plus destination."""
     direction: str
@@ -53,11 +53,14 @@ class Truth:
     idle_seconds: NDArray[np.float64]
     """[source, destination] of a short message."""
     limits: dict[tuple[str, int, int], float]
-    """(reach, group, other group or -1): bytes per second, of limits that can be told"""
+    """(reach, group, other group or -1): bytes per second, of limits that can be told; those of inner groups
+    with "inner " before the reach"""
     faults: tuple[Fault, ...]
     spread: bool = False
     """Messages keep to one of several cables."""
     parts: tuple[Part, ...] = ()
+    inner: Integers | None = None
+    """[rank] group within its group, where these have limits as well; numbers are of all groups together."""
     nodes: tuple[tuple[int, ...], ...] = ()
     """[node] its ranks, where nodes have several; `labels` and subjects of faults are then of nodes."""
 

@@ -113,7 +113,7 @@ def scored(truth: Truth, noise: float | Noise, seed: int) -> Score:
     planted = {(fault.kind, fault.subject, fault.direction): fault.share for fault in truth.faults}
     return Score(
         family=truth.family, ranks=senders, rand=rand, capacity_errors=tuple(errors),
-        limits=len(truth.limits) if rand == 1 and not truth.spread else 0,
+        limits=len(_told(truth)) if rand == 1 and not truth.spread else 0,
         faults=tuple((fault[0], share, fault in named) for fault, share in planted.items()),
         alarms=len(named), phases=located.phases_used, seconds=time.perf_counter() - start,
     )  # fmt: skip
@@ -135,7 +135,44 @@ def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> l
             key = _between_two(*key)
         if key in truth.limits:
             errors[key] = abs(capacity.bytes_per_second / truth.limits[key] - 1)
-    return list(errors.values())
+    told = _told(truth)
+    return [error for key, error in (errors | _errors_within(truth, located)).items() if key in told]
+
+
+def _errors_within(truth: Truth, located: Located) -> dict[tuple[str, int, int], float]:
+    """Of limits of inner groups, by the hosts of these."""
+    if truth.inner is None:
+        return {}
+    outline = located.structure
+    ranks = {group.name: group.ranks for top in outline.groups for group in top.parts}
+    errors: dict[tuple[str, int, int], float] = {}
+    for limit in outline.limits:
+        number = inner_group(ranks.get(limit.groups[0], ()), truth) if limit.groups else -1
+        key = (f"inner {limit.reach.name.lower()}", number, -1)
+        if key in truth.limits:
+            errors[key] = abs(limit.bytes_per_second / truth.limits[key] - 1)
+    return errors
+
+
+def inner_group(ranks: Sequence[int], truth: Truth) -> int:
+    """The inner group of just these ranks; -1: none."""
+    if truth.inner is None or not ranks:
+        return -1
+    number = int(truth.inner[ranks[0]])
+    return number if set(ranks) == set(np.nonzero(truth.inner == number)[0].tolist()) else -1
+
+
+def _told(truth: Truth) -> set[tuple[str, int, int]]:
+    """Limits that can be told: no more than the inner groups of a group let pass."""
+    if truth.inner is None:
+        return set(truth.limits)
+    told = set()
+    for reach, group, other in truth.limits:
+        inner = np.unique(truth.inner[truth.labels == group]).tolist()
+        below = [truth.limits.get((f"inner {reach}", number, -1), np.inf) for number in inner]
+        if reach.startswith("inner ") or truth.limits[reach, group, other] < sum(below):
+            told.add((reach, group, other))
+    return told
 
 
 def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:
@@ -160,6 +197,8 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
         return [("host", rank, way) for rank in finding.ranks for way in ways]
     if finding.kind is FindingKind.PARTLY_SLOW_HOST:
         return [("bucket", rank, way) for rank in finding.ranks for way in ways]
+    if finding.kind is FindingKind.SLOW_TRUNK and (number := inner_group(finding.ranks, truth)) >= 0:
+        return [("inner trunk", number, way) for way in ways]
     if finding.kind in (FindingKind.SLOW_TRUNK, FindingKind.SLOW_CABLE):
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1
