@@ -102,6 +102,9 @@ def of_located(
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
     grouped = [*slow_parts.kinds(observed, name), *slow_parts.grouped(inferred, name)]
     shared = [*slow_trunks.of_shared(observed, inferred), *hashed_paths.of_structure(inferred)]
+    for inner in located.inner:
+        grouped += slow_parts.parts(inner.inferred)
+        shared += slow_trunks.of_shared(inner.observed, inner.inferred)
     # A slow host that forwards for others looks like a slow cable of its group.
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred) if certain else []

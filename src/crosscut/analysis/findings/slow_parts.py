@@ -302,15 +302,22 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     count = inferred.grouping.count
     if count < 2:
         return []
-    sizes = np.bincount(inferred.grouping.labels)
-    each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
     told = inferred.grouping.confidence >= _UNSURE
     told[inferred.unplaced] = True
-    what = f"{count} groups of {each} hosts: within a group messages are fast, {_across(inferred)}"
+    what = f"{_groups(inferred, 'groups')}: within a group messages are fast, {_across(inferred)}"
     what += _listed("unsure of", np.nonzero(~told)[0], name)
     what += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
     return [Finding(FindingKind.GROUPS, what, groups=groups, false_alarm=inferred.grouping.doubt)]
+
+
+def parts(inner: Inferred) -> list[Finding]:
+    """Groups within groups, where these share limits."""
+    if not inner.capacities:
+        return []
+    what = f"{_groups(inner, 'parts of groups')}: within a part messages are fast, {_across(inner)}"
+    names = tuple(inner.name(number) for number in range(inner.grouping.count))
+    return [Finding(FindingKind.GROUPS, what, groups=names, false_alarm=inner.grouping.doubt)]
 
 
 def _across(inferred: Inferred) -> str:
@@ -322,6 +329,13 @@ def _across(inferred: Inferred) -> str:
     if inferred.slow_share > SLOW_WITHIN_AT_MOST:
         return "between groups some are slow, and no capacity that they share explains which"
     return "between groups no limit was met"
+
+
+def _groups(inferred: Inferred, called: str) -> str:
+    """`5 groups of 8 to 12 hosts`"""
+    sizes = np.bincount(inferred.grouping.labels)
+    each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
+    return f"{len(sizes)} {called} of {each} hosts"
 
 
 def _listed(words: str, ranks: Integers, name: Names) -> str:

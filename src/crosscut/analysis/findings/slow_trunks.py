@@ -13,7 +13,7 @@ from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
-from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import Capacity, carried_by_groups
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Limit, Reach
@@ -163,7 +163,7 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
-    words = f"{where(capacity)} carries {rate} together"
+    words = f"{where(capacity, inferred)} carries {rate} together"
     effect = None
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
@@ -174,7 +174,7 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
         kind=FindingKind.SLOW_TRUNK, what=words, ranks=members,
-        groups=tuple(group_name(number) for number in capacity.groups), direction=direction,
+        groups=tuple(map(inferred.name, capacity.groups)), direction=direction,
         effect=effect, false_alarm=doubt, phases=capacity.phases[:64],
         advice="look for a cable of the trunk that is down, or that came up at a lower speed",
     )  # fmt: skip
@@ -188,9 +188,9 @@ _WORDS = {
 }  # fmt: skip
 
 
-def where(capacity: Capacity) -> str:
-    """In words: `what leaves group 2`."""
-    return _WORDS[capacity.reach].format(*(group_name(number) for number in capacity.groups))
+def where(capacity: Capacity, inferred: Inferred) -> str:
+    """In words: `what leaves group2`."""
+    return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
 
 
 def shared(inferred: Inferred) -> list[Finding]:
@@ -198,10 +198,11 @@ def shared(inferred: Inferred) -> list[Finding]:
     found = []
     for reach in Reach:
         limits = [
-            one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities if one.reach is reach
+            one.of(tuple(map(inferred.name, one.groups))) for one in inferred.capacities if one.reach is reach
         ]
         if limits:
-            each = ("one group", "another") if reach is Reach.BETWEEN else ("a group",)
+            group = "part of a group" if inferred.names else "group"
+            each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
             what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
             one = _alike(
                 limits,
@@ -236,7 +237,8 @@ def shared_within(located: Located) -> list[Finding]:
     outline = located.structure
     sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
     # Those of groups by what permutations told are other findings (`shared`).
-    others = {(one.reach, tuple(map(group_name, one.groups))) for one in located.inferred.capacities}
+    told_of = (located.inferred, *(inner.inferred for inner in located.inner))
+    others = {(one.reach, tuple(map(of.name, one.groups))) for of in told_of for one in of.capacities}
     known = [
         one for one in outline.limits if one.reach in _OF_HOSTS and (one.reach, one.groups) not in others
     ]

@@ -36,6 +36,13 @@ def tours(labels: Integers, count: int, random: Generator, among: Sequence[int] 
     return found
 
 
+def tours_within(inner: Integers, outer: Integers, count: int, random: Generator) -> list[Phase]:
+    """Tours of the inner groups of each outer one, all at the same time."""
+    inside = [np.unique(inner[outer == group]).tolist() for group in range(int(outer.max()) + 1)]
+    parted = [tours(inner, count, random, among) for among in inside if len(among) > 1]
+    return [[route for phase in phases for route in phase] for phases in zip(*parted, strict=True)]
+
+
 def _tour(
     groups: Sequence[int], two: Sequence[int], load: float, labels: Integers, random: Generator
 ) -> Phase:
@@ -99,9 +106,10 @@ def carrying(observed: Observed, labels: Integers, nominal: float) -> frozenset[
 
 def phases(
     capacities: Sequence[Capacity], labels: Integers, random: Generator,
-    unlimited: frozenset[tuple[Reach, int]] = frozenset(),
+    unlimited: frozenset[tuple[Reach, int]] = frozenset(), outer: Integers | None = None,
 ) -> list[Phase]:  # fmt: skip
-    """Phases for limits that are missing among those of a known kind. `unlimited`: trunks without a limit."""
+    """Phases for limits that are missing among those of a known kind. `unlimited`: trunks without a limit.
+    `outer`: [rank] group further out, of which no more than one group's trunk is filled at a time."""
     groups = range(int(labels.max()) + 1)
     known = {(one.reach, one.groups) for one in capacities}
     reaches = {one.reach for one in capacities}
@@ -112,7 +120,9 @@ def phases(
         return []
     trunks = [(reach, group) for reach in _TRUNKS for group in groups if (reach, (group,)) not in known]
     left = [one for one in trunks if one not in unlimited]
-    return _of_trunks(left, sound(capacities, labels), labels, random)
+    first = np.unique(labels, return_index=True)[1]
+    of = np.arange(len(groups)) if outer is None else outer[first]
+    return _of_trunks(left, sound(capacities, labels), labels, of, random)
 
 
 def _between(left: list[tuple[int, int]], labels: Integers, random: Generator) -> list[Phase]:
@@ -138,16 +148,17 @@ def _from_to(a: int, b: int, load: float, labels: Integers, random: Generator) -
 
 
 def _of_trunks(
-    missing: list[tuple[Reach, int]], able: list[int], labels: Integers, random: Generator
+    missing: list[tuple[Reach, int]], able: list[int], labels: Integers, of: Integers, random: Generator
 ) -> list[Phase]:
     """Few groups send to many, or many to few: the few's trunks are full, the many's are not. `able`: groups
-    whose trunk holds nobody back."""
+    whose trunk holds nobody back; `of`: [group] of which only one is filled at a time."""
     found: list[Phase] = []
     most = max(1, (len(able) - 1) // 3)
     for reach in _TRUNKS:
         left = [group for kind, group in missing if kind is reach]
         while left:
-            few, left = left[:most], left[most:]
+            few = [left[at] for at in np.unique(of[left], return_index=True)[1].tolist()][:most]
+            left = [group for group in left if group not in few]
             many = [group for group in able if group not in few]
             for load in thresholds.LOADS if many else ():
                 routes = _few_to_many(few, many, load, labels, random)

@@ -1,6 +1,6 @@
-"""Stages 4 to 6: what is slow within groups, hosts or parts of groups.
+"""Stages 5 and 6: what is slow within groups, hosts or parts of groups.
 
-Stage 4: everybody sends within its group, for limits between groups hide slow hosts. Stage 5: only suspects
+Stage 5: only suspects
 send, and reference pairs where all hosts may be slow alike (suspects.py). It hands on
 what hosts send and receive alone. Stage 6: limits that all hosts of a part of a group share, such as a
 switching chip's. It hands on the parts and their limits. The methods are our own.
@@ -20,16 +20,6 @@ from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, infer
 from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.unshared import Unshared, unshared
-
-
-class WithinGroups:
-    def ask(self, state: State, random: Generator) -> Asked:
-        # Twice only if the first shows something: most networks have no slow host.
-        most = 2 if state.slow_by_itself(state.within).any() else 1
-        groups = state.groups(2)
-        if state.quiet or state.within.phases >= most or not groups:
-            return Asked([], state, Alone())
-        return Asked([subgroups.permutation(groups, 1.0, random)], state, self, Sent.WITHIN)
 
 
 class Alone:

@@ -9,17 +9,18 @@ budget: eight at most. What was not slow again is not told (findings/).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from crosscut.analysis.findings import slow_parts, slow_routes, slow_trunks
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.cables import Cables
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
-from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
@@ -29,12 +30,29 @@ class Retest:
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
         slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found)]
-        labels = found.grouping.labels
-        numbers = {group_name(number): number for number in range(found.grouping.count)}
-        parts = list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
-        most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(parts))
-        phases = [_filled(labels, part, random) for part in parts for _ in range(min(2, most))]
-        return Asked(phases, state, RetestHosts(), Sent.FULL_AGAIN)
+        return Asked(_again(found, slow, random), state, RetestInside(), Sent.FULL_AGAIN)
+
+
+@dataclass(frozen=True)
+class RetestInside:
+    """The same of groups within groups, level by level."""
+
+    at: int = 0
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        for at, level in enumerate(state.inner(state.found())[self.at :], self.at):
+            slow = slow_trunks.trunks(level.inferred, level.observed)
+            if phases := _again(level.inferred, slow, random):
+                return Asked(phases, state.fills(at, len(phases)), RetestInside(at + 1), Sent.INSIDE_AGAIN)
+        return RetestHosts().ask(state, random)
+
+
+def _again(found: Inferred, slow: Sequence[Finding], random: Generator) -> list[Phase]:
+    """Phases that fill what these findings are of, each by itself."""
+    numbers = {found.name(number): number for number in range(found.grouping.count)}
+    parts = list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
+    most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(parts))
+    return [_filled(found.grouping.labels, part, random) for part in parts for _ in range(min(2, most))]
 
 
 def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:

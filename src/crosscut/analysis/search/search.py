@@ -19,10 +19,8 @@ from crosscut.analysis.search.permutations import Permutations
 from crosscut.analysis.search.state import Phase, Sent, Stage, State
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
-from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import Inferred, structure
 from crosscut.analysis.structure.located import Located, placed, with_parts, without_sums
-from crosscut.analysis.structure.model import Group
 from crosscut.analysis.structure.observed import nothing
 from crosscut.analysis.structure.subgroups import Within
 
@@ -43,7 +41,7 @@ class Search:
         self.state = State(
             ranks, budget, not most_phases, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
-            pairs=suspects.ReferencePairs(ranks), again=none, few=none,
+            pairs=suspects.ReferencePairs(ranks), again=none, few=none, inside=none,
         )  # fmt: skip
         self.stage: Stage = Permutations()
         self._phases: list[Phase] = []
@@ -84,20 +82,21 @@ class Search:
         if state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
             notes = (*notes[:-1], _crossed(state.crossed) if state.crossed else _UNCROSSED)
             outline = replace(outline, notes=notes)
+        inner = () if crowded else state.inner(found)
         alike = crowded and found.grouping.count == 1
         parts = _alike(state, found) if alike else state.parts
         if parts is not None:
-            parts = placed(parts, found.grouping.labels)
+            innermost = next((one.inferred for one in reversed(inner) if one.inferred.capacities), found)
+            parts = placed(parts, innermost.grouping.labels, innermost.name)
             # A limit of all is the sum of its parts' limits, or these phases refuted it.
             explained = crowded and bool(parts.limits)
             found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
             outline = replace(structure(found, hosts, used), notes=() if explained else notes)
-            outline = with_parts(outline, parts)
-        elif state.nearer is not None and found.grouping.count > 1:
-            outline = with_parts(outline, placed(_as_parts(state.nearer), found.grouping.labels))
+        for level in (*(one.within() for one in inner), *([] if parts is None else [parts])):
+            outline = with_parts(outline, level)
         rate = state.pairs.rate if crowded else math.nan
         alone, again, few = state.suspects.measured, state.again, state.few
-        return Located(found, outline, state.full, used, state.sure, alone, again, few, rate)
+        return Located(found, outline, state.full, used, state.sure, alone, again, few, inner, rate)
 
 
 _UNCROSSED = (
@@ -111,12 +110,6 @@ def _crossed(groups: int) -> str:
         f"latencies tell {groups} groups of hosts; when all messages left their group, none was slow: the "
         "network between the groups carries all that hosts send"
     )
-
-
-def _as_parts(found: Grouping) -> Within:
-    """Groups without limits of their own."""
-    ranks = [np.nonzero(found.labels == number)[0] for number in range(found.count)]
-    return Within(tuple(Group(f"part{n}", tuple(some.tolist())) for n, some in enumerate(ranks)), ())
 
 
 def _alike(state: State, found: Inferred) -> Within | None:

@@ -17,9 +17,10 @@ from crosscut.analysis.search.host_kinds import HostKinds
 from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.rare_limits import RareLimit, nearly_in_order
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
-from crosscut.analysis.structure import idle, subgroups
+from crosscut.analysis.structure import idle, levels, subgroups
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, doubtful, infer
+from crosscut.analysis.structure.levels import Inner, Level
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, of_phases
 from crosscut.analysis.structure.subgroups import Within
 from crosscut.analysis.structure.unshared import unshared
@@ -35,7 +36,9 @@ class Sent(Enum):
     WITHIN = "within groups"
     HALF_OF_KIND = "half of a slower kind"
     ALONE = "alone"
+    INSIDE = "between groups within groups"
     FULL_AGAIN = "trunks again"
+    INSIDE_AGAIN = "between groups within groups again"
     ALONE_AGAIN = "alone again"
     AGAIN = "routes again"
     FEW = "few between groups"
@@ -50,10 +53,10 @@ class Sent(Enum):
 
 # Part of the state that such phases add to.
 _JOINED = {
-    Sent.EVERYBODY: "full", Sent.FULL_AGAIN: "full", Sent.WITHIN: "within", Sent.FEW: "few",
-    Sent.FEW_AGAIN: "few", Sent.AGAIN: "again",
+    Sent.EVERYBODY: "full", Sent.FULL_AGAIN: "full", Sent.WITHIN: "within", Sent.INSIDE: "inside",
+    Sent.INSIDE_AGAIN: "inside", Sent.FEW: "few", Sent.FEW_AGAIN: "few", Sent.AGAIN: "again",
 }  # fmt: skip
-_AGAIN = (Sent.FULL_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN, Sent.FEW_AGAIN)
+_AGAIN = (Sent.FULL_AGAIN, Sent.INSIDE_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN, Sent.FEW_AGAIN)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class State:
     """Messages of routes that seemed slow, and of nobody else."""
     few: Observed
     """Messages between groups, of phases with so few that hardly any meet on a cable."""
+    inside: Observed
+    """Messages of phases that fill what groups within groups share."""
     kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
@@ -90,8 +95,10 @@ class State:
     """Phases that measured again what would be told as a fault."""
     near: Grouping | None = None
     """Groups that later stages take as given: by latency, or sure permutations."""
-    nearer: Grouping | None = None
-    """Groups of the next nearer level of latency, which `near` joins."""
+    levels: tuple[Level, ...] = ()
+    """Groups within those of `near`, the outermost first."""
+    innermost: Integers | None = None
+    """[rank] group of the innermost level that shares limits; None: no level within groups does."""
     by_latency: bool = False
     by_number: bool = False
     """Permutations keep nearly to the order of the ranks' numbers."""
@@ -197,7 +204,12 @@ class State:
         found = infer(self.full, *known, divided=self.divided, near=self.near)
         if doubtful(found) and self.near is None:
             return infer(self.full, *known, divided=False)
-        return found
+        inner = self.inner(found)
+        return levels.without_sums(found, inner[0].inferred) if inner else found
+
+    def inner(self, found: Inferred) -> tuple[Inner, ...]:
+        """Groups within those that were found, the outermost first."""
+        return levels.look(self.levels, self.inside, found) if found.grouping.count > 1 else ()
 
     def limit_of_all(self) -> Within | None:
         """One limit that everybody shares, if the reference pairs were faster and totals agree."""
@@ -210,6 +222,12 @@ class State:
         reached = unshared(self.full, *self.pairs.known(unknown, unknown, alone))
         return subgroups.of_everybody(joined(self.full, self.within), reached)
 
+    def fills(self, at: int, phases: int) -> State:
+        """The next so many phases fill what groups of this level share."""
+        level = self.levels[at]
+        filled = replace(level, phases=(*level.phases, *range(self.used, self.used + phases)))
+        return replace(self, levels=(*self.levels[:at], filled, *self.levels[at + 1 :]))
+
     @property
     def crowded(self) -> bool:
         """All hosts are slow alike, by something that all of them fill."""
@@ -218,10 +236,10 @@ class State:
 
     @property
     def labels(self) -> Integers:
-        """[rank] its group."""
+        """[rank] its group; of groups within groups the innermost that share limits."""
         if self.inferred is None or self.together is not None:
             return np.zeros(self.ranks, np.int64)
-        return self.inferred.grouping.labels
+        return self.inferred.grouping.labels if self.innermost is None else self.innermost
 
     def groups(self, fewest: int) -> list[list[int]]:
         """Ranks of each group of `fewest` or more."""

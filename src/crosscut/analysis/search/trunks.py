@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from numpy.random import Generator
 
 from crosscut.analysis.search import filling, thresholds
-from crosscut.analysis.search.inside import WithinGroups
+from crosscut.analysis.search.levels import Inside
 from crosscut.analysis.search.state import Asked, State
 from crosscut.analysis.structure import idle
-from crosscut.analysis.structure.grouping import Grouping
-from crosscut.analysis.structure.infer import infer
+from crosscut.analysis.structure.infer import Inferred, infer
+from crosscut.analysis.structure.levels import Level
 
 
 @dataclass(frozen=True)
@@ -27,26 +27,25 @@ class Trunks:
     """Two permutations followed the tours."""
     quiet: bool = False
     """Nothing was slow before the tours."""
+    best: State | None = None
+    """With the groups whose limits explained most so far, where wider ones were asked first."""
 
     def ask(self, state: State, random: Generator) -> Asked:
-        if not state.toured and (near := state.near) is not None:
-            state = replace(state, toured=True)
-            phases = filling.tours(near.labels, thresholds.TOURS, random)
+        if not state.toured and state.near is not None:
+            state = replace(state if self.best else _outermost(state), toured=True)
+            assert state.near is not None
+            phases = filling.tours(state.near.labels, thresholds.TOURS, random)
             if affordable := phases[: max(0, state.spare)]:
                 return Asked(affordable, state, self)
-        quiet = self.quiet and state.near is not None and state.quiet_since(state.used - thresholds.TOURS)
-        found = infer(state.full, near=state.near)
-        if (quiet or found.explained < thresholds.EXPLAINED) and (wider := _wider(state)) is not None:
-            # What is full may be further out: what leaves a row of racks, say.
-            return self.ask(replace(state, near=wider, nearer=state.near, toured=False), random)
-        if quiet and state.near is not None:
+        if self.quiet and state.near is not None and state.quiet_since(state.used - thresholds.TOURS):
             crossed = state.near.count if state.toured else 0
-            return Asked([], replace(state, near=None, toured=False, crossed=crossed), Missing())
-        if state.nearer is not None:
-            before = infer(state.full, near=state.nearer)
-            if before.explained > found.explained:
-                found, state = before, replace(state, near=state.nearer, nearer=None)
-        stage, state = self, replace(state, inferred=found)
+            return Asked([], replace(state, near=None, levels=(), toured=False, crossed=crossed), Missing())
+        found, state = self._most_told(state)
+        if found.explained < thresholds.EXPLAINED and state.levels and state.spare >= thresholds.TOURS:
+            # What is full may be further in: what leaves a rack, not what leaves a row of racks.
+            nearer = replace(state, near=state.levels[0].grouping, levels=state.levels[1:], toured=False)
+            return replace(self, best=state).ask(nearer, random)
+        stage, state = replace(self, best=None), replace(state, inferred=found)
         missing = not self.permuted and filling.missing(found, state.full, random, toured=True)
         if missing and not filling.has_slow_trunks(found):
             # In a tour all that a group sends goes to two others; other limits show when it goes to more.
@@ -61,12 +60,26 @@ class Trunks:
         # These trunks are not what is full: permutations show which ranks are slow together.
         return Asked(*state.permutations(count, random), stage)
 
+    def _most_told(self, state: State) -> tuple[Inferred, State]:
+        """By these groups, or by wider ones that were asked before, if their limits explain as much."""
+        found = infer(state.full, near=state.near)
+        if self.best is None:
+            return found, state
+        before = infer(state.full, near=self.best.near)
+        if before.explained < found.explained:
+            return found, state
+        return before, replace(state, near=self.best.near, levels=self.best.levels)
 
-def _wider(state: State) -> Grouping | None:
-    """Groups by the next level of latency, if there are phases to fill their trunks."""
-    if state.near is None or state.spare < thresholds.TOURS:
-        return None
-    return idle.wider(state.latency.measured, state.near.labels)
+
+def _outermost(state: State) -> State:
+    """Groups by the widest level of latency that tells any, if there are phases to fill trunks of two."""
+    near, levels = state.near, state.levels
+    while near is not None and state.spare >= thresholds.TOURS * (len(levels) + 2):
+        wider = idle.wider(state.latency.measured, near.labels)
+        if wider is None:
+            break
+        near, levels = wider, (Level(near), *levels)
+    return replace(state, near=near, levels=levels)
 
 
 @dataclass(frozen=True)
@@ -80,11 +93,11 @@ class Missing:
             state = replace(state, inferred=infer(state.full, near=state.near))
         found = state.inferred
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
-            return Asked([], state, WithinGroups())
+            return Asked([], state, Inside())
         if times and known is not None and len(found.capacities) <= len(known.capacities):
             # What is not full by now is not full by what its hosts can send.
-            return Asked([], state, WithinGroups())
+            return Asked([], state, Inside())
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:
             wanted = filling.at_once(found, wanted, thresholds.TOURS, random)
-        return Asked(wanted[:most], state, Missing(times + 1) if wanted else WithinGroups())
+        return Asked(wanted[:most], state, Missing(times + 1) if wanted else Inside())

@@ -63,6 +63,11 @@ class Inferred:
     likeliest."""
     hashed: Hashed | None = None
     """What messages between groups meet, if collisions of hashed paths may explain their rates."""
+    names: tuple[str, ...] = ()
+    """[group], where they are groups within others; empty: as `group_name` says."""
+
+    def name(self, group: int) -> str:
+        return self.names[group] if self.names else group_name(group)
 
 
 def infer(

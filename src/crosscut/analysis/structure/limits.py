@@ -10,7 +10,7 @@ agree, those of another vary with who happens to pass.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,8 +148,10 @@ class Explained:
     """Share of the slow messages that it explains."""
 
 
-def explain(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
-    """Families of limits one after the other, each for what is still unexplained."""
+def explain(
+    observed: Observed, alone: Unshared, labels: Integers, reaches: Collection[Reach] = tuple(Reach)
+) -> Explained:
+    """Families of limits one after the other, each for what is still unexplained. `reaches`: these only."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     open_ = slow.copy()
@@ -160,6 +162,7 @@ def explain(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
         tried = [
             _family(observed, alone, candidates, open_, by_work=by_work)
             for candidates in families(labels, observed)
+            if candidates[0].reach in reaches
         ]
         most = max(int((explained & open_).sum()) for _, explained in tried)
         best = next(pair for pair in tried if (pair[1] & open_).sum() >= _AS_MUCH * most)

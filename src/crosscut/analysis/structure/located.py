@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.levels import Inner
 from crosscut.analysis.structure.model import Group, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.subgroups import Within
@@ -25,12 +27,14 @@ class Located:
     """Messages of routes that seemed slow, measured with no others."""
     few: Observed
     """Messages between groups, of phases with few of each group."""
+    inner: tuple[Inner, ...] = ()
+    """Groups within groups, and what they share; the outermost first."""
     few_rate: float = math.nan
     """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
     it is not, or was not asked."""
 
 
-def placed(within: Within, labels: Integers) -> Within:
+def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:
     """With names by the groups that were told in the end (`labels`: [rank]), which may be others than those
     that were looked into. What is in several of them, or one part alone, is left out."""
     inside: dict[int, list[Group]] = {}
@@ -42,8 +46,8 @@ def placed(within: Within, labels: Integers) -> Within:
     for number, groups in inside.items():
         whole = len(groups) == 1 and len(groups[0].ranks) == int((labels == number).sum())
         for part, group in enumerate(groups if whole or len(groups) > 1 else ()):
-            name = group_name(number) if whole else f"{group_name(number)}.{part}"
-            named[group.name] = replace(group, name=name)
+            called = name(number) if whole else f"{name(number)}.{part}"
+            named[group.name] = replace(group, name=called)
     limits = [
         replace(limit, groups=tuple(named[name].name for name in limit.groups))
         for limit in within.limits
@@ -55,19 +59,24 @@ def placed(within: Within, labels: Integers) -> Within:
 def without_sums(inferred: Inferred, within: Within) -> Inferred:
     """Without limits of what a group sends where those of its parts are known: it is only their sum."""
     known = {
-        (limit.reach, name.split(".")[0]) for limit in within.limits for name in limit.groups if "." in name
-    }
-    kept = [one for one in inferred.capacities if (one.reach, *map(group_name, one.groups)) not in known]
+        (limit.reach, name.rpartition(".")[0])
+        for limit in within.limits for name in limit.groups if "." in name
+    }  # fmt: skip
+    kept = [one for one in inferred.capacities if (one.reach, *map(inferred.name, one.groups)) not in known]
     return replace(inferred, capacities=tuple(kept))
 
 
 def with_parts(outline: Structure, within: Within) -> Structure:
-    """The structure with the parts of its groups, and their limits."""
+    """The structure with the parts of its innermost groups, and their limits."""
     everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
-    divided = []
-    for group in outline.groups or everybody:
-        parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
-        divided.append(replace(group, parts=parts if len(parts) > 1 else ()))
+    divided = [_divided(group, within) for group in outline.groups or everybody]
     told = {(limit.reach, limit.groups) for limit in outline.limits}
     limits = tuple(limit for limit in within.limits if (limit.reach, limit.groups) not in told)
     return replace(outline, groups=tuple(divided), limits=outline.limits + limits)
+
+
+def _divided(group: Group, within: Within) -> Group:
+    if group.parts:
+        return replace(group, parts=tuple(_divided(part, within) for part in group.parts))
+    parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
+    return replace(group, parts=parts if len(parts) > 1 else ())

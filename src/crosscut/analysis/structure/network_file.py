@@ -50,17 +50,21 @@ class _NetworkWriter:
 
     def switches(self) -> Iterator[str]:
         for number, group in enumerate(self._groups):
-            for inner in group.parts:
-                yield from self._switch(inner, number, 0)
-            yield from self._switch(group, number, 1 if group.parts else 0)
+            yield from self._switches(group, number)
         if len(self._groups) > 1 and not self._mesh:
             crossing = self._limits.get((Reach.CROSSING, ()))
             bound = {"capacity": _rate(crossing.bytes_per_second), "bounds": '"through"'} if crossing else {}
-            yield from _table("switches", names=self._top(), level=2, **bound)
+            level = 1 + max(1, *(_height(group) for group in self._groups))
+            yield from _table("switches", names=self._top(), level=level, **bound)
 
     def _top(self) -> str:
         """A spine for each cable among which a hash chooses."""
         return '"core"' if self._cables == 1 else f'"core[0-{self._cables - 1}]"'
+
+    def _switches(self, group: Group, number: int) -> Iterator[str]:
+        for inner in group.parts:
+            yield from self._switches(inner, number)
+        yield from self._switch(group, number, _height(group))
 
     def _switch(self, group: Group, number: int, level: int) -> Iterator[str]:
         own = [self._limits.get((reach, (group.name,))) for reach in (Reach.SENT, Reach.RECEIVED)]
@@ -70,18 +74,25 @@ class _NetworkWriter:
 
     def links(self) -> Iterator[str]:
         for group in self._groups:
-            for part in group.parts:
-                yield from self._host_links(part)
-                yield from _link(_quoted(part.name), _quoted(group.name), *map(_rate, self._unlimited(group)))
-            if not group.parts:
-                yield from self._host_links(group)
+            yield from self._links_within(group)
         if self._mesh:
             yield from self._mesh_links()
         elif len(self._groups) > 1:
             for group in self._groups:
-                ways = zip((Reach.LEAVING, Reach.ENTERING), self._unlimited(group), strict=True)
-                rates = [self._rate_of(reach, (group.name,), free) / self._cables for reach, free in ways]
-                yield from _link(_quoted(group.name), self._top(), *map(_rate, rates))
+                yield from self._uplink(group, self._top(), self._unlimited(group), self._cables)
+
+    def _links_within(self, group: Group) -> Iterator[str]:
+        for part in group.parts:
+            yield from self._links_within(part)
+            yield from self._uplink(part, _quoted(group.name), self._unlimited(group))
+        if not group.parts:
+            yield from self._host_links(group)
+
+    def _uplink(self, group: Group, above: str, free: tuple[float, float], cables: int = 1) -> Iterator[str]:
+        """`free`: bytes per second where no limit is known."""
+        ways = zip((Reach.LEAVING, Reach.ENTERING), free, strict=True)
+        rates = [self._rate_of(reach, (group.name,), most) / cables for reach, most in ways]
+        yield from _link(_quoted(group.name), above, *map(_rate, rates))
 
     def _host_links(self, group: Group) -> Iterator[str]:
         """Hosts of equal links in one entry."""
@@ -111,6 +122,11 @@ class _NetworkWriter:
         out = sum(self._structure.host_out_bytes_per_second[rank] for rank in group.ranks)
         back = sum(self._structure.host_in_bytes_per_second[rank] for rank in group.ranks)
         return out, back
+
+
+def _height(group: Group) -> int:
+    """Levels of groups inside."""
+    return 1 + max(_height(part) for part in group.parts) if group.parts else 0
 
 
 def _link(a: str, b: str, rate: str, back_rate: str) -> Iterator[str]:

@@ -1,0 +1,104 @@
+"""Stage 4: groups within groups, and what is slow within the innermost.
+
+What leaves a row of racks meets the row's limit, and leaves those of its racks unfilled. So all that a rack
+sends goes to others of its row. A bad trunk holds back those that exchange with it: racks whose limit did not
+show then send to all others, one rack of each row at a time, unless a row's limit is no more than a rack's.
+Then everybody sends within the innermost groups that share limits, for limits between groups hide slow hosts.
+Hands on groups within groups, their limits, and who is slow within the innermost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from crosscut.analysis.search import filling, thresholds
+from crosscut.analysis.search.inside import Alone
+from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.structure import subgroups
+from crosscut.analysis.structure.infer import Inferred, infer
+from crosscut.analysis.structure.levels import Inner, without_sums
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import Integers, joined
+from crosscut.analysis.structure.unshared import unshared
+
+
+@dataclass(frozen=True)
+class Inside:
+    at: int = 0
+    """Level, the outermost first."""
+    toured: bool = False
+    """All its trunks were filled at once."""
+    filled: bool = False
+    """Those whose limit did not show then were filled as well."""
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        found = state.inferred
+        if found is None or not found.capacities or self.at >= len(state.levels):
+            return WithinGroups().ask(_settled(state), random)
+        inner = state.inner(found)
+        if len(inner) <= self.at:
+            return WithinGroups().ask(_settled(state), random)
+        level, outer = inner[self.at], inner[self.at - 1].inferred if self.at else found
+        phases: list[Phase] = []
+        if not self.toured and state.spare >= thresholds.TOURS:
+            labels = level.inferred.grouping.labels, outer.grouping.labels
+            phases = filling.tours_within(*labels, thresholds.TOURS, random)
+        elif not self.filled:
+            phases = _missing(outer, level, state, random)
+        if phases:
+            stage = replace(self, toured=True, filled=self.toured)
+            return Asked(phases, state.fills(self.at, len(phases)), stage, Sent.INSIDE)
+        return Inside(self.at + 1).ask(state, random)
+
+
+def _missing(outer: Inferred, level: Inner, state: State, random: Generator) -> list[Phase]:
+    """Phases for trunks of inner groups whose limit did not show, if others' did, and if these carry less
+    than what leaves an outer group."""
+    inner = level.inferred
+    rates = [one.bytes_per_second for one in inner.capacities]
+    out = [one.bytes_per_second for one in outer.capacities if one.reach is not Reach.BETWEEN]
+    if not rates or (out and np.median(rates) > thresholds.NEARLY_ALL * np.median(out)):
+        return []
+    labels, nominal = inner.grouping.labels, unshared(state.full).nominal
+    unlimited = filling.carrying(level.observed, labels, nominal) | _whole(labels, outer.grouping.labels)
+    wanted = filling.phases(inner.capacities, labels, random, unlimited, outer.grouping.labels)
+    return wanted[: max(0, state.spare)]
+
+
+def _whole(inner: Integers, outer: Integers) -> frozenset[tuple[Reach, int]]:
+    """Trunks of inner groups that are all of their outer one."""
+    inside = (np.unique(inner[outer == group]).tolist() for group in range(int(outer.max()) + 1))
+    groups = [alone[0] for alone in inside if len(alone) == 1]
+    return frozenset((reach, group) for reach in (Reach.LEAVING, Reach.ENTERING) for group in groups)
+
+
+def _settled(state: State) -> State:
+    """With the innermost groups that share limits, and without outer ones whose limits are only the sum of
+    those inside."""
+    found = state.inferred
+    if found is None:
+        return state
+    inner = state.inner(found)
+    limited = [one for one in inner if one.inferred.capacities]
+    if found.capacities and limited and not without_sums(found, inner[0].inferred).capacities:
+        level = state.levels[0]
+        seen = level.seen(state.inside)
+        full = joined(state.full, seen)
+        near, rest = level.grouping, state.levels[1:]
+        further = replace(state, near=near, levels=rest, full=full, inferred=infer(full, near=near))
+        return _settled(further)
+    innermost = limited[-1].inferred.grouping.labels if limited else None
+    return replace(state, innermost=innermost)
+
+
+class WithinGroups:
+    def ask(self, state: State, random: Generator) -> Asked:
+        # Twice only if the first shows something: most networks have no slow host.
+        most = 2 if state.slow_by_itself(state.within).any() else 1
+        groups = state.groups(2)
+        if state.quiet or state.within.phases >= most or not groups:
+            return Asked([], state, Alone())
+        return Asked([subgroups.permutation(groups, 1.0, random)], state, self, Sent.WITHIN)

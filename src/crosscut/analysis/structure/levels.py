@@ -1,0 +1,120 @@
+"""Groups within groups, each level with limits of its own: leaves of a row, rows of a hall.
+
+Messages that leave an outer group meet its limit, which may hide those of the groups inside. So a level is
+known by phases of its own, which no outer limit slows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.structure import limits
+from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.model import Group, Reach
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.subgroups import Within
+
+_LINKS = (Reach.LEAVING, Reach.ENTERING)
+# What inner groups carry of what an outer one's limit counts.
+_CARRIED_BY = {
+    Reach.LEAVING: Reach.LEAVING, Reach.SENT: Reach.LEAVING, Reach.ENTERING: Reach.ENTERING,
+    Reach.RECEIVED: Reach.ENTERING,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Level:
+    """Groups, each within one of the next level further out."""
+
+    grouping: Grouping
+    phases: tuple[int, ...] = ()
+    """Numbers of those that fill what these groups share, and no limit further out."""
+
+    def seen(self, inside: Observed) -> Observed:
+        """Of all messages of such phases, this level's."""
+        return inside.where(np.isin(inside.phase, self.phases))
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A level as it was measured."""
+
+    inferred: Inferred
+    observed: Observed
+
+    def within(self) -> Within:
+        """Its groups and limits, for people and files."""
+        found = self.inferred
+        ranks = [np.nonzero(found.grouping.labels == number)[0] for number in range(found.grouping.count)]
+        groups = [Group(found.name(number), tuple(some.tolist())) for number, some in enumerate(ranks)]
+        shared = [one.of(tuple(map(found.name, one.groups))) for one in found.capacities]
+        return Within(tuple(groups), tuple(shared))
+
+
+def look(levels: tuple[Level, ...], inside: Observed, outer: Inferred) -> tuple[Inner, ...]:
+    """What these levels share, the outermost first; not those that the groups of `outer` cut, nor what is
+    inside them. A limit that is only the sum of those inside is none of its own."""
+    found: list[Inner] = []
+    labels, names = outer.grouping.labels, [outer.name(number) for number in range(outer.grouping.count)]
+    for level in levels:
+        within = _within(level.grouping.labels, labels)
+        if within is None:
+            break
+        labels, names = level.grouping.labels, _names(within, names)
+        whole = np.bincount(within)[within] == 1
+        found.append(_known(level, level.seen(inside), outer, names, whole))
+    for at in range(len(found) - 1, 0, -1):
+        own = without_sums(found[at - 1].inferred, found[at].inferred)
+        found[at - 1] = replace(found[at - 1], inferred=own)
+    return tuple(found)
+
+
+def _known(
+    level: Level, seen: Observed, outer: Inferred, names: list[str], whole: NDArray[np.bool_]
+) -> Inner:
+    """What hosts reach alone, phases of everybody tell better: here nearly all are slow. `whole`: [group]
+    it is all of its outer one, whose limit is none of its own."""
+    labels = level.grouping.labels
+    seen = seen.where(labels[seen.source] != labels[seen.destination])
+    explained = limits.explain(seen, outer.alone, labels, _LINKS)
+    slow = outer.alone.slowness(seen) < outer.alone.threshold
+    share = float(slow.mean()) if len(seen) else 0.0
+    own = tuple(one for one in explained.capacities if not any(whole[group] for group in one.groups))
+    inferred = replace(
+        outer, grouping=level.grouping, capacities=own, explained=explained.share,
+        slow_share=share, unplaced=np.zeros(0, np.int64), hashed=None, names=tuple(names),
+    )  # fmt: skip
+    return Inner(inferred, seen)
+
+
+def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
+    """`outer` without limits that are no less than those of the groups inside (`inner`) together."""
+    known = [one for one in inner.capacities if one.reach in _LINKS]
+    of_inner = {(one.reach, one.groups[0]): one.bytes_per_second for one in known}
+    usual = float(np.median([*of_inner.values()])) if of_inner else math.inf
+    kept = []
+    for one in outer.capacities:
+        below = math.inf
+        if (reach := _CARRIED_BY.get(one.reach)) is not None:
+            inside = np.unique(inner.grouping.labels[outer.grouping.labels == one.groups[0]])
+            below = sum(of_inner.get((reach, group), usual) for group in inside.tolist())
+        if one.bytes_per_second < below * math.exp(-limits.ALIKE):
+            kept.append(one)
+    return replace(outer, capacities=tuple(kept))
+
+
+def _within(labels: Integers, outer: Integers) -> Integers | None:
+    """[inner group] the outer one that it is within; None: one is within several."""
+    pairs = np.unique(np.stack([labels, outer]), axis=1)
+    return pairs[1] if pairs.shape[1] == int(labels.max()) + 1 else None
+
+
+def _names(within: Integers, outer: list[str]) -> list[str]:
+    """[inner group] `group0.1`: the second of the first group."""
+    number = [int((within[:group] == within[group]).sum()) for group in range(len(within))]
+    return [f"{outer[of]}.{at}" for of, at in zip(within.tolist(), number, strict=True)]

@@ -1,0 +1,95 @@
+"""Groups within groups, each level with limits of its own: computed networks, tuning seeds only."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.truth import fabrics
+from benchmarks.truth.parts import Truth
+from benchmarks.truth.score import adjusted_rand, scored, search
+
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.search import filling
+from crosscut.analysis.structure import network_file
+from crosscut.analysis.structure.located import Located
+
+# Ten leaves of five hosts in five rows.
+SEED = 3
+
+
+def network() -> Truth:
+    return fabrics.tapered_twice(np.random.default_rng(SEED))
+
+
+def sentences(located: Located) -> list[str]:
+    names = tuple(f"n{rank}" for rank in range(located.structure.ranks))
+    return [finding.what for finding in of_run.of_located(located, names)]
+
+
+def test_limits_of_rows_and_of_their_leaves_are_both_found_within_an_aapc():
+    truth = network()
+    found = scored(truth, 0.01, SEED)
+    assert found.rand == 1
+    assert len(found.capacity_errors) == found.limits == len(truth.limits)
+    assert max(found.capacity_errors) < 0.02
+    assert (found.alarms, found.phases <= truth.ranks - 1) == (0, True)
+
+
+def test_the_tree_is_in_the_structure_in_words_and_in_the_network_file():
+    truth = network()
+    located = search(truth, 0.01, SEED)
+    assert adjusted_rand(truth.labels, np.array(located.structure.labels())) == 1
+    assert adjusted_rand(truth.inner, np.array(located.structure.labels(1))) == 1
+    told = sentences(located)
+    for start in (
+        "5 groups of 10 hosts", "10 parts of groups of 5 hosts", "shared limit: what leaves a group, 5 times",
+        "shared limit: what leaves a part of a group, 10 times",
+    ):  # fmt: skip
+        assert any(what.startswith(start) for what in told), start
+    links = tomllib.loads(network_file.text(located.structure, "a test"))["links"]
+    trunks = [link for link in links if isinstance(link["between"][0], str)]
+    rates = {tuple(link["between"]): float(link["rate"].split()[0]) for link in trunks}
+    for ends, limit in (
+        (("group0", "core"), ("leaving", 0, -1)),
+        (("group0.0", "group0"), ("inner leaving", 0, -1)),
+    ):
+        assert rates[ends] == pytest.approx(8e-6 * truth.limits[limit], rel=0.02)
+
+
+@pytest.mark.parametrize(("kind", "way"), [("inner trunk", "out"), ("trunk", "in")])
+def test_a_trunk_that_keeps_half_is_named_on_either_level(kind, way):
+    truth = network()
+    part = next(part for part in truth.parts if (part.kind, part.direction) == (kind, way))
+    capacities = truth.capacities.copy()
+    capacities[part.capacity] *= 0.5
+    located = search(replace(truth, capacities=capacities), 0.01, SEED)
+    names = tuple(f"n{rank}" for rank in range(truth.ranks))
+    slow = [one for one in of_run.of_located(located, names) if one.kind.fault]
+    labels = truth.labels if kind == "trunk" else truth.inner
+    assert [(one.kind, one.direction.value) for one in slow] == [(FindingKind.SLOW_TRUNK, way)]
+    assert set(slow[0].ranks) == set(np.nonzero(labels == part.subject)[0].tolist())
+
+
+def test_a_row_that_carries_all_that_its_leaves_do_has_no_limit_of_its_own():
+    truth = network()
+    capacities = truth.capacities.copy()
+    capacities[[part.capacity for part in truth.parts if part.kind == "trunk"]] *= 3
+    located = search(replace(truth, capacities=capacities), 0.01, SEED)
+    assert adjusted_rand(truth.inner, located.inferred.grouping.labels) == 1
+    assert not located.inner
+    assert len(located.inferred.capacities) == 20
+
+
+def test_tours_within_groups_leave_none_and_leave_all_inner_groups():
+    inner = np.repeat(np.arange(6), 4)
+    outer = np.repeat([0, 0, 1, 1, 1, 2], 4)
+    for routes in filling.tours_within(inner, outer, 3, np.random.default_rng(1)):
+        ends = np.array(routes).T
+        assert (outer[ends[0]] == outer[ends[1]]).all()
+        assert (inner[ends[0]] != inner[ends[1]]).all()
+        assert len(set(ends[0].tolist())) == len(set(ends[1].tolist())) == len(routes)
+        assert set(inner[ends[0]].tolist()) == {0, 1, 2, 3, 4}  # the last is alone in its group
