@@ -37,6 +37,9 @@ def test_a_way_between_two_groups_that_carries_half_of_its_like_is_named() -> No
     assert len(one.groups) == 2
     assert one.effect is not None
     assert abs(one.effect.share - 0.5) < 0.03
+    # A neighbour who takes half of it all the time leaves as much: either may be the cause.
+    assert one.what.endswith(": a cable that is down, or other traffic that was there all the time")
+    assert "rates alone do not tell" in one.advice
 
 
 def test_a_way_that_carries_as_much_as_others_by_itself_is_not_slow() -> None:

@@ -45,6 +45,8 @@ def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
+    if not inferred.capacities:
+        return []
     found = []
     largest, size = _largest(inferred, observed), np.bincount(inferred.grouping.labels)
     for reach in Reach:
@@ -158,6 +160,14 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
     return [c for c in across if c.groups[0] == int(size.argmin())]
 
 
+# What is taken all the time is missing like what was lost.
+_CAUSES = ": a cable that is down, or other traffic that was there all the time"
+_WHICH = (
+    "look for a cable of the trunk that is down or came up at a lower speed, and at what its ports carry "
+    "while nothing is measured: rates alone do not tell a lost cable from traffic that is always there"
+)
+
+
 def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, hosts: int = 1) -> Finding:
     """`hosts`: of the group, if `share` is of what others carry for each of theirs; else 1."""
     rate = units.rate(capacity.bytes_per_second)
@@ -171,12 +181,13 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
         words += f", {effect.text()} of others of its kind{each}"
     else:
         words += ", where the others have no limit that shows"
+    words += _CAUSES
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
         kind=FindingKind.SLOW_TRUNK, what=words, ranks=members,
         groups=tuple(map(inferred.name, capacity.groups)), direction=direction,
         effect=effect, false_alarm=doubt, phases=capacity.phases[:64],
-        advice="look for a cable of the trunk that is down, or that came up at a lower speed",
+        advice=_WHICH,
     )  # fmt: skip
 
 
