@@ -75,7 +75,8 @@ std::int64_t Emulation::next_needed(std::int64_t here) const {
   for (const auto& tap : taps_) {
     if (!tap.is_ready) continue;
     if (may_read(tap)) return here;
-    const auto over = static_cast<double>(model.waiting_bytes(tap.link) - tap.ahead_bytes / 2);
+    const auto over =
+        static_cast<double>(model.waiting_bytes(tap.link)) - static_cast<double>(tap.ahead_bytes) / 2;
     wake = std::min(wake, here + nanoseconds(over / tap.bytes_per_second));
   }
   return wake;

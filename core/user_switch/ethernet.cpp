@@ -37,8 +37,8 @@ std::optional<std::array<std::uint8_t, count>> numbers_of(std::string_view text,
   if (parts.size() != count) return std::nullopt;
   std::array<std::uint8_t, count> numbers{};
   for (std::size_t i = 0; i < count; ++i) {
-    const auto* const end = parts[i].data() + parts[i].size();
-    const auto [read_to, error] = std::from_chars(parts[i].data(), end, numbers[i], base);
+    const auto *const begin = parts[i].data(), *const end = begin + parts[i].size();
+    const auto [read_to, error] = std::from_chars(begin, end, numbers[i], base);
     if (error != std::errc{} || read_to != end || parts[i].size() > digits_most) return std::nullopt;
   }
   return numbers;

@@ -37,17 +37,18 @@ json::Value Emulation::statistics() const {
     read += tap.read;
     delivered += tap.delivered;
     lost += std::max<std::int64_t>(lost_here, 0);
-    hosts.push_back(json::Object{{"host", std::int64_t{tap.entry.port.host}},
-                                 {"adapter", tap.entry.port.adapter},
-                                 {"read", tap.read},
-                                 {"delivered", tap.delivered},
-                                 {"lost_in_host", lost_here < 0 ? json::Value() : json::Value(lost_here)}});
+    hosts.emplace_back(
+        json::Object{{"host", std::int64_t{tap.entry.port.host}},
+                     {"adapter", tap.entry.port.adapter},
+                     {"read", tap.read},
+                     {"delivered", tap.delivered},
+                     {"lost_in_host", lost_here < 0 ? json::Value() : json::Value(lost_here)}});
   }
   std::int64_t dropped = 0;
   json::Array stations;
   for (const auto& each : wiring_.passed()) {
     dropped += each.counts.dropped_frames;
-    stations.push_back(json::Object{
+    stations.emplace_back(json::Object{
         {"name", each.name},
         {"bits_per_second", each.bits_per_second},
         {"frames", each.counts.frames},

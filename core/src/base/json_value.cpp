@@ -179,7 +179,7 @@ class Writer {
   void line() {
     if (indent_ == 0) return;
     text_ += '\n';
-    text_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
+    text_.append(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth_), ' ');
   }
 
   int indent_;

@@ -38,14 +38,15 @@ __attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks_by_instruction(Sh
     for (int group = 0; group < groups_of_rounds; ++group) {
       __m128i& now = words[group % 4];
       if (group < 4) {
-        now = _mm_shuffle_epi8(load(blocks + 16 * group), big_endian);
+        now = _mm_shuffle_epi8(load(blocks + std::ptrdiff_t{16} * group), big_endian);
       } else {
         const __m128i last = words[(group + 3) % 4], before_last = words[(group + 2) % 4];
         const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(now, words[(group + 1) % 4]),
                                           _mm_alignr_epi8(last, before_last, 4));
         now = _mm_sha256msg2_epu32(sum, last);
       }
-      const __m128i added = _mm_add_epi32(now, load(sha256_round_constants.data() + 4 * group));
+      const __m128i added =
+          _mm_add_epi32(now, load(sha256_round_constants.data() + std::ptrdiff_t{4} * group));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, added);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(added, 0x0e));
     }

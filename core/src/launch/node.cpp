@@ -219,7 +219,7 @@ class Node {
 
   void reap() {
     int wait_status = 0;
-    for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
       const auto found = ranks_.find(pid);
       if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
         if (found != ranks_.end()) rank_halted(found->second.rank, WIFSTOPPED(wait_status));
