@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,7 @@ from crosscut.cli import main
 from crosscut.lab import describe, holder, removal, state
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import Fault
+from crosscut.lab.kernel import build
 from crosscut.lab.switch import program
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
@@ -266,3 +268,17 @@ def test_lifting_a_fault_ends_no_process_that_is_not_in_the_lab(named: Path, str
     ):
         plant.lift("x", "all")
     assert stranger.alive()
+
+
+def test_the_shared_memory_of_nodes_is_this_users_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("unshare", "pin", "set_host_name"):
+        monkeypatch.setattr(build.namespaces, name, lambda *_: None)
+    monkeypatch.setattr(build, "set_kernel", lambda _: None)
+    before = os.umask(0)
+    try:
+        build.spaces(SimpleNamespace(hosts=("a", "b"), forwarding=()), tmp_path)
+    finally:
+        os.umask(before)
+    assert [mode(tmp_path / "shm" / name) for name in ("a", "b")] == [0o700] * 2
