@@ -8,6 +8,7 @@ from pathlib import Path
 from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
+from crosscut.analysis.figures.limited import NOTHING_TOLD
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.lab.faults import plant
@@ -26,7 +27,8 @@ def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path)
     found = of_run.find(Run.open(out))
     told = [one for one in found if one.hosts == ("n0003",)]
     # By what else the machine did meanwhile.
-    kinds = {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED, FindingKind.LOSSY_HOST}
+    kinds = {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED}
+    kinds |= {FindingKind.LOSSY_HOST, FindingKind.SUSPECT}
     assert {one.kind for one in told} <= kinds
     assert any("carrier_changes +" in one.what for one in told)
     assert not [one for one in found if one.kind in (FindingKind.SLOW_HOST, FindingKind.SLOW_ROUTE)]
@@ -41,6 +43,9 @@ def test_a_host_that_loses_packets_is_told_by_what_is_sent_again_to_it(tmp_path:
     run = Run.open(out)
     (record,) = [one for one in run.attributes["retransmissions"] if one["rank"] == 3]
     assert record["segments"] > record["again"] >= sum(again for _, _, again in record["to"]) > 0
-    told = [one for one in of_run.find(run) if one.kind.fault]
-    assert [one.hosts for one in told] == [("n0003",)]
-    assert "TCP segments were sent again on its connections with" in told[0].what
+    found = of_run.find(run)
+    assert {one.hosts for one in found if one.kind.fault} <= {("n0003",)}
+    (told,) = [one for one in found if "TCP segments were sent again on its connections with" in one.what]
+    # A machine that is the bottleneck of every phase leaves it a suspect.
+    is_limited = any(one.what.startswith(NOTHING_TOLD) for one in found)
+    assert (told.hosts, told.kind.fault) == (("n0003",), not is_limited)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from in_process import crosscut
-from labs import FAST_ETHERNET, lab, median_rates, needs_lab, ways_from
+from labs import FAST_ETHERNET, lab, median_rates, needs_lab, ways_from, without_rates
 from tiers import long
 
 from crosscut.base.errors import UsageError
@@ -25,8 +25,11 @@ pytestmark = needs_lab
 RATE = "rate = '100 Mbit/s'"
 # 1,448 of 1,538 bytes on the wire (time stamps on) at 100 Mbit/s.
 PAYLOAD_BYTES_PER_SECOND = 100e6 / 8 * 1448 / 1538
-# The paths of these alone take ten seconds.
-LARGE = ("fat-tree-1024", "rail-optimised-gpu")
+# To build these takes five seconds and more each; others of their kinds are smaller.
+LARGE = (
+    "fat-tree-1024", "fatoohi-tc2k", "rail-optimised-gpu", "xibalba-e7-config1", "xibalba-e7-config2",
+    "xibalba-er16", "xibalba-maintenance", "xibalba-myrinet", "xibalba-two-ethernets",
+)  # fmt: skip
 KINDS = {
     "stacked-tree": f"leaves = 3\nhosts_per_leaf = 3\n{RATE}",
     "module-chassis": (
@@ -102,6 +105,7 @@ def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> N
         assert walked.not_walked == 0
 
 
+@without_rates
 @pytest.mark.parametrize(
     "name", [long(name) if name in LARGE else name for name in description.catalogue_names()]
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser import Tab, chromium
+from tiers import long
 
 from crosscut import cli
 from crosscut.base import core
@@ -62,8 +63,14 @@ def tab(browser, folder):
         assert all(url.startswith(("file:", "blob:", "data:")) for url in one.requests), one.requests
 
 
-@pytest.mark.parametrize("name", ["e7", "both", "sweep", "loaded", "streams"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        *((name, "light") for name in ("e7", "both", "sweep", "loaded", "streams")),
+        ("both", "dark"),
+        *(long(name, "dark") for name in ("e7", "sweep", "loaded", "streams")),
+    ],
+)
 def test_every_picture_is_drawn_without_a_complaint(tab, name, scheme):
     page = tab(name, color_scheme=scheme)
     names = page.show_all()

@@ -144,7 +144,7 @@ def test_launches_of_an_evaluation_are_evaluations_and_their_spread_is_shown(
     assert cli.main(["show", str(evaluated)]) == 0
     assert "between launches" in capsys.readouterr().out
     assert cli.main(["fsck", str(evaluated)]) == 0
-    assert capsys.readouterr().out.count("whole") == 4
+    assert capsys.readouterr().out.count("intact") == 4
     (evaluated / "launch-2/first.zarr/zarr.json").write_text("{")
     assert cli.main(["show", str(evaluated / "launch-3")]) == 0
     assert cli.main(["show", str(evaluated)]) == 0

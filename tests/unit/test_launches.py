@@ -275,7 +275,7 @@ def test_commands_take_a_folder_of_launches_or_name_a_run_in_it(
     assert main(["show", "here"]) == 0
     assert "between launches" in capsys.readouterr().out
     assert main(["fsck", "here"]) == 0
-    assert capsys.readouterr().out.count("whole") == 2
+    assert capsys.readouterr().out.count("intact") == 2
     assert main(["report", "here", "-o", "page.html"]) == 0
     assert "launch-1.zarr" in usage_error(["export", "here"], capsys)
     assert "name one of them" in usage_error(["show", "here", "--findings"], capsys)
@@ -284,4 +284,4 @@ def test_commands_take_a_folder_of_launches_or_name_a_run_in_it(
     assert main(["fsck", "here"]) == 1
     said = capsys.readouterr().out
     assert "it is not JSON" in said
-    assert said.count("whole") == 2
+    assert said.count("intact") == 2
