@@ -81,6 +81,7 @@ def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
 
 
 @needs_lab
+@pytest.mark.long
 @pytest.mark.usefixtures("hpcc")
 def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
     """A Gbit/s is 125 MB/s on the wire, and a little more for as long as a burst. Memory is far faster."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.score import adjusted_rand
-from tiers import seeds
+from tiers import long, seeds
 
 from crosscut import cli
 from crosscut.analysis.findings import of_run
@@ -117,7 +117,7 @@ def test_capacities_are_found_where_shares_are_uneven_as_those_of_tcp(tmp_path, 
 @pytest.mark.parametrize("seed", seeds(["1", "2", "4"], short=["1"]))
 @pytest.mark.parametrize(
     ("name", "hosts", "of_groups"),
-    [("xibalba-e7-config1", 128, (32,)), ("xibalba-e7-config2", 96, (48, 24))],
+    [("xibalba-e7-config1", 128, (32,)), long("xibalba-e7-config2", 96, (48, 24))],
 )
 def test_hosts_in_order_are_grouped_as_well(name, hosts, of_groups, seed, capsys):
     words = ("--on", f"sim:{name}", "-n", str(hosts), "--seed", seed, "--json", "--quiet")

@@ -348,7 +348,7 @@ def replaying(folder: Path) -> list[int]:
 
 
 @both
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_an_interrupted_prediction_leaves_no_process_and_no_file(tmp_path, network, engine, number):
     trace = waves(tmp_path, 40_000)
     temporary = tmp_path / "temporary"

@@ -82,7 +82,9 @@ def test_open_mpi_s_programs_are_counted_by_a_profiler_built_for_it(tmp_path: Pa
 
 @needs_open_mpi
 @pytest.mark.usefixtures("open_mpi")
-@pytest.mark.parametrize("flags", [(), ("-DF08",)], ids=["mpi", "mpi_f08"])
+@pytest.mark.parametrize(
+    "flags", [pytest.param((), id="mpi"), pytest.param(("-DF08",), id="mpi_f08", marks=pytest.mark.long)]
+)
 def test_what_fortran_calls_is_counted_once(tmp_path: Path, flags: tuple[str, ...]) -> None:
     target = tmp_path / "fortran"
     source = SOURCES / "fortran.f90"
