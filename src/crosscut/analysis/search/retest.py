@@ -40,9 +40,10 @@ class RetestInside:
     at: int = 0
 
     def ask(self, state: State, random: Generator) -> Asked:
+        room = max(0, thresholds.MOST_AGAIN - state.retested)
         for at, level in enumerate(state.inner(state.found())[self.at :], self.at):
             slow = slow_trunks.trunks(level.inferred, level.observed)
-            if phases := _again(level.inferred, slow, random):
+            if phases := _again(level.inferred, slow, random)[:room]:
                 return Asked(phases, state.fills(at, len(phases)), RetestInside(at + 1), Sent.INSIDE_AGAIN)
         return RetestHosts().ask(state, random)
 
