@@ -140,7 +140,7 @@ def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> l
 
 
 def _errors_within(truth: Truth, located: Located) -> dict[tuple[str, int, int], float]:
-    """Of limits of inner groups, by the hosts of these."""
+    """Relative errors of the limits of inner groups, matched by their hosts."""
     if truth.inner is None:
         return {}
     outline = located.structure

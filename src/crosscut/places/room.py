@@ -62,7 +62,7 @@ def _control_groups() -> Iterator[Path]:
 
 
 def _number(file: Path, word: int = 0, after: str = "", default: float = math.inf) -> float:
-    """That word of a file, or what follows `after` in it; `default` where there is no such number."""
+    """The number at this word of a file, or after `after` in it; `default` where there is none."""
     try:
         text = file.read_text(encoding="ascii").split()[word]
         return float(int(text.rpartition(after)[2] if after else text))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import crosscut
-from crosscut.base import records
+from crosscut.base import records, whole_file
 from crosscut.base.errors import UsageError, plainly
 from crosscut.run.format import DamagedRun, load_json
 
@@ -52,7 +52,7 @@ class Manifest:
 
 
 def order_seed(seed: int, number: int) -> int:
-    """Of the launch with this number, from 1."""
+    """The seed of launch `number`, counted from 1."""
     return seed % (_MOST_SEED // _ORDERS_A_SEED) * _ORDERS_A_SEED + number
 
 
@@ -66,16 +66,14 @@ def is_launches(folder: Path) -> bool:
 
 
 def save(manifest: Manifest) -> None:
-    """Writes the manifest; replaced as a whole or not at all."""
+    """Replaces the manifest as a whole or not at all."""
     document = {
         "schema": SCHEMA,
         "crosscut": crosscut.__version__,
         "job": dict(manifest.job),
         "launches": [asdict(launch) for launch in manifest.launches],
     }
-    unfinished = manifest.path / f".{MANIFEST}"
-    unfinished.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(manifest.path / MANIFEST)
+    whole_file.write(manifest.path / MANIFEST, (json.dumps(document, indent=2) + "\n").encode())
 
 
 def load(folder: Path) -> Manifest:

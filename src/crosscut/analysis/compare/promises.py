@@ -176,7 +176,8 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
 
     def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
-        """That all keep it, that some break it, and [quantity] that it does; with `times` the repetitions."""
+        """Logs of evidence that all keep the promise, that some break it, and that each [quantity] does, had
+        there been `times` as many repetitions."""
         kept = sequential.evidence(times * met, times * missed, promise.of_the_time)
         broken = sequential.evidence(times * missed, times * met, 1 - promise.of_the_time)
         return sequential.all_of(kept), sequential.any_of(broken), broken
@@ -194,12 +195,13 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     # One alone is told only if it is beyond doubt among all of them.
     sure = broken >= needed + math.log(values.shape[1])
     repetitions = int(finite.sum(axis=0).max())
+    more = None
+    if verdict is Verdict.UNDECIDED:
+        more = sequential.repetitions_needed(repetitions, lambda times: max(evidence(times)[:2]) >= needed)
     return PromiseVerdict(
         promise=promise, verdict=verdict, doubt=sequential.doubt(log_evidence),
         repetitions=repetitions,
-        repetitions_needed=sequential.repetitions_needed(
-            repetitions, lambda times: max(evidence(times)[:2]) >= needed
-        ),
+        repetitions_needed=more,
         quantities=values.shape[1], worst=float(medians[order[0]]),
         middle=float(np.nanmedian(medians)), broken=tuple(found.labels[at] for at in order if sure[at]),
         worst_label=found.labels[order[0]],

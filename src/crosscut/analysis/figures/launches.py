@@ -111,7 +111,7 @@ def _middle(values: Floats, axis: int) -> Floats:
 
 
 def _attributes(runs: Sequence[Run]) -> dict[str, object]:
-    """Of all launches: whether they are complete, and what the emulating machine limited in any of them."""
+    """Attributes of all launches together: complete if each is, limited where the machine limited any."""
     first = dict(runs[0].attributes)
     states = {run.attributes.get("state") for run in runs}
     first |= {"state": states.pop() if len(states) == 1 else "stopped"}
@@ -135,7 +135,7 @@ class LaunchSpread:
     launches: Floats
     """[launch] median over its repetitions; NaN where it has none."""
     middle: Medians
-    """Of these, over launches: one cell."""
+    """Median of the launches with its interval: one cell."""
     between: float
     """Standard deviation between launches over the figure, without what repetitions explain; NaN: unknown."""
     within: float
@@ -156,7 +156,7 @@ FEWEST_LAUNCHES = 3
 
 
 def spreads(runs: Sequence[Run]) -> list[LaunchSpread]:
-    """Of every size, in bytes rising; `runs` are launches of one measurement."""
+    """The spread at each size, smallest first. `runs` are launches of one measurement."""
     sizes = sorted({size for run in runs for size in run.sizes_bytes})
     return [found for size in sizes if (found := _spread(runs, size)) is not None]
 

@@ -36,7 +36,7 @@ class Level:
     """Numbers of those that fill what these groups share, and no limit further out."""
 
     def seen(self, inside: Observed) -> Observed:
-        """Of all messages of such phases, this level's."""
+        """Messages of this level's phases, of all that were sent inside groups."""
         return inside.where(np.isin(inside.phase, self.phases))
 
 

@@ -40,7 +40,7 @@ def render(screen: Screen, manifest: Manifest) -> None:
     _by_launch(screen, manifest, views, found)
     _cautions(screen, found)
     screen.line()
-    screen.line("One launch further:", "dim")
+    screen.line("One launch in detail:", "dim")
     screen.command(f"crosscut show {first.path}")
 
 
