@@ -50,7 +50,7 @@ struct CableFault {
 struct SwitchModel {
   bool cut_through = false;
   bool input_queued = false;  // one queue a port, where frames come in; else one for each way out
-  QueueSpec buffer{.bytes_max = 128 * 1024};
+  QueueSpec buffer{.bytes_max = std::int64_t{128} * 1024};
   Framing framing{};
 };
 

@@ -77,7 +77,7 @@ def test_why_a_packet_could_not_be_sent_is_told(monkeypatch: pytest.MonkeyPatch)
         (way,) = probing.walk({0: udp}, [broadcast], time.monotonic() + 30).values()
     assert (way.end, way.not_sent) == (probing.SILENT, "Permission denied")
     told = walking.sentence(WalkedPath("n0", "n1", ("n1",), (), way.end, way.not_sent))
-    assert "then nobody answered (the last packet could not be sent: Permission denied)" in told
+    assert "then no node answered (the last packet could not be sent: Permission denied)" in told
 
 
 ONE = WalkedPath("n0", "n2", ("n1", "n2"), ("n1", "n2"), probing.THERE)
@@ -154,7 +154,7 @@ def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.Captu
         (ONE, "n0 → n1 → n2"),
         (changed(("n3", "n2"), probing.THERE), "n0 → n3 → n2; computed: n0 → n1 → n2"),
         (changed(("n1",), probing.SILENT),
-         "n0 to n2: n0 → n1, then nobody answered; computed: n0 → n1 → n2"),
+         "n0 to n2: n0 → n1, then no node answered; computed: n0 → n1 → n2"),
         (changed((), probing.NO_ROUTE), "n0 to n2: n0, which has no route to it; computed: n0 → n1 → n2"),
         (changed(("n1", "n3", "n1"), probing.CIRCLE),
          "n0 to n2: n0 → n1 → n3 → n1, in a circle; computed: n0 → n1 → n2"),

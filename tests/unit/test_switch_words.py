@@ -24,7 +24,7 @@ def lab_view(switch: object, dilation: object = 1.0):
         ("", ""),  # of runs that knew no other
         ("kernel,queues=routers", ""),
         ("kernel,queues=fair", "senders in turn (queues=fair)"),
-        ("kernel,queues=fifo", "who came first is served first (queues=fifo)"),
+        ("kernel,queues=fifo", "first come, first served (queues=fifo)"),
         ("user", "carried by crosscut-switch"),
         ("user,forwarding=cut,buffer=64KiB", "carried by crosscut-switch (forwarding=cut, buffer=64KiB)"),
         ("abacus\x1b[2J", r"carried by a switch unknown here ('abacus\x1b[2J')"),

@@ -112,7 +112,7 @@ WHEEL = '[[wheel]]\nname = "a"\n'
         ("inner = { coats = 0 }", "2: [inner], key 'coats': 0 is not a whole number from 1 to 9"),
         ('colour = "bleu"', "2: key 'colour': 'bleu' is unknown; did you mean 'blue'?"),
         ("plan = 3", "2: key 'plan': 3 is not a text in quotation marks"),
-        ("plan = '~nobody-here/a'", "2: key 'plan': '~nobody-here/a': nobody of that name has a home here"),
+        ("plan = '~nobody-here/a'", "2: key 'plan': '~nobody-here/a': there is no such user here"),
         ('plan = "\\u0000"', "2: key 'plan': has a character that cannot be printed"),
         ("plan = '" + "x" * 100_001 + "'", "2: key 'plan': 'xxx"),
         ("wheel = [3]", "2: key 'wheel': [3] is not a list of tables; write [[wheel]]"),

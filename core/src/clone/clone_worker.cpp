@@ -128,8 +128,8 @@ class CloneWorker {
     } else {
       prepare_target(job, prepared);
     }
-    store_.emplace(ChunkStore{*map_, image(), [this] { moved(); }});
-    if (target_) look_for_what_is_right();
+    const ChunkStore& store = store_.emplace(ChunkStore{*map_, image(), [this] { moved(); }});
+    if (target_) look_for_what_is_right(store);
     answer(session::FrameType::ready, to_json(prepared));
   }
 
@@ -141,13 +141,13 @@ class CloneWorker {
     prepared.place = target_->place_identity();
   }
 
-  void look_for_what_is_right() {
+  void look_for_what_is_right(const ChunkStore& store) {
     const Memory memory = chunk_memory(*map_);
     for (Chunk chunk = 0; chunk < map_->chunks(); ++chunk) {
       if (map_->offset(chunk) + map_->size(chunk) > target_->resumable_bytes()) return;
       if (control_thread_.interrupted()) throw RunError("stopped");
       if (!is_hole(image(), map_->offset(chunk), map_->size(chunk)))
-        map_->note(chunk, read_chunk(*store_, chunk, memory.span()));
+        map_->note(chunk, read_chunk(store, chunk, memory.span()));
       ++control_thread_.progress();
     }
   }

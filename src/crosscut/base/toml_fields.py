@@ -216,7 +216,7 @@ class Table:
         try:
             return Path(self.file).parent / Path(text).expanduser()
         except RuntimeError:
-            self.fail(key, f"'{text}': nobody of that name has a home here")
+            self.fail(key, f"'{text}': there is no such user here")
 
     def _list(self, key: str, value: Any, inner: tuple[Any, ...], marks: Marks) -> tuple[Any, ...]:
         if Writing.ONE_OR_MORE in marks and not isinstance(value, list):

@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--on PLACE", str, f"Where: {', '.join(places.names())}.", required=True)
     flag(parser, "--yes", "Replace files that exist; write over block devices.", dest="overwrite")
     flag(parser, "--resume",
-         "Keep what is right of unfinished copies (of devices: of all on them), found by "
+         "Keep the correct parts of unfinished copies (on devices: of anything there), found by "
          "reading.")  # fmt: skip
     option(parser, "--chunk SIZE", units.parse_bytes,
-           "What is checked, handed on and kept as one. Default 1 MiB, more for images over 256 "
+           "Unit that is checked, passed on and stored. Default 1 MiB, more for images over 256 "
            "GiB.", dest="chunk_bytes")  # fmt: skip
     flag(parser, "--json", "Print one JSON object on standard output.")
     flag(parser, "--quiet", "Show only what went wrong.")

@@ -41,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="runs or folders of launches, the oldest first",
     )
     option(parser, "--matters SHARE", units.parse_fraction,
-           "Smaller changes are not told. Default 3%%.", default=0.03)  # fmt: skip
+           "Smaller changes are not reported. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
-           "Probability that anything is told where nothing changed. Default 1%%.", default=0.01)  # fmt: skip
+           "Probability of reporting anything if nothing changed. Default 1%%.", default=0.01)  # fmt: skip
     options.add_reading(parser)
     flag(parser, "--json", "One JSON object on standard output.")
 

@@ -57,12 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            f"random order. Default {LAUNCHES}; with --quick 1.")  # fmt: skip
     option(group, "--only PATTERN[,…]", str, "Only these patterns.")
     option(group, "--step-time-limit TIME", units.parse_seconds,
-           "No step takes much longer; what it lacks can be resumed.")  # fmt: skip
+           "Limit of each step, approximately; an unfinished step can be resumed.")  # fmt: skip
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
     option(group, "--out DIR", options.folder,
            "The directory of all runs. Without it, evaluate-BACKEND-DATE-TIME here.")  # fmt: skip
-    option(group, "--resume DIR", options.folder, "Go on with this evaluation.")
+    option(group, "--resume DIR", options.folder, "Continue this evaluation.")
     flag(group, "--json", "Print one JSON object on standard output at the end.")
     flag(group, "--quiet", "Show no progress.")
 

@@ -29,11 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crosscut.analysis.compare.spec import parse_rate
 
     option(parser, "--adapter NAME", str, "Without it, the fastest that is up.")
-    option(parser, "--speed RATE", parse_rate, "Of its link, where it does not say: '25 Gbit/s'.")
+    option(parser, "--speed RATE", parse_rate, "Speed of its link, if it reports none: '25 Gbit/s'.")
     option(parser, "--mtu BYTES", whole(68), "Largest packet. Without it, as the adapter is set.")
     option(parser, "--network NETWORK", str, "A network file: ports, switches on the way, bisection.")
-    option(parser, "--cable METRES", float, "Of each cable. Default 5.", default=5.0)
-    option(parser, "--run DIR", options.folder, "A run, held against it.")
+    option(parser, "--cable METRES", float, "Length of each cable. Default 5.", default=5.0)
+    option(parser, "--run DIR", options.folder, "A run to compare with the expectation.")
     options.add_reading(parser)
     flag(parser, "--json", "One JSON object on standard output.")
 

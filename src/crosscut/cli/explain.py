@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
     index = run.size_index(args.size) if args.size is not None else None
     samples = of_run.chosen(run, index)
     if samples is None or samples.of_phases:
-        raise UsageError(f"{args.run}: no single messages are kept, so nothing says who shared what")
+        raise UsageError(f"{args.run}: it keeps no single messages, so shared limits cannot be inferred")
     observed = of_samples(samples)
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
@@ -95,7 +95,7 @@ def _bottlenecks(
     _, structure = of_run.look(run, index)
     if structure is None:
         raise UsageError(
-            f"{args.run}: too little was measured to infer who shares what; try crosscut run aapc"
+            f"{args.run}: too little was measured to infer shared limits; try crosscut run aapc"
         )
     if (cabling := options.cabling_of(args)) is not None:
         _, structure = cable_names.named([], structure, cabling)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a run, an evaluation, a folder of launches, or several",
     )
-    flag(parser, "--repair", "make what is damaged unmeasured, then check again")
+    flag(parser, "--repair", "mark damaged samples as unmeasured, then check again")
     options.add_reading(parser)
     flag(parser, "--json", "one JSON object a run, a line each")
 

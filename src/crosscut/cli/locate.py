@@ -40,20 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="a run of a dense pattern")
     group = parser.add_argument_group("what is measured, without a run")
-    option(group, "--size SIZE", units.parse_bytes, "Of messages. Default 1MB.")
-    option(group, "--repetitions N", whole(1), f"Of each phase. Default {_REPETITIONS}; simulated: 1.")
+    option(group, "--size SIZE", units.parse_bytes, "Size of messages. Default 1MB.")
+    option(group, "--repetitions N", whole(1), f"Repetitions of each phase. Default {_REPETITIONS}; simulated: 1.")
     option(group, "--most-phases N", whole(4),
            "Phases at most, but for those of one-byte messages. Without it as many as an AAPC "
            "has; 16 at least, 32 where all hosts are slow alike.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Permutations at least, also where nothing is slow: limits that these seldom fill "
+           "Permutations, at least, even if nothing is slow: limits that these seldom fill "
            "show late. Without it as many as there are doublings of the ranks.")  # fmt: skip
     option(group, "--confidence P", _probability,
-           "Of every rank being in its group; measures until that is reached. Default 0.999.")  # fmt: skip
+           "Measure until every rank is in its group with this probability. Default 0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Tells what is known when it is up: no step begins that would likely end later.",
+           "Report what is known by then: no step begins that would probably end later.",
            dest="most_seconds")  # fmt: skip
-    option(group, "--seed N", whole(0), "Of everything random. Default 1.", default=1)
+    option(group, "--seed N", whole(0), "Seed of everything random. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
     option(group, "-o --network FILE", Path, "Write the structure as a network file.")
@@ -76,7 +76,7 @@ def execute(args: argparse.Namespace) -> int:
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
-            raise UsageError(f"--on {typed.on} measures, and {args.run} was measured: give one of them")
+            raise UsageError(f"--on {typed.on} measures, and {args.run} is a finished run: give one of the two")
         found, structure, planted = _of_run(args)
         interrupted = False
     else:

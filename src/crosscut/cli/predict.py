@@ -66,15 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Messages of at most this size travel before their receive is posted. Default 3MiB. "
            "Not with smpi.")  # fmt: skip
     option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender goes on when all but this much has left. Default: at once. Not with smpi.")  # fmt: skip
+           "A sender continues when all but this much has left. Default: at once. Not with smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
-           "Where it was traced: what its processors add to each message is fitted to the run "
-           "there, and taken along.")  # fmt: skip
+           "Network it was traced on: the processors' cost of each message is fitted to the run "
+           "there and carried over.")  # fmt: skip
     option(parser, "--option NAME:VALUE", smpi.checked_option,
            "An option of SimGrid (--cfg), over those that crosscut sets; with --engine smpi. "
            "May be repeated.", dest="options", action="append", default=[])  # fmt: skip
     option(parser, "--time-limit TIME", parse_seconds,
-           "Ends a replay that takes longer. Default 10min.", default=600.0)  # fmt: skip
+           "End a replay that takes longer. Default 10min.", default=600.0)  # fmt: skip
     option(parser, "--memory SIZE", parse_bytes,
            "Address space that a replay may take. Default: no limit.", default=0)  # fmt: skip
     option(parser, "-o --out FILE", Path, "the parts as a chart: .svg, .png or .pdf")

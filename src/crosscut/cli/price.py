@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--nodes N[,…]", asking.parse_nodes,
            "Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.")  # fmt: skip
     option(parser, "--node-price PRICE", asking.parse_node_price,
-           "Of a node without network, in place of the book's: '3300 USD', or '3200-3400 USD'.")  # fmt: skip
+           "Price of a node without network, instead of the book's: '3300 USD' or '3200-3400 USD'.")  # fmt: skip
     option(parser, "--performance [NETWORK=]FILE", str,
-           "What `crosscut workload hpl --json` measured on it: also the price of a MFlop/s, "
+           "Output of `crosscut workload hpl --json` there: adds the price of a MFlop/s, "
            "for as many nodes. Or the folder of a trace (crosscut profile --trace): the "
            "program's predicted time on each network against its price, as --mix has it. May be "
            "repeated.", action="append", default=[])  # fmt: skip

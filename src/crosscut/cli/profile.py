@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--flops RATE", operations_per_second,
            "with --trace: floating-point operations that a second of computing counts for "
            "(%(default)g)", default=FLOPS_PER_SECOND)  # fmt: skip
-    option(parser, "--timeout TIME", parse_seconds, "end the command after so long")
+    option(parser, "--timeout TIME", parse_seconds, "end the command after this time")
     flag(parser, "--json", "one JSON object; the program prints to stderr")
     parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
                         help="the launcher and the program, after --")  # fmt: skip

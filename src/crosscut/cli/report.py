@@ -49,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "what was promised (of `crosscut check`): the page begins with a verdict for each "
            "promise")  # fmt: skip
     option(parser, "--verdicts FILE", options.folder,
-           "in place of --spec: verdicts that `crosscut check --json` reached on these runs")  # fmt: skip
+           "instead of --spec: verdicts of `crosscut check --json` on these runs")  # fmt: skip
     options.add_cabling(parser)
     flag(parser, "--redact",
-         "numbers in place of the names of nodes; no addresses, command, network and folders")  # fmt: skip
+         "replace names of nodes by numbers; leave out addresses, command, network and folders")  # fmt: skip
     options.add_reading(parser)
     flag(parser, "--force", "replace the file if it exists")
 
@@ -61,14 +61,14 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.html import write  # numpy and xarray take a second to import
 
     if args.spec and args.verdicts:
-        raise UsageError("--spec judges anew, --verdicts tells what was judged: give one of them")
+        raise UsageError("--spec judges now, --verdicts shows earlier judgements: give one of the two")
     if args.redact and args.cabling:
-        raise UsageError("--redact hides names, --cabling tells them: give one of them")
+        raise UsageError("--redact hides names, --cabling prints them: give one of the two")
     runs = _runs(args.runs)
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.findings) if args.findings else None
     if found is not None and len(runs) > 1:
-        raise UsageError(f"--findings is of one run, and here are {len(runs)}: name the one it was found in")
+        raise UsageError(f"--findings takes one run, and here are {len(runs)}: name the one it was found in")
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
         cabling=options.cabling_of(args), spec=args.spec, verdicts=args.verdicts, redact=args.redact,

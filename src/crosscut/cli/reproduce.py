@@ -44,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment has it; both (the default): all that it has.",
     )
     option(parser, "--out DIR", options.folder,
-           "Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.")  # fmt: skip
-    option(parser, "--dilate N", divisor, "Of the lab, in place of the file's.")
+           "Folder for runs, result.json and the picture. Default: NAME-DATE-TIME here.")  # fmt: skip
+    option(parser, "--dilate N", divisor, "Divide the lab's rates by N, instead of by what the file says.")
     option(parser, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
-           "What carries the lab, in place of the file's: see crosscut lab up --help.")  # fmt: skip
+           "Switch of the lab, instead of the file's: see crosscut lab up --help.")  # fmt: skip
     option(parser, "--repetitions N", whole(1), "On the lab; without it the file's.")
     flag(parser, "--json", "One JSON object on standard output.")
     flag(parser, "--quiet", "Show no progress.")

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run, an evaluation, a folder of launches, or several",
     )
     option(parser, "--size SIZE", units.parse_bytes, "the size of which to show details (the largest)")
-    flag(parser, "--findings", "what stands out, in words, in place of figures")
+    flag(parser, "--findings", "findings in words, instead of figures")
     options.add_cabling(parser)
     options.add_reading(parser)
     flag(parser, "--json", "one JSON object a run, a line each")
@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.view import View
 
     if (args.cabling or args.switch_counters) and not args.findings:
-        raise UsageError("--cabling and --switch-counters are told with findings: give --findings with them")
+        raise UsageError("--cabling and --switch-counters need --findings")
     screen, status = screen_for(), EXIT_OK
     for index, path in enumerate(args.runs):
         if index and not args.json:
@@ -61,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
             screen.console.rule(style="dim")
         if is_campaign(path) or is_launches(path):
             if args.findings and is_launches(path):
-                raise UsageError(f"--findings is of one run, and {path} holds launches: name one of them")
+                raise UsageError(f"--findings takes one run, and {path} holds launches: name one of them")
             if args.size is not None:
                 raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
             shown = _show_launches if is_launches(path) else _show_campaign

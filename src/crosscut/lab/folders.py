@@ -104,7 +104,7 @@ def _refuse_shared(folder: Path, found: os.stat_result) -> None:
     """What lies in it could be renamed by others."""
     if found.st_uid not in (0, os.geteuid()):
         raise CrosscutError(
-            f"{folder}: it belongs to {_user(found.st_uid)}, who could exchange labs in it; {_ELSEWHERE}"
+            f"{folder}: it belongs to {_user(found.st_uid)}, who could replace labs in it; {_ELSEWHERE}"
         )
     if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
         raise CrosscutError(

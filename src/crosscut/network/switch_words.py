@@ -8,7 +8,7 @@ from crosscut.network.switch_choice import KERNEL, Queues, parse
 _MOST_LETTERS = 80
 _KERNELS = "the kernel's"
 _SERVED = {
-    Queues.FIFO: "who came first is served first (queues=fifo)",
+    Queues.FIFO: "first come, first served (queues=fifo)",
     Queues.ROUTERS: "",
     Queues.FAIR: "senders in turn (queues=fair)",
 }

@@ -100,7 +100,7 @@ class LabPlace(base.Place):
         base.PlaceOption(
             SWITCH,
             switch_choice.METAVAR,
-            "What carries its frames. Default kernel (docs/howto-lab.md).",
+            "Switch that carries its frames. Default kernel (docs/howto-lab.md).",
             switch_choice.checked,
         ),
         base.PlaceOption(DILATION, "N", "Divide all rates of a lab that is built for this by N.", divisor),

@@ -136,7 +136,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         with self._at_work({"do": "run", "job": job.as_json()}):
             outcome = self._follow(job)
             if outcome.state != "complete" and not self.interrupted and self._launched.gone():
-                raise SessionError("the ranks were told to end")
+                raise SessionError("the ranks were asked to end")
             return outcome
 
     def ask(self, request: Mapping[str, object]) -> Iterator[Event]:
@@ -353,9 +353,9 @@ def _parse(line: bytes) -> Event:
     try:
         event = json.loads(line)
     except ValueError as error:
-        raise SessionError(f"the ranks wrote something that is no event: {shown!r}") from error
+        raise SessionError(f"the ranks wrote something that is not an event: {shown!r}") from error
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise SessionError(f"the ranks wrote JSON that is no event: {shown!r}")
+        raise SessionError(f"the ranks wrote JSON that is not an event: {shown!r}")
     return event
 
 

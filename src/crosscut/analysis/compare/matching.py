@@ -125,7 +125,7 @@ def _notes(
     ]
     left_out = sorted({*first.sizes_bytes, *second.sizes_bytes} - set(sizes))
     if left_out:
-        notes.append(f"only in one of the runs, hence left out: {', '.join(map(units.size, left_out[:8]))}")
+        notes.append(f"only in one of the runs, so left out: {', '.join(map(units.size, left_out[:8]))}")
     if lacking := max(len(_phases(first)), len(_phases(second))) - len(phases):
         notes.append(
             f"compared are the {units.count(len(phases), 'phase')} that both have, {_span(phases)}; "

@@ -30,7 +30,7 @@ class CautionKind(Enum):
     UNFINISHED = "unfinished"
     FAILED_RANKS = "failed ranks"
     FEW_REPETITIONS = "few repetitions"
-    INDEPENDENCE_ASSUMED = "too few repetitions to know how alike they are"
+    INDEPENDENCE_ASSUMED = "too few repetitions to estimate their spread"
     SKEW = "skew"
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
@@ -90,7 +90,7 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
         (CautionKind.FEW_REPETITIONS, 1, FEWEST_FOR_INTERVAL, "no 95 % interval"),
         (
             CautionKind.INDEPENDENCE_ASSUMED, FEWEST_FOR_INTERVAL, FEWEST_FOR_CORRELATION,
-            "if they are alike, which so few do not tell, the 95 % interval is too narrow",
+            "if they are correlated, which so few cannot show, the 95 % interval is too narrow",
         ),
     ):  # fmt: skip
         found += _of_phases(

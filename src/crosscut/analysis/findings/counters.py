@@ -146,7 +146,7 @@ def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]
     for name, node in telling.items():
         told = replace(node, lost={}, paused={}).words()
         ranks = tuple(rank for rank, node_name in enumerate(nodes) if node_name == name)
-        what = f"{name}: {told} during the run, unlike other hosts"
+        what = f"{name}: {told} during the run, unlike on other hosts"
         if told:
             found.append(Finding(FindingKind.COUNTED, what, ranks, (name,), advice=_ADVICE))
     return found if len(found) <= MOST_FINDINGS else [_together(found)]

@@ -11,7 +11,7 @@ class Sort(Enum):
     CHANGE = "something varies with time"
     SETTING = "hosts are set up differently, which may be meant"
     DESIGN = "how the network is made"
-    NOTHING = "there is nothing to tell"
+    NOTHING = "there is nothing to report"
 
 
 class CabledParts(Enum):

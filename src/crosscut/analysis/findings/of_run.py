@@ -120,7 +120,7 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
 
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
-    """The most telling first; a sentence where there is nothing to tell."""
+    """The most telling first; a sentence where there is nothing to report."""
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
         found = [*found, _nothing(inferred.alone, inferred.slow_share)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])

@@ -76,7 +76,7 @@ def _differing(
     what = f"{setting} differs between hosts: {', '.join(others)}"
     return Finding(
         FindingKind.SETTINGS, what, ranks, named,
-        advice="give all hosts the same setting if nobody meant it so, and measure again",
+        advice="unless this is intended, give all hosts the same setting and measure again",
     )  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def probe_mpi() -> Iterator[Fact]:
         yield Fact("mpi", launcher.name, f"{launcher}: {_version(launcher) or 'gives no version'}", True)
     if not launchers:
         advice = "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module"
-        yield Fact("mpi", "mpiexec", "none on PATH or beside this Python", False, advice)
+        yield Fact("mpi", "mpiexec", "none on PATH or next to this Python", False, advice)
     compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
     advice = "" if compiler else "needed only to build for a site's MPI"
     yield Fact("mpi", "mpicxx", compiler or "none", bool(compiler) or None, advice)

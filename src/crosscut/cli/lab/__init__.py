@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_up(commands: Any) -> None:
     one = add_action(commands, "up", _up, "build a lab, in one go or not at all")
     one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    option(one, "--name NAME", state.checked_name, "Of the lab. Without it, the network's.")
+    option(one, "--name NAME", state.checked_name, "Name of the lab. Default: the network's name.")
     option(one, "--dilate N", divisor,
            "Divide all rates by N: a network that is too fast for this machine, in slow motion.",
            default=1.0)  # fmt: skip
@@ -77,7 +77,7 @@ def _add_up(commands: Any) -> None:
            "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
            f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
            default=switch_choice.KERNEL)  # fmt: skip
-    flag(one, "--exact", "Refuse a network of which something cannot be emulated here, instead of saying so.")
+    flag(one, "--exact", "Refuse a network that cannot be emulated here in full; default: warn.")
     flag(one, "--json", "one JSON object on standard output")
 
 

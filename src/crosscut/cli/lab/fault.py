@@ -46,7 +46,7 @@ def _add_plant(commands: Any) -> None:
     two = " and ".join(kind.name for kind in catalogue.KINDS if kind.nodes == 2)
     one = add_action(commands, "plant", _plant, "break something", epilog=_PLANT.format(kinds=kinds))
     add_lab(one)
-    one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
+    one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="kind of fault, below")
     one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
 
     def add(member: str, words: str, **options: Any) -> None:

@@ -22,7 +22,7 @@ _LIMIT_SECONDS = 60.0
 
 def add_arguments(commands: Any) -> None:
     one = add_action(
-        commands, "walk", _walk, "trace every route, and name those that are not as computed",
+        commands, "walk", _walk, "trace every route, and name those that differ from the computed ones",
         description="Sends what traceroute sends from every node to every other, and holds the way against "
         "the tables that the lab was built from. The exit status is 1 where a route is another, or leads "
         "nowhere.",
@@ -31,7 +31,7 @@ def add_arguments(commands: Any) -> None:
     option(one, "--from NODE", str, "Only from this node.", dest="source", default="")
     option(one, "--to NODE", str, "Only to this node, or to one of its adapters, as n0003/eth1.", default="")
     option(one, "--time-limit TIME", units.parse_seconds,
-           "What is not walked by then counts as a failure. Default 60s.",
+           "Routes not traced by then count as failures. Default 60s.",
            default=_LIMIT_SECONDS)  # fmt: skip
     flag(one, "--json", "one JSON object on standard output, with every way")
 

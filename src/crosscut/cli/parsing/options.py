@@ -47,8 +47,8 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
            "Slurm's topology.conf. Several add up.", action="append", default=[])  # fmt: skip
     parser.add_argument(
         "--switch-counters", type=Path, nargs=2, default=None, metavar=("BEFORE", "AFTER"),
-        help="What switches' ports counted, read before and after the measurement: two CSV lists of "
-        "switch,port,counter,value, told beside findings. Needs --cabling.",
+        help="Counters of switch ports, read before and after the measurement: two CSV lists of "
+        "switch,port,counter,value, printed with the findings. Needs --cabling.",
     )  # fmt: skip
 
 
@@ -159,9 +159,9 @@ def add_how(parser: argparse.ArgumentParser) -> None:
     typed_option(group, "--time-limit TIME", units.parse_seconds,
                  "Stop after the block in which it is reached. The run can be resumed.",
                  dest="time_limit_seconds")  # fmt: skip
-    typed_flag(group, "--verify", "Check every byte received; of a wrong one, the route is named.")
+    typed_flag(group, "--verify", "Check every byte received; name the route of a wrong one.")
     typed_flag(group, "--compute", "Ranks also compute; the run records how much of it was still done.")
-    typed_flag(group, "--tolerate-failures", "Go on without a lost rank.")
+    typed_flag(group, "--tolerate-failures", "Continue without a lost rank.")
 
 
 def parameter_help(parameter: Parameter) -> str:

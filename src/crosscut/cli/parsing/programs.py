@@ -29,7 +29,7 @@ def add_mpi_place(
            f"On {networks}: ranks on each host. Without it, as few as possible.", default=0)  # fmt: skip
     add_launcher(parser, launcher, "--partition=debug")
     option(parser, "--time-limit TIME", units.parse_seconds,
-           f"Of {limited}, which is ended then. Default 1h.",
+           f"End {limited} after this time. Default 1h.",
            dest="time_limit_seconds", default=3600.0)  # fmt: skip
 
 

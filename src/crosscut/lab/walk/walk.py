@@ -22,7 +22,7 @@ from crosscut.network import paths
 from crosscut.network.paths import Ways
 
 _ENDS = {
-    probing.SILENT: "then nobody answered",
+    probing.SILENT: "then no node answered",
     probing.NO_ROUTE: "which has no route to it",
     probing.CIRCLE: "in a circle",
     probing.TOO_LONG: f"and so on, for more than {probing.MOST_HOPS} hops",

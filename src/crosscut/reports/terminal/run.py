@@ -92,7 +92,7 @@ def _effort(screen: Screen, view: View) -> None:
         return
     screen.title("Processor time of moving bytes")
     if costs.polls(view):
-        screen.line("Not told: the ranks poll, so their processors work all the time (--wait block).")
+        screen.line("Unknown: the ranks poll, so their processors are always busy (--wait block).")
         return
     rows = Rows("size", *costs.EFFORT_HEAD)
     for one in costs.some(found, SIZES_SHOWN):

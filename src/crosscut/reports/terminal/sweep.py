@@ -83,7 +83,7 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
             "itself and L: show it together with --mode pingpong"
         )
     latency = short_seconds - send - receive
-    rest = f", hence L {units.seconds(latency)}" if latency > 0 else ", more than can be told from L"
+    rest = f", hence L {units.seconds(latency)}" if latency > 0 else ", too much to separate from L"
     return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; g: --mode stream"
 
 
