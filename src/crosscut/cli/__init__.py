@@ -1,5 +1,5 @@
-"""The command line. A command is one file in this folder, with `EPILOG`, `add_arguments(parser)` and
-`execute(args) -> int`, and one line in COMMANDS."""
+"""The command line. Each command is one file in this folder, which defines `EPILOG`, `add_arguments(parser)`
+and `execute(args) -> int`, and one line in COMMANDS."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, I
 from crosscut.base.printable import printing
 from crosscut.cli.parsing.parser import Parser, epilog
 
-# Each command with its line of help, in the order of the list. Only the given command's module is imported:
-# importing all takes longer than most commands.
+# The commands with their help lines, in the order shown. Only the given command's module is imported:
+# importing all of them takes longer than most commands run.
 COMMANDS = {
     "run": "measure one pattern",
     "show": "draw a run in the terminal: rates, histograms, slowest routes",
@@ -56,7 +56,7 @@ examples:
 
 
 def build_parser(only: str | None = None) -> Parser:
-    """The parser of all commands; of those beside `only`, names and lines of help alone."""
+    """Returns the parser of all commands. Commands other than `only` get just a name and a help line."""
     parser = Parser(
         prog="crosscut",
         description="Measures the interconnect of a cluster with dense communication patterns.",
@@ -78,7 +78,7 @@ def build_parser(only: str | None = None) -> Parser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Prints the version; looks it up only when the option is given."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"crosscut {crosscut.__version__}")
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    # Not list(…): a command's module has that name here.
+    # Not list(…): in this package that name is a command's module.
     words = [*(sys.argv[1:] if argv is None else argv)]
     name = next((word for word in words if not word.startswith("-")), "")
     try:
@@ -104,10 +104,10 @@ def _run(argv: Sequence[str] | None) -> int:
         args.words = ["crosscut", *words]
         memory.set_limit(getattr(args, "reading_bytes", None))
         status: int = args.execute(args)
-        sys.stdout.flush()  # here, where a reader that went away is handled
+        sys.stdout.flush()  # here, where a broken pipe is handled
         return status
     except BrokenPipeError:
-        # The reader (`| head`) has what it wanted; the interpreter's own flush must not complain.
+        # The reader (`| head`) has closed the pipe; the interpreter's final flush must not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except KeyboardInterrupt:

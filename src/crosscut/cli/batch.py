@@ -16,7 +16,7 @@ _WORDS_FOR_SBATCH = "--launcher-args"
 
 
 def submit_run(decided: Decided, words: Sequence[str]) -> int:
-    """Submits and says where the output will be; `words` is the command line as typed."""
+    """Submits the run and prints where its output will be; `words` is the command line as typed."""
     if not decided.place.takes_batch_jobs:
         raise UsageError(f"{FLAG}: only --on slurm knows batch jobs, not --on {decided.on}")
     script = batch_script(batch_command(words), decided.options.ranks, decided.options.launcher_arguments)
@@ -26,7 +26,7 @@ def submit_run(decided: Decided, words: Sequence[str]) -> int:
 
 
 def batch_command(words: Sequence[str]) -> list[str]:
-    """The command for within the job: what was meant for sbatch is in the script's head already."""
+    """Returns the command to run inside the job, without sbatch's options: the script's header has those."""
     command = [str(_program())]
     rest = iter(words[1:])
     for word in rest:
@@ -38,7 +38,7 @@ def batch_command(words: Sequence[str]) -> list[str]:
 
 
 def _program() -> Path:
-    """crosscut by its full path: a batch job has a PATH of its own."""
+    """Returns the full path of crosscut: a batch job may have a different PATH."""
     found = shutil.which(sys.argv[0]) or shutil.which("crosscut")
     if found is None:
         raise UsageError(f"{FLAG}: cannot find the program crosscut; is its folder in PATH?")

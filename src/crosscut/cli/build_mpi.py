@@ -1,4 +1,4 @@
-"""`crosscut build-mpi`: builds the core once more, with a site's own MPI."""
+"""`crosscut build-mpi`: builds the core with a site's own MPI."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options(wrapper: Path) -> dict[str, object]:
-    """CMake's, for this MPI."""
+    """Returns the CMake options for this MPI."""
     return {"CROSSCUT_MPI": "ON", "CROSSCUT_MPICXX": wrapper}
 
 
 def check_built(executable: Path) -> None:
-    """It starts, and has the backend: the library behind the wrapper is found by the loader, too."""
+    """Raises CrosscutError unless the executable starts, so that the loader finds the MPI library, and has
+    the mpi backend."""
     try:
         done = subprocess.run([executable, "list", "--json"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

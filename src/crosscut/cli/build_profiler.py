@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_built(library: Path) -> None:
-    """It is loaded into an ordinary program without harm: nothing that it needs is missing."""
+    """Raises CrosscutError unless an ordinary program runs silently with the library preloaded."""
     words = [shutil.which("true") or "/bin/true"]
     variables = {**os.environ, "LD_PRELOAD": str(library)}
     try:
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="crosscut-build-profiler-") as temporary:
         built = Path(temporary) / LIBRARY
         print(f"compiling {folder} with {wrapper}", flush=True)
-        # A wrapper adds the MPI's library, which is not wanted: the program brings its own.
+        # The wrapper links the MPI library, which must not stay: the program brings its own.
         flags = (*FLAGS, "-Wl,--as-needed")
         sources = map(str, sorted(folder.glob("*.c")))
         building.run_step("compiling", [str(wrapper), *flags, *sources, "-ldl", "-o", str(built)])

@@ -1,4 +1,4 @@
-"""`crosscut build-smpi`: builds the player of patterns under SimGrid's SMPI, where SimGrid came later."""
+"""`crosscut build-smpi`: builds the player of patterns for SimGrid's SMPI, if SimGrid was installed later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     if (reason := smpi.unavailable()) is not None:
         raise CrosscutError(reason)
     beside = core.load().executable.parent / smpi.PLAYER
-    # A player that is there is replaced: it fits one SimGrid alone.
+    # An existing player is replaced: it works with only one version of SimGrid.
     target = building.find_target(args.out, beside, replace=True)
     with tempfile.TemporaryDirectory(prefix="crosscut-build-smpi-") as folder:
         built = building.compile_core(args, Path(folder), smpi.PLAYER, OPTIONS, smpi.version())

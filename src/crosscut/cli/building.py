@@ -1,4 +1,4 @@
-"""What the commands that compile share: from sources to a program where crosscut finds it."""
+"""Shared steps of the commands that compile: find the sources, build, install where crosscut looks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOG_LINES = 30
 
 
 def add_out(parser: argparse.ArgumentParser, what: str) -> None:
-    """`--out` and `--source`."""
+    """Adds `--out`, with `what` as its help, and `--source`."""
     option(parser, "--out FILE", Path, what)
     option(parser, "--source DIR", Path, "crosscut's sources (those that came with this installation)")
 
@@ -30,7 +30,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def find_wrapper(option: str, name: str) -> Path:
-    """The wrapper by its path or through PATH; its name stays, for wrappers that go by their name (links)."""
+    """Finds the wrapper by path or in PATH. Keeps links: some wrappers act by the name they run under."""
     found = shutil.which(Path(name).expanduser())
     if found is None:
         raise UsageError(f"{option} {name}: no such program; load the MPI's module, or give its full path")
@@ -38,7 +38,7 @@ def find_wrapper(option: str, name: str) -> Path:
 
 
 def find_source(given: Path | None, file: str = "core/CMakeLists.txt", of: str = "crosscut") -> Path:
-    """The folder of sources that has this file; UsageError names what the sources are `of`."""
+    """Returns the source folder that contains `file`; `of` names the sources in the UsageError."""
     package = Path(crosscut.__file__).resolve().parent
     candidates = [given] if given is not None else [package / "source", package.parents[1]]
     for folder in candidates:
@@ -49,7 +49,7 @@ def find_source(given: Path | None, file: str = "core/CMakeLists.txt", of: str =
 
 
 def find_target(given: Path | None, beside: Path, *, replace: bool) -> Path:
-    """Where to write, at `beside` unless told otherwise. UsageError where that cannot be."""
+    """Returns the path to write: `given`, or else `beside`. Raises UsageError if it cannot be written."""
     target = (given or beside).expanduser().absolute()
     if target.is_dir():
         raise UsageError(f"--out {target} is a folder; name the file to write, as {target / beside.name}")
@@ -75,7 +75,7 @@ def configure_command(cmake: str, source: Path, build: Path, options: Mapping[st
     common = {
         "CMAKE_BUILD_TYPE": "Release",
         "CROSSCUT_TESTS": "OFF",
-        # A compiler that warns about more than ours must not keep anybody from building.
+        # A compiler that warns about more than ours must not make the build fail.
         "CROSSCUT_WERROR": "OFF",
         "CROSSCUT_VERSION": crosscut.__version__,
     }
@@ -86,7 +86,7 @@ def configure_command(cmake: str, source: Path, build: Path, options: Mapping[st
 def compile_core(
     args: argparse.Namespace, build: Path, program: str, options: Mapping[str, object], using: object
 ) -> Path:
-    """Compiles `program` of the core in the folder `build`; returns its path. `using`: told to people."""
+    """Compiles the core's target `program` in `build`; returns its path. `using` is only printed."""
     source, cmake = find_source(args.source), find_cmake()
     print(f"configuring {source} with {using}", flush=True)
     run_step("configuring", configure_command(cmake, source, build, options))
@@ -97,7 +97,7 @@ def compile_core(
 
 
 def run_step(what: str, words: list[str]) -> None:
-    """Quiet when all is well; else the end of what the program said, and the command."""
+    """Runs a command silently; if it fails, CrosscutError carries the end of its output and the command."""
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     except OSError as error:
@@ -109,7 +109,7 @@ def run_step(what: str, words: list[str]) -> None:
 
 
 def put_in_place(built: Path, target: Path) -> None:
-    """By rename within the target's folder: a job that runs the old executable keeps it."""
+    """Copies, then renames within the target's folder: a job that runs the old executable keeps it."""
     staged = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         shutil.copy2(built, staged)
@@ -119,7 +119,7 @@ def put_in_place(built: Path, target: Path) -> None:
 
 
 def tell_written(target: Path, beside: Path, variable: str) -> None:
-    """`variable`: names the target where it is not found `beside` the others."""
+    """Prints what was written and, if it is not at `beside`, the environment `variable` that must name it."""
     print(f"wrote {target}")
     if target != beside:
         print(f"to use it: export {variable}={target}")

@@ -1,4 +1,4 @@
-"""`crosscut check`: was what was promised delivered?"""
+"""`crosscut check`: does the network deliver what was promised?"""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _writable(args: argparse.Namespace) -> None:
-    """What is written at the end is refused before anything is measured for it."""
+    """Rejects output files that cannot be written before anything is measured."""
     for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
         if file is not None:
             check_parent(name, file)
@@ -137,7 +137,7 @@ def _measured(
 
     with launching(args, decided) as (folder, launch):
         checked, interrupted = checking.measure(launch, decided, promised, folder, how, told)
-        # Read now, and kept: a temporary folder goes with this block.
+        # Read now and cached: a temporary folder is removed at the end of this block.
         cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
         for run in checked.runs:
             _ = (run.node_names, run.node_indices)

@@ -1,4 +1,4 @@
-"""`crosscut clone`: one file or device to many nodes, down a chain."""
+"""`crosscut clone`: copies one file or device to many nodes, down a chain."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _target(typed: str, on: str) -> str:
-    """Elsewhere a current folder means nothing."""
+    """Returns the absolute target path. A relative one is allowed only if the ranks run on this machine."""
     if typed.startswith("/"):
         return typed
     if places.find(on)[0].realm not in (Realm.HERE, Realm.EMULATED):
@@ -138,7 +138,7 @@ def _print(source: str, outcome: CloneOutcome) -> None:
 
 
 def _verdict(copy: Copy, whole: int) -> str:
-    """`verified`; of a copy that ended early, where it stands."""
+    """Returns the copy's state, with the share already held if it ended early."""
     if copy.state in (VERIFIED, "differs") or whole == 0:
         return copy.state
     return f"{copy.state} at {units.percent(copy.held_bytes / whole)}"

@@ -1,4 +1,4 @@
-"""`crosscut compare`: what changed from run to run."""
+"""`crosscut compare`: what changed between runs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _compare(args: argparse.Namespace) -> int:
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
 
     def render(screen: Screen) -> None:
-        # A trend's runs are also those of the comparison.
+        # A trend covers the runs of the comparison, so its conditions are enough.
         terminal_compare.render_conditions(screen, (found or comparison).conditions)
         if found is not None:
             terminal_compare.render_trend(screen, found, asked, names)
@@ -93,8 +93,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def tell_untold(args: argparse.Namespace, error: UndecidedError, **more: Any) -> int:
-    """Where one of the runs says nothing of the network, or there are too few launches.
-    `more`: further members in JSON."""
+    """Reports why nothing can be decided: a run says nothing about the network, or launches are too few.
+    `more` adds members to the JSON object."""
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import compare as terminal_compare
 

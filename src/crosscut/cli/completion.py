@@ -1,4 +1,4 @@
-"""`crosscut completion`: a script that completes commands, patterns and options."""
+"""`crosscut completion`: prints a script that completes commands, patterns and options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.cli import build_parser  # here, since it imports this module
+    from crosscut.cli import build_parser  # here, because it imports this module
 
     try:
         import shtab

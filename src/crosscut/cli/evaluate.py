@@ -36,10 +36,10 @@ the block in flight: the first launch alone is an evaluation.
 
 # Message sizes of Fatoohi et al. 2005 ("1K .. 1000K").
 PAPER_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-LAUNCHES = 3  # the fewest that tell a spread between them
+LAUNCHES = 3  # the fewest that show a spread between launches
 QUICK_SIZES = (1_000, 30_000, 1_000_000)
 QUICK_REPETITIONS = 6  # the fewest that give a 95 % interval
-SHARED_SIZES = "shared sizes"  # as the core's list says of patterns that are measured at these
+SHARED_SIZES = "shared sizes"  # the core's word for patterns measured at all these sizes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:
-    """The steps that this core has."""
+    """Returns the chosen steps among those that this core supports."""
     quick = given.get("quick", False)
     sizes = given.get("sizes") or (QUICK_SIZES if quick else PAPER_SIZES)
     shared: dict[str, object] = {}
@@ -101,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
                 print(f"crosscut: launch {number + 1} of {len(launches)}", file=sys.stderr)
             planned = campaign.load_plan(folder)[1]
             with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
-                # One by one: what was measured before an error stays in the list.
+                # Extended step by step: the results before an error stay in the list.
                 results[number].extend(
                     campaign.measure_steps(
                         session, planned, folder, decided, listener=listener, words=args.words
@@ -118,7 +118,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _announce(steps: Sequence[CampaignStep], directory: Path, decided: Decided, *, quiet: bool) -> None:
-    """What is to come, and what will be left out: minutes before it would show in the summary."""
+    """Prints what will be measured and what left out, minutes before the summary would show it."""
     if quiet:
         return
     ranks, refused = decided.options.ranks, {}
@@ -134,7 +134,7 @@ def _announce(steps: Sequence[CampaignStep], directory: Path, decided: Decided, 
 
 
 def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, list[CampaignStep]]:
-    """Directory, launch and steps: of an evaluation begun before, or of a new one, whose plan is written."""
+    """Returns directory, launch and steps of a resumed evaluation, or of a new one, whose plan it writes."""
     typed = options.launch(given)
     if "resume" in given:
         if "out" in given:
@@ -161,12 +161,12 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
     return directory, decided, steps
 
 
-_SEED = 1  # of the orders: steps have no other
+_SEED = 1  # for the random orders: evaluate has no --seed
 _RECORDED: Mapping[str, type] = {"on": str, "backend": str, "ranks": int, "interface": str, "pin": bool}
 
 
 def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:
-    """The launch as campaign.json has it; UsageError where it says something else."""
+    """Returns the launch recorded in campaign.json; raises UsageError if an entry is unknown or mistyped."""
     for name, value in plan_launch.items():
         if name not in _RECORDED or type(value) is not _RECORDED[name]:
             raise UsageError(f"{directory / campaign.PLAN}: 'launch' is damaged at '{name}'")

@@ -1,4 +1,4 @@
-"""`crosscut expect`: what rate and latency this machine's parts promise, with the arithmetic."""
+"""`crosscut expect`: the rate and latency to expect of this machine's parts, with the arithmetic."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _number(table: object, key: str) -> float:
 
 
 def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
-    """Between nodes; within one no adapter takes part."""
+    """Returns the run's values to compare, of routes between nodes: within a node no adapter takes part."""
     import numpy as np
 
     from crosscut.analysis.figures import samples, summary

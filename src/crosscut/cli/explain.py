@@ -104,8 +104,8 @@ def _bottlenecks(
 
 
 def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:
-    """The network that was named, or that the run carries; and the ways of its messages, where its graph
-    alone does not say them."""
+    """Returns the network that was named or that the run carries, and the paths of its messages if the graph
+    alone does not determine them."""
     by_tables = is_emulated(run.attributes)
     if named:
         found = description.load(named, graph=True)
@@ -119,7 +119,7 @@ def _description(run: Run, named: str | None) -> tuple[description.Network | Non
         try:
             found = description.load(str(path), graph=True)
         except UsageError:
-            return None, None  # of another version: the run's own figures are left
+            return None, None  # written by another version: fall back to what the run shows
         way = _ways(found, str(path), by_tables=by_tables)
     if isinstance(name := recorded.get("name"), str):
         found = description.Network({**found.figures, "name": name}, found.graph)
@@ -136,7 +136,7 @@ def _ways(found: description.Network, file: str, *, by_tables: bool) -> Way | No
 
 
 def sentences(found: Sequence[Bottleneck]) -> list[str]:
-    """One for all capacities that are full in the same phases and carry the same."""
+    """Returns one sentence per group of capacities with the same full phases, rate and number of messages."""
     alike: dict[tuple[tuple[int, ...], str, int], list[Bottleneck]] = {}
     for one in found:
         rate = units.bit_rate(float(f"{8 * one.bytes_per_second:.3g}"))
@@ -155,7 +155,7 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
 
 
 def _ranges(phases: Sequence[int]) -> str:
-    """`phases 9 to 55, 60`"""
+    """Returns the phases as text, such as `phases 9 to 55, 60`."""
     said = [str(a) if a == b else f"{a} to {b}" for a, b in spans(phases)]
     shown = ", ".join(said[:5]) + (f" and {len(said) - 5} ranges more" if len(said) > 5 else "")
     return f"{'phase' if len(phases) == 1 else 'phases'} {shown}"

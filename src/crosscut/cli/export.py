@@ -1,4 +1,4 @@
-"""`crosscut export`: a run as a table, for other programs."""
+"""`crosscut export`: writes a run as a table, for other programs."""
 
 from __future__ import annotations
 

@@ -67,7 +67,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[Report]]:
-    """The runs to check, all of an evaluation or of launches in its place; and what is wrong with plans."""
+    """Returns the runs to check, with every evaluation or folder of launches expanded, and reports of
+    damaged plans."""
     from crosscut.run.files import Problem
     from crosscut.run.fsck import Report
 
@@ -108,7 +109,7 @@ def _print(report: Report) -> None:
 
 
 def _verdict(report: Report) -> str:
-    """`intact but incomplete: 17,584 of 22,400 cells measured, 12 failed`"""
+    """Returns such as `intact but incomplete: 17,584 of 22,400 cells measured, 12 failed`."""
     counts = dict(report.cells)
     total, measured = sum(counts.values()), counts.pop("measured", 0)
     counts.pop("unmeasured", 0)

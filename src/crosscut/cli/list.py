@@ -1,4 +1,4 @@
-"""`crosscut list`: what there is to measure with."""
+"""`crosscut list`: the patterns, backends, places and engines to measure with."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _as_json(known: core.Core) -> dict[str, object]:
 
 
 def _section(screen: Screen, title: str, entries: list[tuple[str, str, str]]) -> None:
-    """(name, text, why not) a line each, under a title."""
+    """Shows entries (name, text, reason why unavailable) under a title, one per line."""
     screen.title(title)
     table = Rows("<", "<")
     for name, text, why_not in entries:

@@ -1,4 +1,4 @@
-"""`crosscut locate`: where a network falls short, and how it is built, with no prior knowledge."""
+"""`crosscut locate`: finds a network's bottlenecks and structure, without prior knowledge."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _measured(
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
     known = core.load()
     decided = decide(known, options.launch(given))
-    # Only now: what is wrong with the options is said at once.
+    # Imported only now, so that errors in the options are reported at once.
     from crosscut.analysis.findings import of_run
     from crosscut.campaigns import locate as locating
 

@@ -1,4 +1,4 @@
-"""`crosscut network`: networks that are described, not built: what they would give, and cost."""
+"""`crosscut network`: what described networks would deliver and cost, without building them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add(
     commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str
 ) -> argparse.ArgumentParser:
-    """An action on one network."""
+    """Adds an action on one network; returns its parser."""
     one = add_action(commands, name, act, words)
     one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
     return one
@@ -98,7 +98,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _tell(args: argparse.Namespace, *words: str) -> int:
-    """Prints what the core answers, as JSON where `--json` was typed."""
+    """Prints the core's answer, as JSON if `--json` was given."""
     answer = description.ask(*words, *(["--json"] if getattr(args, "json", False) else []))
     sys.stdout.write(answer.stdout.decode("utf-8", "replace"))
     return EXIT_OK

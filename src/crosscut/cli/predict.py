@@ -1,4 +1,4 @@
-"""`crosscut predict`: how long a traced program would take on networks that are described."""
+"""`crosscut predict`: how long a traced program would take on described networks."""
 
 from __future__ import annotations
 
@@ -149,6 +149,6 @@ def _fit(
         return None
     if made.inside_seconds is None:
         raise UsageError(f"--traced-on: no profile beside {trace.index} says how long the program took there")
-    # There it computed as it did, whatever is asked about other processors.
+    # The run to fit used the traced processors, whatever the compute scale of the prediction.
     there = dataclasses.replace(asked, compute_scale=1.0)
     return calibrating.fit(trace, there, network, made.inside_seconds, folder)

@@ -1,4 +1,4 @@
-"""`crosscut price`: what networks cost, by price books; and what a mix of work gets for it."""
+"""`crosscut price`: what networks cost by price books, and the performance of a mix of work for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine offers to a measurement. Each probe reads, changes nothing, and never raises."""
+"""Probes of what this machine can measure with. A probe only reads, and never raises."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from crosscut.base.errors import CrosscutError
 from crosscut.places import smpi
 
 PROBE_TIMEOUT_SECONDS = 10
-# A rank of a full TCP mesh holds a connection to every other rank; ranks of one node add up.
+# In a full TCP mesh a rank holds a connection to every other rank; the ranks of a node add up.
 FEWEST_DESCRIPTORS = 4096
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact. `good`: True fine, False something is missing, None neither: a fact to know."""
+    """One fact. `good` is True if it is fine, False if something is missing, None if only information."""
 
     section: str
     name: str
@@ -34,12 +34,12 @@ class Fact:
 
 
 def _judged(section: str, name: str, value: str, good: bool, advice: str) -> Fact:
-    """A fact whose advice is for where it is not good."""
+    """Returns a fact that carries its advice only if it is not good."""
     return Fact(section, name, value, good, "" if good else advice)
 
 
 def _lines(*command: str) -> list[str]:
-    """What a command prints; nothing where it is missing or fails."""
+    """Returns the lines that a command prints; none if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -74,7 +74,7 @@ def probe_core() -> Iterator[Fact]:
 
 
 def mpi_launchers() -> list[Path]:
-    """mpiexec and srun: beside this Python (the PyPI package mpich), then on PATH; each once."""
+    """Returns mpiexec, mpirun and srun, each once: next to this Python (PyPI's mpich) first, then in PATH."""
     places = [str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep)]
     found: list[Path] = []
     for name in ("mpiexec", "mpiexec.hydra", "mpirun", "srun"):
@@ -87,13 +87,13 @@ def mpi_launchers() -> list[Path]:
 
 
 def _version(launcher: Path) -> str | None:
-    """What a launcher says of itself: one line, the one with the number (Hydra's is its second)."""
+    """Returns the first line with a digit of the launcher's `--version` (Hydra's is its second), or None."""
     lines = _lines(str(launcher), "--version")
     return " ".join(next((line for line in lines if any(map(str.isdigit, line))), "").split()) or None
 
 
 def probe_mpi() -> Iterator[Fact]:
-    """Launchers and their versions, compilers."""
+    """MPI launchers with their versions, and the compiler wrapper."""
     launchers = mpi_launchers()
     for launcher in launchers:
         yield Fact("mpi", launcher.name, f"{launcher}: {_version(launcher) or 'gives no version'}", True)
@@ -106,7 +106,7 @@ def probe_mpi() -> Iterator[Fact]:
 
 
 def clock_cost_seconds(reads: int = 20_000) -> float:
-    """Mean cost of reading the monotonic clock from Python: an upper bound for the core's."""
+    """Returns the mean cost of reading the monotonic clock from Python, an upper bound for the core's."""
     start = time.perf_counter()
     for _ in range(reads):
         time.monotonic_ns()
@@ -114,7 +114,7 @@ def clock_cost_seconds(reads: int = 20_000) -> float:
 
 
 def probe_clock() -> Iterator[Fact]:
-    """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
+    """The clock's resolution, cost and source (without vDSO every reading is a system call)."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
     shown, coarse = units.seconds(resolution, 2), "too coarse for short messages"
     yield _judged("clock", "resolution", shown, resolution <= 1e-6, coarse)
@@ -126,7 +126,7 @@ def probe_clock() -> Iterator[Fact]:
 
 
 def probe_machine() -> Iterator[Fact]:
-    """Cores, memory, limits."""
+    """Cores, memory, open files, CPU frequency."""
     usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -144,7 +144,7 @@ def probe_machine() -> Iterator[Fact]:
 
 
 def probe_permissions() -> Iterator[Fact]:
-    """What an emulated cluster needs: root, or user namespaces."""
+    """The permissions that an emulated cluster needs: root, or user namespaces."""
     root = os.geteuid() == 0
     yield Fact("permissions", "root", "yes" if root else "no")
     works = bool(_lines("unshare", "-Urn", "echo", "works"))
@@ -157,7 +157,7 @@ def probe_permissions() -> Iterator[Fact]:
 
 
 def probe_lab() -> Iterator[Fact]:
-    """True if an emulated cluster can be built here, tried on one node, and how it would be held."""
+    """Tries an emulated cluster of one node: if one can be built here, and how."""
     from crosscut.lab import lifecycle, trial
     from crosscut.lab.switch import program as user_switch
 
@@ -178,7 +178,7 @@ def probe_lab() -> Iterator[Fact]:
 
 
 def probe_places() -> Iterator[Fact]:
-    """Where ranks can be started, and the programs that it takes."""
+    """Places where ranks can be started, and the programs that start them."""
     from crosscut.places import all_places
 
     for place in all_places():
@@ -191,7 +191,7 @@ def probe_places() -> Iterator[Fact]:
 
 
 def probe_simulation() -> Iterator[Fact]:
-    """What real MPI programs on described networks need; crosscut's own simulator needs nothing."""
+    """What it takes to run MPI programs on described networks; crosscut's own simulator needs nothing."""
     if (missing := smpi.unavailable()) is None:
         yield Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
     else:
@@ -199,14 +199,14 @@ def probe_simulation() -> Iterator[Fact]:
     try:
         player = smpi.engine_unavailable()
     except CrosscutError:
-        return  # without a core, of which is said enough
+        return  # there is no core, which probe_core reports
     usable = player is None
     value = "can be used" if usable else "cannot be used"
     yield Fact("simulation", "--engine smpi", value, usable or None, player or "")
 
 
 def probe_tcp() -> Iterator[Fact]:
-    """Settings of the kernel's TCP that change what is measured."""
+    """Kernel TCP settings that affect measurements."""
     folder = "/proc/sys/net/ipv4/"
     control = _read(folder + "tcp_congestion_control")
     if control is None:
@@ -242,5 +242,5 @@ PROBES: tuple[Callable[[], Iterator[Fact]], ...] = (
 
 
 def examine() -> list[Fact]:
-    """Everything, in the order in which it is shown."""
+    """Returns the facts of all probes, in the order in which they are shown."""
     return [finding for probe in PROBES for finding in probe()]

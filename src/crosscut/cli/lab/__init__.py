@@ -107,7 +107,7 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _carried(record: state.Record, about: Mapping[str, Any]) -> str:
-    """By what. How slowly is told with what else is unlike its file."""
+    """Returns what forwards the frames: bridges or the switch. Its dilation is among `record.unlike`."""
     words = switch_words.clause(record.switch)
     if record.switch_process is not None:
         return words
@@ -149,7 +149,7 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _judged(labs: Sequence[Mapping[str, Any]]) -> int:
-    """Says what to do about labs that are not as they should be; the exit status."""
+    """Prints a remedy for each lab in a bad condition; returns the exit status."""
     status = EXIT_OK
     for lab in labs:
         name, condition = str(lab["name"]), str(lab["condition"])
@@ -160,7 +160,7 @@ def _judged(labs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _short(name: str) -> dict[str, Any]:
-    """A summary of a lab whose record may be broken."""
+    """Returns a summary of a lab whose record may be unreadable."""
     try:
         record = state.read(name)
     except CrosscutError:
@@ -201,7 +201,7 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
 
 
 def further_adapters(nodes: Sequence[Mapping[str, Any]]) -> str:
-    """Beside eth0, those that have an address of their own: `eth1 (10.1.0.x)`."""
+    """Returns the adapters after eth0 that have an address, such as `eth1 (10.1.0.x)`."""
     most = max(len(node["addresses"]) for node in nodes)
     third = "0" if len(nodes) < 255 else "x"  # addresses.ip: the 255th host is 10.0.0.255, the next 10.0.1.0
     names = [f"eth{adapter} (10.{adapter}.{third}.x)" for adapter in range(1, most)]
@@ -236,19 +236,20 @@ def _on_node(args: argparse.Namespace, words: list[str]) -> int:
 
 
 def become(command: list[str]) -> NoReturn:
-    """The program takes this one's place, and its terminal."""
+    """Replaces this process by `command`, which inherits the terminal."""
     sys.stdout.flush()
     os.execvp(command[0], command)  # noqa: S606
 
 
 class NoProgram(CrosscutError):
-    """As shells have it."""
+    """A program that is missing or not executable; exit status 127, as in shells."""
 
     exit_code = 127
 
 
 def _refuse_missing(node: str, program: str) -> None:
-    """Files are the machine's on every node, but for its own /dev/shm."""
+    """Raises NoProgram if this machine lacks the program: nodes see its files, except that each has its own
+    /dev/shm."""
     if shutil.which(program) is not None or program.startswith("/dev/shm/"):  # noqa: S108
         return
     if "/" in program and Path(program).exists():

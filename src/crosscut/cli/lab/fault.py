@@ -1,4 +1,4 @@
-"""`crosscut lab fault`: plants what breaks in real machine rooms, and lifts it."""
+"""`crosscut lab fault`: plants, lists and lifts faults as they occur in real machine rooms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosscut.cli.parsing.parser import actions, add_action, flag, quantity, typ
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import DIRECTIONS, Fault
 
-# Members of a fault, and how they are typed.
+# Members of a fault, and their options.
 _OPTIONS = {
     "share": "--to", "direction": "--direction", "seconds": "--for", "every": "--every", "bytes": "--bytes",
     "adapter": "--adapter",

@@ -1,4 +1,4 @@
-"""The lab that a command is about: its argument, and its record."""
+"""The argument that names a lab, and the lab's record."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from crosscut.lab import lifecycle, state
 
 
 def add_lab(parser: argparse.ArgumentParser, otherwise: str = "", **more: Any) -> None:
-    """The argument LAB. `otherwise`: what its absence means, where it may be absent."""
+    """Adds the argument LAB. `otherwise` is the help's text on what its absence means, if it is optional."""
     parser.add_argument(
         "lab", metavar="LAB", help=f"its name, or the network it was built from{otherwise}", **more
     )
 
 
 def found(text: str) -> state.Record:
-    """The lab that was named; UsageError where there is none."""
+    """Returns the record of the named lab; raises UsageError if there is no such lab."""
     return state.read(lifecycle.name_of(text) or text)

@@ -1,4 +1,4 @@
-"""`crosscut lab walk`: every route of a lab as traceroute finds it, against the tables it was built from."""
+"""`crosscut lab walk`: traces every route of a lab and compares it with the tables the lab was built from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crosscut.lab import describe, state
 from crosscut.lab.walk import walk
 from crosscut.lab.walk.walk import Walked, WalkedPath
 
-# More are counted, and all of them are in --json.
+# Further routes are only counted; --json lists all.
 _MOST_SHOWN = 20
 _LIMIT_SECONDS = 60.0
 
@@ -87,7 +87,7 @@ def show(lab: str, walked: Walked, *, every: bool) -> None:
     if every:
         _print_some(screen, [one for one in walked.routes if one.is_as_computed], "")
     unlike, missing = walked.unlike, walked.not_walked
-    # What follows from the routes stands before them: they may be many.
+    # The conclusion comes before the routes, which may be many.
     if spoilt := walked.spoilt():
         screen.line(f"no route is sound from, to or by way of {', '.join(spoilt)}", "bold yellow")
     if missing:

@@ -1,1 +1,1 @@
-"""What commands share: options, parsers, the start of programs."""
+"""Shared by commands: options, argument parsing, starting programs."""

@@ -1,4 +1,4 @@
-"""What commands share that measure into a folder of runs: `--keep`, a session, what runs record of it."""
+"""Shared by commands that measure into a folder of runs: `--keep`, the session, metadata that runs record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.session.progress import reporter
 
 
 def check_parent(option: str, path: Path) -> None:
-    """Refuses, before anything is measured, a path in a folder that is not there."""
+    """Raises UsageError, before anything is measured, if the path's folder does not exist."""
     if not (parent := path.absolute().parent).is_dir():
         raise UsageError(f"{option} {path}: the folder {parent} does not exist")
 
@@ -25,7 +25,7 @@ def check_parent(option: str, path: Path) -> None:
 def measuring(
     args: argparse.Namespace, decided: Decided, *, progress: bool = False
 ) -> Iterator[tuple[Path, Session]]:
-    """The folder of runs and a session."""
+    """Yields the folder of runs and a session."""
     with launching(args, decided, progress=progress) as (folder, launch), launch() as session:
         yield folder, session
 
@@ -34,8 +34,8 @@ def measuring(
 def launching(
     args: argparse.Namespace, decided: Decided, *, progress: bool = False
 ) -> Iterator[tuple[Path, Callable[[], AbstractContextManager[Session]]]]:
-    """The folder of runs, and what starts a session. Remarks of the place (planted faults), once each, and
-    `progress` are told on standard error unless `--quiet`."""
+    """Yields the folder of runs and a function that starts a session. Unless `--quiet`, the place's remarks
+    (planted faults), once each, and with `progress` the progress are printed on standard error."""
     told: set[str] = set()
 
     def remarked(remark: str) -> None:
@@ -49,7 +49,7 @@ def launching(
 
 @contextmanager
 def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
-    """The new folder that `--keep` names; without it, one that is gone at the end."""
+    """Yields the new folder that `--keep` names, or else a temporary one."""
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="crosscut-") as temporary:
             yield Path(temporary)
@@ -63,5 +63,5 @@ def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
 
 
 def recorded(args: argparse.Namespace, decided: Decided) -> dict[str, object]:
-    """What runs record of the command."""
+    """Returns the metadata that runs record about the command."""
     return {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}

@@ -1,7 +1,7 @@
-"""The options of measuring, shared by `run` and `evaluate`: argparse on one side, a job on the other.
+"""Options of commands that measure or read runs, and how they become a launch and a job.
 
-Every option is absent from the namespace unless it was typed (`SUPPRESS`): the core alone knows the
-defaults of a job (core/src/conduct/job.hpp), and options may stand before or after the pattern's name.
+Options of a launch or job are absent from the namespace unless typed (`SUPPRESS`): only the core knows a
+job's defaults (core/src/conduct/job.hpp), and options may stand before or after the pattern's name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from crosscut.places import all_places, typed_as
 from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
 
-# Titles of groups in help.
+# Group titles in the help.
 WHERE = "where and over what"
 HOW = "how it is measured"
-# A list of pairs of the largest job fits.
+# Large enough for the list of pairs of the largest job.
 _LONGEST_VALUE_BYTES = 16 << 20
-# What stands beside `--on sim:NETWORK` needs no backend's name.
+# Options that go with `--on sim:NETWORK` also have a name without the backend's.
 _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
-# Members of the job that are options of the same name.
+# Members of the job with an option of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
     "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds", "raw_budget_bytes",
@@ -40,7 +40,7 @@ def _add(group: argparse._ActionsContainer, *flags: str, **options: Any) -> None
 
 
 def add_cabling(parser: argparse._ActionsContainer) -> None:
-    """What findings are named after: `cabling_of`."""
+    """Adds `--cabling` and `--switch-counters`, which `cabling_of` reads."""
     option(parser, "--cabling FILE", Path,
            "Which cable goes where, so that findings name rack, switch and port: a CSV list, "
            "output of lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, "
@@ -53,7 +53,7 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
 
 
 def cabling_of(args: argparse.Namespace) -> Cabling | None:
-    """None where no file was named. UsageError names file and line."""
+    """Returns the cabling, or None if no file was named. UsageError names file and line."""
     from crosscut.cabling import reading, switch_counters
 
     if not args.cabling:
@@ -67,12 +67,12 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
 
 
 def add_keep(parser: argparse._ActionsContainer) -> None:
-    """`--keep`: `measuring`."""
+    """Adds `--keep`, which `measuring` reads."""
     option(parser, "--keep DIR", folder, "Keep the runs that were measured there.")
 
 
 def add_reading(parser: argparse._ActionsContainer) -> None:
-    """What bounds commands that read runs; the limit is set where commands start."""
+    """Adds the memory limit of commands that read runs; `cli._run` sets it."""
     typed_option(parser, "--memory SIZE", units.parse_bytes,
                  "Memory to read runs with, at most: a larger array is refused. Default half of "
                  "what is free.", dest="reading_bytes")  # fmt: skip
@@ -81,7 +81,7 @@ def add_reading(parser: argparse._ActionsContainer) -> None:
 def add_place_options(
     group: argparse._ArgumentGroup, places: Sequence[Place], without: Collection[PlaceOption] = ()
 ) -> None:
-    """What these places declare as options of their own; `own` reads them."""
+    """Adds the options that these places declare; `own` reads them."""
     for one in dict.fromkeys(one for place in places for one in place.options if one not in without):
         owners = " or ".join(typed_as(place) for place in places if one in place.options)
         words = f"With --on {owners}: {one.help[:1].lower()}{one.help[1:]}"
@@ -89,7 +89,7 @@ def add_place_options(
 
 
 def own(given: Mapping[str, Any]) -> dict[str, object]:
-    """What was typed for options of places, by their names."""
+    """Returns the values typed for options of places, by option name."""
     return {
         option.name: given[_place_dest(option)]
         for place in all_places()
@@ -99,7 +99,7 @@ def own(given: Mapping[str, Any]) -> dict[str, object]:
 
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
-    """Options of the launch: place, backend, ranks."""
+    """Adds the options of the launch: place, backend, ranks."""
     places = all_places()
     group = parser.add_argument_group(WHERE)
     typed_option(group, "-n --ranks RANKS", whole(2),
@@ -127,7 +127,7 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
 
 
 def add_how(parser: argparse.ArgumentParser) -> None:
-    """Options of the measurement itself."""
+    """Adds the options of the measurement itself."""
     group = parser.add_argument_group(HOW)
     typed_option(group, "--launches K", whole(1),
                  "Measure K times into one folder, each by new processes and connections, with sizes and "
@@ -165,8 +165,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
 
 
 def parameter_help(parameter: Parameter) -> str:
-    """The parameter's help as a sentence, then its unit and its default: `Buffer of a socket. In bytes;
-    default 4MiB.`"""
+    """Returns the help as a sentence, then unit and default: `Buffer of a socket. In bytes; default 4MiB.`"""
     sentence = f"{parameter.help[:1].upper()}{parameter.help[1:].rstrip('.')}."
     unit = f"in {parameter.unit}" if parameter.unit else ""
     default = f"default {parameter.default}" if parameter.default else ""
@@ -180,7 +179,7 @@ def _add_parameter(
     choices = tuple(parameter.choices)
     text = parameter_help(parameter).replace("%", "%%")
     if parameter.kind == "boolean":
-        # `--flag` alone says true; the core parses whatever else is given
+        # `--flag` alone means true; the core parses the value
         _add(group, flag, *also, dest=dest, nargs="?", const="true", choices=("true", "false"), help=text)
     else:
         metavar = None if choices else parameter.kind.upper()
@@ -188,7 +187,7 @@ def _add_parameter(
 
 
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
-    """`--stride` for the parameter `stride`; `--pairwise-seed` where `--seed` is an option of every run."""
+    """Adds `--stride` for the parameter `stride`, but `--pairwise-seed` if every run has a `--seed`."""
     if not pattern.parameters:
         return
     taken = set(vars(parser)["_option_string_actions"])
@@ -201,7 +200,7 @@ def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) ->
 
 
 def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:
-    """`--tcp-nodelay`: always with the backend's name, so that a new pattern never renames an option."""
+    """Adds such as `--tcp-nodelay`, always with the backend's name: a new pattern then renames no option."""
     for backend in backends:
         if backend.parameters:
             group = parser.add_argument_group(backend_group(backend.name))
@@ -213,13 +212,13 @@ def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Back
 
 
 def backend_group(backend: str) -> str:
-    """Title of a backend's parameters in help."""
+    """Returns the title of a backend's parameters in the help."""
     return f"parameters of the backend {backend}"
 
 
 def parameters(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    """Those typed below this prefix, as text. `@FILE` stands for the file's text, here and nowhere else: a
-    list of pairs can be longer than a command line, but what a run or a spec says must name no file."""
+    """Returns the parameters typed under this prefix, as text. Only here `@FILE` stands for the file's text:
+    a list of pairs can be longer than a command line, but a run or a spec must not refer to files."""
     found = {}
     for key, value in given.items():
         if key.startswith(prefix):
@@ -239,17 +238,17 @@ def _text_of(name: str, typed: str) -> str:
 
 
 def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:
-    """Backends other than `backend` for which something was typed."""
+    """Returns the backends other than `backend` for which parameters were typed."""
     return sorted({key.split(".")[1] for key in given if key.startswith("backend.")} - {backend})
 
 
 def job_options(given: Mapping[str, Any]) -> dict[str, object]:
-    """Members of the job that were typed."""
+    """Returns the members of the job that were typed."""
     return {name: given[name] for name in _JOB_MEMBERS if name in given}
 
 
 def launch(given: Mapping[str, Any]) -> Launch:
-    """Where and how, as typed."""
+    """Returns the launch as typed: where and over what to measure."""
     return record(Launch, given, own=own(given))
 
 
@@ -258,12 +257,12 @@ def _place_dest(option: PlaceOption) -> str:
 
 
 def folder(text: str) -> Path:
-    """A directory named on the command line, as a path."""
+    """Parses a directory from the command line, with `~` expanded."""
     return Path(text).expanduser()
 
 
 def backend_names(core: Core) -> str:
-    """`tcp, null, udp (not here: reason)`, for help."""
+    """Returns the backends for the help, such as `tcp, null, udp (not here)`."""
     return ", ".join(
         backend.name + (" (not here)" if backend.unavailable else "") for backend in core.backends
     )

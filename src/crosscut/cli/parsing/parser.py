@@ -1,4 +1,4 @@
-"""The argument parser of all commands: short errors, near misses named, quantities parsed once."""
+"""The argument parser of all commands: short errors, suggestions for near misses, typed quantities."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Value = TypeVar("Value")
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are one line and a pointer to the help, not a screenful of usage."""
+    """Argument parser whose errors are one line and a pointer to the help, not a screenful of usage."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
         options.setdefault("allow_abbrev", False)  # an abbreviation would break when an option is added
         super().__init__(**options)
         self.words: list[str] = []
-        """What was typed, from here on; for help and errors that depend on it."""
+        """The words typed for this parser, for help and errors that depend on them."""
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: error: {message}\nsee '{self.prog} --help'", file=sys.stderr)
@@ -38,8 +38,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Nothing may be left over: said here, where the options of this very command are known, and not by
-        the parser of all commands, to which argparse would hand it up."""
+        """Rejects leftover words here, where this command's own options are known. argparse would pass them
+        up to the parser of all commands."""
         self.words = [*(sys.argv[1:] if args is None else args)]
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -47,17 +47,17 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def unknown(self, word: str) -> str:
-        """What to say of a word that is left over."""
+        """Returns the error message for a leftover word."""
         if not word.startswith("-"):
             return f"unexpected '{word}'"
-        # Without the dashes, which would make every short name a near one.
+        # Without the dashes, which would make every short name a near match.
         names = {name.lstrip("-"): name for name in self._option_string_actions if name.startswith("--")}
         near = difflib.get_close_matches(word.lstrip("-"), names, n=1, cutoff=0.6)
         return f"there is no option {word}" + (f"; did you mean {names[near[0]]}?" if near else "")
 
     def _stray_option(self, value: str) -> str:
-        """The word before `value` where that is an option not known here, whose value was taken for a command
-        or pattern: `run --stride 3 aapc`."""
+        """Returns the word before `value` if it is an option unknown here, whose value was taken for a
+        command or pattern (`run --stride 3 aapc`), else an empty string."""
         before = self.words[self.words.index(value) - 1] if value in self.words[1:] else ""
         return before if before.startswith("-") and not self.knows(before) else ""
 
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         return option in self._option_string_actions
 
     def _stray(self, option: str, commands: dict[str, argparse.ArgumentParser]) -> NoReturn:
-        """`option` is not known here: perhaps to the command that stands further on."""
+        """Reports an option unknown here, to the command further on in the line if there is one."""
         name = next((word for word in self.words if word in commands), "")
         named = commands.get(name)
         if not isinstance(named, Parser):
@@ -85,26 +85,26 @@ class Parser(argparse.ArgumentParser):
 
 
 def _names(unknown: Sequence[str]) -> list[str]:
-    """The options among words that were not understood, without values; where there is none, the words."""
+    """Returns the options among the unknown words, without values; if there are none, the words."""
     options = [word.split("=")[0] for word in unknown if word.startswith("-")]
     return list(dict.fromkeys(options or unknown))
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of examples; options in a column that leaves room for their text."""
+    """Help formatter that keeps line breaks of examples and leaves room for the text of options."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        """Not within an option's name."""
+        """Wraps lines, but not at hyphens: option names stay whole."""
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 def quantity(parse: Callable[[str], Value]) -> Callable[[str], Value]:
-    """A parser of crosscut's as an argparse type: its message is shown with the option's name."""
+    """Wraps a parser of crosscut as an argparse type: its message is shown with the option's name."""
 
-    @wraps(parse)  # argparse names the function where it raises ValueError
+    @wraps(parse)  # argparse names the function if it raises ValueError
     def parsed(text: str) -> Value:
         try:
             return parse(text)
@@ -117,19 +117,19 @@ def quantity(parse: Callable[[str], Value]) -> Callable[[str], Value]:
 def option(
     group: argparse._ActionsContainer, spelling: str, parse: Callable[[str], Any], words: str, **more: Any
 ) -> None:
-    """Declares an option, spelled as help shows it: `-o --out FILE`. `words`: its help; `parse` may raise
-    UsageError."""
+    """Declares an option spelled as the help shows it, such as `-o --out FILE`. `words` is its help; `parse`
+    may raise UsageError."""
     *names, metavar = spelling.split()
     group.add_argument(*names, type=quantity(parse), metavar=metavar, help=words, **more)
 
 
 def flag(group: argparse._ActionsContainer, name: str, words: str, **more: Any) -> None:
-    """Declares an option without a value: False unless it was typed."""
+    """Declares an option without a value: False unless typed."""
     group.add_argument(name, action="store_true", help=words, **more)
 
 
 def record(kind: type[Value], given: Mapping[str, Any], **more: Any) -> Value:
-    """A dataclass of what was given under its members' names, and of `more`."""
+    """Builds a dataclass from the entries of `given` named like its members, and from `more`."""
     from dataclasses import fields  # takes longer to import than most commands
 
     names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ def record(kind: type[Value], given: Mapping[str, Any], **more: Any) -> Value:
 
 
 def tell(args: argparse.Namespace, document: Callable[[], object], render: Callable[[Screen], None]) -> None:
-    """What was found: with `--json` one object, else drawn on the terminal."""
+    """Prints the result: with `--json` as one object, else drawn on the terminal."""
     if args.json:
         print(json.dumps(document(), allow_nan=False))
     else:
@@ -147,19 +147,19 @@ def tell(args: argparse.Namespace, document: Callable[[], object], render: Calla
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Words, as a shell takes them apart."""
+    """Splits a text into words as a shell does."""
     return tuple(shlex.split(text))
 
 
 def actions(parser: argparse.ArgumentParser, dest: str = "action") -> Any:
-    """The actions of a command; `add_action` adds to them, `run_action` executes the one that was typed."""
+    """Adds actions to a command: `add_action` adds each, `run_action` executes the one that was typed."""
     return parser.add_subparsers(title="what to do", metavar="ACTION", dest=dest, required=True)
 
 
 def add_action(
     commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str, **more: Any
 ) -> argparse.ArgumentParser:
-    """The parser of an action that `act` executes. `words`: its help."""
+    """Adds an action that `act` executes, with the help `words`; returns its parser."""
     one: argparse.ArgumentParser = commands.add_parser(name, help=words, **more)
     one.set_defaults(act=act)
     return one
@@ -170,13 +170,13 @@ def run_action(args: argparse.Namespace) -> int:
     return status
 
 
-# Absent from the namespace unless they were typed.
+# Absent from the namespace unless typed.
 typed_option = partial(option, default=argparse.SUPPRESS)
 typed_flag = partial(flag, default=argparse.SUPPRESS)
 
 
 def whole(minimum: int) -> Callable[[str], int]:
-    """A whole number, at least `minimum`, as an argparse type."""
+    """Returns an argparse type for whole numbers of at least `minimum`."""
 
     def parsed(text: str) -> int:
         try:
@@ -191,13 +191,13 @@ def whole(minimum: int) -> Callable[[str], int]:
 
 
 def epilog(examples: str) -> str:
-    """Examples, then what the exit status says: in general, unless the command has words of its own."""
+    """Returns the examples, then the general exit statuses unless the command describes its own."""
     text = examples.strip()
     return text if "exit status:" in text else f"{text}\n\n{EXIT_CODES}"
 
 
 def number(fits: Callable[[float], bool], complaint: str) -> Callable[[str], float]:
-    """A number that `fits`, as an option's parser. `complaint`: of any other text, which stands for {}."""
+    """Returns a parser of numbers that satisfy `fits`. `complaint` is the error, {} in it the text typed."""
 
     def parsed(text: str) -> float:
         try:

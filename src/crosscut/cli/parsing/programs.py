@@ -1,4 +1,4 @@
-"""What commands share that start programs: their ends, what is told meanwhile, options of launchers."""
+"""Shared by commands that start programs: options of launchers, signals, progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosscut.cli.parsing.parser import option, split, whole
 
 
 def add_launcher(parser: argparse._ActionsContainer, which: str, example: str) -> None:
-    """`which`: what it may be, as a sentence; `example`: of further words for it."""
+    """Adds the launcher's options. `which` is its help; `example` shows further words for it."""
     option(parser, "--launcher PATH", str, which, default="")
     option(parser, "--launcher-args WORDS", split,
            f"Further words for the launcher, as one argument: '{example}'.",
@@ -22,8 +22,8 @@ def add_launcher(parser: argparse._ActionsContainer, which: str, example: str) -
 def add_mpi_place(
     parser: argparse._ActionsContainer, places: Sequence[str], launcher: str, networks: str, limited: str
 ) -> None:
-    """Where an MPI program runs and for how long. `networks`: those with hosts of their own; `limited`: what
-    the time limit is of."""
+    """Adds where an MPI program runs and for how long. `networks` names the places whose hosts come from a
+    network; `limited` what the time limit applies to."""
     option(parser, "--on PLACE", str, f"Where: {', '.join(places)}. Default local.", default="local")
     option(parser, "--ranks-per-host N", whole(1),
            f"On {networks}: ranks on each host. Without it, as few as possible.", default=0)  # fmt: skip
@@ -34,13 +34,13 @@ def add_mpi_place(
 
 
 def as_ctrl_c() -> None:
-    """A batch system's end and the terminal's do what Ctrl-C does; what nohup has put off stays so."""
+    """Makes SIGTERM (a batch system) and SIGHUP (the terminal) act like Ctrl-C, unless ignored (nohup)."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 
 
 def tell_progress(args: argparse.Namespace, what: str) -> None:
-    """On a terminal, what is being run; empty: gone, as a table or a complaint comes."""
+    """Shows on a terminal what is running. An empty text clears the line before a table or an error."""
     if not args.json and sys.stderr.isatty():
         print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
