@@ -50,7 +50,8 @@ std::uint16_t folded(std::uint64_t sum) {
 
 // Checksum of addresses, protocol and length.
 std::uint16_t pseudo_header(std::span<const std::byte> network, bool is_ipv6, std::size_t tcp_bytes) {
-  const auto addresses = is_ipv6 ? network.subspan(ipv6_source, 2 * 16) : network.subspan(ipv4_source, 2 * 4);
+  const auto addresses = is_ipv6 ? network.subspan(ipv6_source, std::size_t{2} * 16)
+                                 : network.subspan(ipv4_source, std::size_t{2} * 4);
   return folded(sum_of(addresses, protocol_tcp + (tcp_bytes >> 16) + (tcp_bytes & 0xffffu)));
 }
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.xdist_group("wheel"),  # two processes would build wheels in one build folder at the same time
     pytest.mark.skipif(
         Path(sys.prefix) != ROOT / ".venv" or shutil.which("make") is None,
         reason="needs make and the environment that `make install` makes",

@@ -61,8 +61,8 @@ class Platform {
             << "s\" sharing_policy=\"FATPIPE\"/>\n";
     }
     for_each_way([this](Rank source, Rank destination, double latency) {
-      file_ << "<route src=\"" << name(source) << "\" dst=\"" << name(destination)
-            << "\" symmetrical=\"NO\"><link_ctn id=\"w" << latencies_.at(latency) << "\"/>";
+      file_ << R"(<route src=")" << name(source) << R"(" dst=")" << name(destination)
+            << R"(" symmetrical="NO"><link_ctn id="w)" << latencies_.at(latency) << R"("/>)";
       for (const auto index : uses_) file_ << "<link_ctn id=\"c" << index << "\"/>";
       file_ << "</route>\n";
     });

@@ -19,7 +19,10 @@ class Compute {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto units_before = units();
     const auto before = monotonic_nanoseconds();
-    std::this_thread::sleep_for(std::chrono::duration<double>(alone_seconds));
+    // On a busy machine the worker may not have run yet, and no share can be computed of a rate of 0.
+    do {
+      std::this_thread::sleep_for(std::chrono::duration<double>(alone_seconds));
+    } while (units() == units_before);
     const auto seconds = static_cast<double>(monotonic_nanoseconds() - before) * 1e-9;
     alone_ = static_cast<double>(units() - units_before) / seconds;
     work(false);

@@ -37,7 +37,7 @@ inline std::string unsuitable_ranks(int ranks, const ProblemSize& size, char cla
   }
   constexpr int smallest_cell_side = 3;  // NPB 3.3, make_set: the stencil is five points wide
   const int most = size.grid.points / smallest_cell_side;
-  return at_most(most * most, ranks, std::string("the grid of class ") + class_letter + " is");
+  return at_most(std::int64_t{most} * most, ranks, std::string("the grid of class ") + class_letter + " is");
 }
 
 inline void add_checks(const std::string& what, const State& computed, const State& published,
