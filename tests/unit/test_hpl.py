@@ -56,7 +56,7 @@ def test_free_memory_is_the_kernel_s(tmp_path):
     with pytest.raises(CrosscutError, match="no MemAvailable"):
         asking.free_bytes(file)
     file.write_text("MemAvailable:   many\n")
-    with pytest.raises(CrosscutError, match="give -N in place"):
+    with pytest.raises(CrosscutError, match="give -N instead"):
         asking.free_bytes(file)
 
 

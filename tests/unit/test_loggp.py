@@ -100,5 +100,5 @@ def test_a_ping_pong_and_a_stream_tell_together_what_neither_does():
     polling = dataclasses.replace(stream, dataset=stream.dataset.assign_attrs(wait="poll"))
     told = loggp_words.together([bouncing, polling])
     assert told is not None
-    assert "ranks that poll work all the time" in loggp_words.sentence(told)
+    assert "polling ranks are always busy" in loggp_words.sentence(told)
     assert loggp_words.together([bouncing, bouncing]) is None

@@ -64,7 +64,7 @@ def test_ranks_that_never_get_ready_are_an_error(open_fake: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "shown"), [("garbage", "hello, world"), ("no-event", "JSON that is no event")]
+    ("behaviour", "shown"), [("garbage", "hello, world"), ("no-event", "JSON that is not an event")]
 )
 def test_a_line_that_is_no_event_is_shown(
     open_fake: Open, tmp_path: Path, behaviour: str, shown: str
@@ -102,7 +102,7 @@ def test_a_launchers_words_are_told_as_its_words(monkeypatch: pytest.MonkeyPatch
         said = _failure_of(session, tmp_path)
     assert said.splitlines()[0] == "mpiexec ended (exit status 9), saying:"
     assert "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)" in said
-    assert "no event" not in said
+    assert "not an event" not in said
 
 
 def test_what_the_place_knows_comes_with_a_failure_and_not_with_wrong_usage(

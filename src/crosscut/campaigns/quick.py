@@ -122,8 +122,9 @@ def measure(
     done = int(run.dataset["repetitions_done"].values.min())
     if done < needed:
         raise CrosscutError(
-            f"time was up after {done} of the {needed} repetitions needed to distinguish a change from noise: phases "
-            f"take about {slower:.1f} times as long as in the baseline; give a larger --time-limit"
+            f"time was up after {done} of the {needed} repetitions needed to distinguish a change from "
+            f"noise: phases take about {slower:.1f} times as long as in the baseline; "
+            "give a larger --time-limit"
         )
     return run
 

@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is measured, without a run")
     option(group, "--time-limit TIME", units.parse_seconds,
            "Measure no longer. Default 10min; with --quick 30s.", dest="time_limit_seconds")  # fmt: skip
-    option(group, "--most-repetitions N", whole(1), "Repetitions of a promise, at most. Default 200.", default=200)
+    option(group, "--most-repetitions N", whole(1),
+           "Repetitions of a promise, at most. Default 200.", default=200)  # fmt: skip
     option(group, "--seed N", whole(0), "Seed of everything random. Default 1.", default=1)
     flag(group, "--quick", "Compare with --baseline in half a minute; takes no spec.")
     option(group, "--baseline DIR", options.folder, "With --quick: an earlier run to compare with.")

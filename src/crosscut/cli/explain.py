@@ -94,9 +94,7 @@ def _bottlenecks(
             raise UsageError(f"--network {args.network}: it has no host '{missing}', which the run names")
     _, structure = of_run.look(run, index)
     if structure is None:
-        raise UsageError(
-            f"{args.run}: too little was measured to infer shared limits; try crosscut run aapc"
-        )
+        raise UsageError(f"{args.run}: too little was measured to infer shared limits; try crosscut run aapc")
     if (cabling := options.cabling_of(args)) is not None:
         _, structure = cable_names.named([], structure, cabling)
         assert structure is not None

@@ -23,9 +23,7 @@ Times are seconds, rates bytes per second and direction. Repetitions and phases 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "run", type=Path, metavar="DIR", help="a run, or one of an evaluation or of launches"
-    )
+    parser.add_argument("run", type=Path, metavar="DIR", help="a run, or one of an evaluation or of launches")
     parser.add_argument("--table", choices=("messages", "ranks", "phases"),
                         help="a row a message, or a row a rank and phase (messages); a row a phase, of a run "
                         "that holds summaries of phases")  # fmt: skip

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="a run of a dense pattern")
     group = parser.add_argument_group("what is measured, without a run")
     option(group, "--size SIZE", units.parse_bytes, "Size of messages. Default 1MB.")
-    option(group, "--repetitions N", whole(1), f"Repetitions of each phase. Default {_REPETITIONS}; simulated: 1.")
+    option(group, "--repetitions N", whole(1),
+           f"Repetitions of each phase. Default {_REPETITIONS}; simulated: 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
            "Phases at most, but for those of one-byte messages. Without it as many as an AAPC "
            "has; 16 at least, 32 where all hosts are slow alike.")  # fmt: skip
@@ -76,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
-            raise UsageError(f"--on {typed.on} measures, and {args.run} is a finished run: give one of the two")
+            raise UsageError(f"--on {typed.on} measures, {args.run} is a finished run: give one of the two")
         found, structure, planted = _of_run(args)
         interrupted = False
     else:

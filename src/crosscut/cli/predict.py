@@ -66,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Messages of at most this size travel before their receive is posted. Default 3MiB. "
            "Not with smpi.")  # fmt: skip
     option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender continues when all but this much has left. Default: at once. Not with smpi.")  # fmt: skip
+           "A sender continues when all but this much has left. Default: at once. Not with "
+           "smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
            "Network it was traced on: the processors' cost of each message is fitted to the run "
            "there and carried over.")  # fmt: skip

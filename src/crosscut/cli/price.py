@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--nodes N[,…]", asking.parse_nodes,
            "Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.")  # fmt: skip
     option(parser, "--node-price PRICE", asking.parse_node_price,
-           "Price of a node without network, instead of the book's: '3300 USD' or '3200-3400 USD'.")  # fmt: skip
+           "Price of a node without network, instead of the book's: '3300 USD' or "
+           "'3200-3400 USD'.")  # fmt: skip
     option(parser, "--performance [NETWORK=]FILE", str,
            "Output of `crosscut workload hpl --json` there: adds the price of a MFlop/s, "
            "for as many nodes. Or the folder of a trace (crosscut profile --trace): the "

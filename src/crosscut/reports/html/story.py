@@ -80,7 +80,8 @@ def _shape(one: RunAtSize) -> str:
     share = units.percent(slowest.median / fastest.median)
     if slowest.median >= ALIKE * fastest.median:
         return (
-            f"All {count:,} phases run at about the same rate: the slowest reaches {share} of the fastest, {fastest.rate()}."
+            f"All {count:,} phases run at about the same rate: the slowest reaches {share} of the fastest, "
+            f"{fastest.rate()}."
         )
     upper = np.where(np.isfinite(rates.high), rates.high, rates.median)
     lower = fastest.low if math.isfinite(fastest.low) else fastest.median

@@ -166,8 +166,8 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
         screen.warn(note)
     screen.line(
         f"{units.count(len(found.series), 'series', 'series')} tested by permuting the runs: Mann-Kendall "
-        "with the slope of Theil and "
-        f"Sen; Pettitt's step. Probability of reporting any by chance: at most {units.percent(asked.error_rate)}.", "dim",
+        "with the slope of Theil and Sen; Pettitt's step. Probability of reporting any by chance: at most "
+        f"{units.percent(asked.error_rate)}.", "dim",
     )  # fmt: skip
 
 

@@ -93,7 +93,8 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
         if source := text(view.attributes, "pattern", "source"):
             screen.field("", f"({source})")
     if (compute := _compute_share(view, samples)) is not None:
-        screen.field("computing", f"{units.percent(compute)} of the ranks' computing rate was kept during communication (median)")
+        kept = f"{units.percent(compute)} of the ranks' computing rate"
+        screen.field("computing", f"{kept} was kept during communication (median)")
 
 
 def _compute_share(view: View, samples: Samples) -> float | None:

@@ -149,8 +149,10 @@ def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
             if name == "MemAvailable":
                 return int(rest.split()[0]) * 1024
     except (OSError, ValueError, IndexError) as error:
-        raise CrosscutError(f"{file}: cannot find out how much memory is free; give -N instead of --memory") from error
-    raise CrosscutError(f"{file}: no MemAvailable there; give -N in place of --memory")
+        raise CrosscutError(
+            f"{file}: cannot find out how much memory is free; give -N instead of --memory"
+        ) from error
+    raise CrosscutError(f"{file}: no MemAvailable there; give -N instead of --memory")
 
 
 def input_file(asked: HplInput) -> str:
