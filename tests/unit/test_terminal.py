@@ -102,7 +102,7 @@ def test_a_run_is_shown_with_what_to_beware_of(attributes: dict[str, Any], expec
 
 def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:
     assert cautions(aapc_view(repetitions=5)) == ["few repetitions"]
-    assert cautions(aapc_view(repetitions=6)) == ["too few repetitions to estimate their spread"]
+    assert cautions(aapc_view(repetitions=6)) == ["too few repetitions to estimate their correlation"]
     view = aapc_view(ranks=4, repetitions=20)
     view.dataset["node"][:] = 0
     assert cautions(view) == ["oversubscribed"]

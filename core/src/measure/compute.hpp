@@ -19,7 +19,7 @@ class Compute {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto units_before = units();
     const auto before = monotonic_nanoseconds();
-    // On a busy machine the worker may not have run yet, and no share can be computed of a rate of 0.
+    // On a busy machine the worker may not have run yet, and a rate of 0 would make every share infinite.
     do {
       std::this_thread::sleep_for(std::chrono::duration<double>(alone_seconds));
     } while (units() == units_before);

@@ -88,7 +88,7 @@ _IN_SHORT = {
     CautionKind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
     CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "
     "interval",
-    CautionKind.INDEPENDENCE_ASSUMED: "too few repetitions of some phases to estimate their spread: the "
+    CautionKind.INDEPENDENCE_ASSUMED: "too few repetitions of some phases to estimate their correlation: the "
     "95 % interval may be too narrow",
     CautionKind.WIDE_INTERVALS: "some phases' 95 % interval is wider than "
     f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",

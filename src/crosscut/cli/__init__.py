@@ -39,7 +39,7 @@ COMMANDS = {
     "list": "list patterns, backends and places",
     "export": "write a run as a table: CSV, Parquet, JSON",
     "fsck": "check that a run on disk is intact",
-    "doctor": "list list what this machine can measure with, what is missing and how to get it",
+    "doctor": "list what this machine can measure with, what is missing and how to get it",
     "build-mpi": "build the measuring core with this site's MPI",
     "build-smpi": "build what --engine smpi needs, with this machine's SimGrid",
     "build-profiler": "build what crosscut profile loads into programs, for this site's MPI",

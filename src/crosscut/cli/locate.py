@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
-            raise UsageError(f"--on {typed.on} measures, {args.run} is a finished run: give one of the two")
+            raise UsageError(f"give either --on {typed.on}, to measure, or the run {args.run}, not both")
         found, structure, planted = _of_run(args)
         interrupted = False
     else:

@@ -30,7 +30,7 @@ class CautionKind(Enum):
     UNFINISHED = "unfinished"
     FAILED_RANKS = "failed ranks"
     FEW_REPETITIONS = "few repetitions"
-    INDEPENDENCE_ASSUMED = "too few repetitions to estimate their spread"
+    INDEPENDENCE_ASSUMED = "too few repetitions to estimate their correlation"
     SKEW = "skew"
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
