@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("what is measured, without a run")
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Measure at most this long. Default 10min; with --quick 30s.", dest="time_limit_seconds")  # fmt: skip
+           "Measure at most this long. Default 10min; with --quick 30s.",
+           dest="time_limit_seconds")  # fmt: skip
     option(group, "--most-repetitions N", whole(1),
            "Repetitions of a promise, at most. Default 200.", default=200)  # fmt: skip
     option(group, "--seed N", whole(0), "Seed of everything random. Default 1.", default=1)
