@@ -73,7 +73,7 @@ def test_beside_a_slow_host_it_is_said_and_what_it_explains_is_left_out() -> Non
     other = Finding(FindingKind.SLOW_ROUTE, "n1 to n2", ranks=(1, 2), routes=((1, 2),))
     again = losses((1, 5, 20), (2, 5, 30), (7, 5, 10))
     first, second = lossy_hosts.tied([slow, unsteady, other], again, NODES)
-    assert first.what.startswith("n5 receives at 40 %; it loses packets, too: 60 of 3,000")
+    assert first.what.startswith("n5 receives at 40 %; it also loses packets: 60 of 3,000")
     assert second == other
 
 

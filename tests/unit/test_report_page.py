@@ -19,7 +19,7 @@ from crosscut.analysis.findings import model as findings
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.base.errors import UsageError
-from crosscut.reports.html import assets
+from crosscut.reports.html import assets, story
 from crosscut.reports.html.page import Found, distinct_names, render
 
 HOSTILE = "</script><script>document.title='owned'</script><b onmouseover=x>&lt;"
@@ -164,6 +164,17 @@ def test_phases_that_noise_may_have_made_differ_are_not_called_short():
     view.dataset["rank_seconds"][:] = 0.01 * np.array([2, 1, 3, 1.3, 2.7, 1.6, 2.4, 2])[None, :, None, None]
     view.dataset["rank_seconds"][:, :, 1] *= 1.3
     assert "No phase is significantly slower" in Page(render([view])).heading
+
+
+def test_a_long_finding_heads_the_page_with_its_first_clause():
+    cause = "n5 receives at 40 % of the rate of the other hosts"
+    more = (
+        "it sends at 71 % meanwhile, probably as a consequence: acknowledgements wait behind what it receives"
+    )
+    assert story.headline(f"{cause}; {more}.") == (f"{cause}.", f"I{more[1:]}.")
+    assert story.headline(f"{cause}; 5 times.") == (f"{cause}; 5 times.", "")
+    unfinished = f"a limit ({cause}; {more})."
+    assert story.headline(unfinished) == (unfinished, "")
 
 
 def test_equal_phases_are_called_alike():

@@ -128,7 +128,7 @@ def tied(
         mine = [host for host in hosts if one.kind in _BESIDE and host in {nodes[rank] for rank in one.ranks}]
         beside |= set(mine)
         said = "; ".join(
-            [one.what, *(f"it loses packets, too: {_words(host, hosts[host])}" for host in mine)]
+            [one.what, *(f"it also loses packets: {_words(host, hosts[host])}" for host in mine)]
         )
         told.append(replace(one, what=said))
     alone = [(host, its) for host, its in hosts.items() if host not in beside]

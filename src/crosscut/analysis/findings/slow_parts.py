@@ -190,7 +190,7 @@ def _consequence(milder: _End, rank: int) -> str:
     share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
     queue = "receives" if milder.direction is Direction.OUT else "sends"
     return (
-        f"; that it {VERBS[milder.direction]} at {share} meanwhile is likely a consequence: "
+        f"; it {VERBS[milder.direction]} at {share} meanwhile, probably as a consequence: "
         f"acknowledgements wait behind what it {queue}"
     )
 
@@ -306,7 +306,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     told[inferred.unplaced] = True
     what = f"{_groups(inferred, 'groups')}: within a group messages are fast, {_across(inferred)}"
     what += _listed("unsure of", np.nonzero(~told)[0], name)
-    what += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
+    what += _listed("of unknown group, each behind a slow cable:", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
     return [Finding(FindingKind.GROUPS, what, groups=groups, false_alarm=inferred.grouping.doubt)]
 

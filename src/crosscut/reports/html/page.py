@@ -181,8 +181,9 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         head, told = words_check.headline(judgement.judged), chapters[0].told
         lead = verdicts.section(judgement, pictures), element("h2", "What the measurement shows")
     elif alone:
-        head, told = tight(alone.told[0].text), alone.told[1:]
-        lead = [story.doubt(alone.told[0])]
+        first, further = story.headline(alone.told[0].text)
+        head, told = tight(first), alone.told[1:]
+        lead = [element("p", tight(further)) if further else None, story.doubt(alone.told[0])]
     else:
         head, told, lead = _several(chapters), (), ()
     return element(

@@ -16,6 +16,8 @@ from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
 
+# Characters: about three lines of a heading.
+_LONGEST_HEADLINE = 120
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
 ALIKE = 0.9
 
@@ -108,6 +110,14 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
         for one in told
     ]
     return element("ol", entries, class_="findings") if entries else Markup("")
+
+
+def headline(text: str) -> tuple[str, str]:
+    """Splits a long sentence at its first semicolon into a headline and the rest; "" if nothing is left."""
+    first, _, rest = text.partition("; ")
+    if len(text) <= _LONGEST_HEADLINE or not rest or first.count("(") != first.count(")"):
+        return text, ""
+    return f"{first}.", rest[0].upper() + rest[1:]
 
 
 def doubt(one: Told) -> Markup | None:
