@@ -18,6 +18,7 @@ from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import rare_limits, thresholds
 from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
+from crosscut.analysis.structure import placing
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
 
 
@@ -119,7 +120,9 @@ class Permutations:
             return stage, state, False
         same, unsure = labels == self.last_labels, found.grouping.confidence <= state.confidence
         if blurred and same and _vouched(found, float(unsure.mean())):
-            return stage, replace(state, near=found.grouping, sure=True), True
+            near = placing.by_limits(found.grouping, state.full, found.alone, np.nonzero(unsure)[0])
+            if (near.confidence > state.confidence).all():
+                return stage, replace(state, near=near, sure=True), True
         sure = same and not unsure.any() and found.grouping.count > 1
         enough = found.explained > WELL_EXPLAINED or state.measured >= state.budget // 2
         return stage, replace(state, sure=sure), sure and enough
@@ -131,8 +134,8 @@ def _blurred(state: State) -> bool:
 
 
 def _vouched(found: Inferred, unsure: float) -> bool:
-    """Limits vouch for ranks of which routes tell too little: with one rank in a wrong group, totals would
-    not be constant. Slow hosts must all be placed. `unsure`: share of ranks."""
+    """True if limits may place ranks of which routes tell too little: totals are not constant with a rank in
+    a wrong group. Slow hosts must all be placed. `unsure`: share of ranks."""
     slow_hosts = len(found.out_suspects) + len(found.in_suspects) + len(found.unplaced)
     constant = unsure < thresholds.FEW_UNSURE and found.explained > thresholds.SURELY_EXPLAINED
     slow = found.grouping.count > 2 and found.slow_share > thresholds.MOSTLY_SLOW

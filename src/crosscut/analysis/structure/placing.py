@@ -56,13 +56,36 @@ def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unsh
     labels[members], confidence[members] = rest.labels, rest.confidence
     labels[apart] = gains[apart].argmax(axis=1)
     few = some_phases(observed, _MOST_MESSAGES)
-    for rank in apart.tolist():
-        by_totals = _by_totals(few, alone, labels, rank) if 1 < rest.count <= _MOST_GROUPS else 0.0
+    _place(apart, gains, few, alone, labels, confidence)
+    made = replace(found, labels=grouping.renumbered(labels), confidence=confidence)
+    return Placed(made, apart[confidence[apart] < sure])
+
+
+def by_limits(found: Grouping, observed: Observed, alone: Unshared, doubtful: Integers) -> Grouping:
+    """`found` with the ranks in `doubtful` placed by their routes and by the totals of the limits that the
+    other ranks show, one rank after another."""
+    routes = RouteCounts.of(observed, alone.slowness(observed) < alone.threshold)
+    members = np.setdiff1d(np.arange(routes.ranks), doubtful)
+    of_members = np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64)
+    if not len(members) or of_members.max() + 1 < found.count:
+        return found  # a group would be lost
+    gains = grouping.gains_of_others(routes, members, replace(found, labels=of_members))
+    labels, confidence = found.labels.copy(), found.confidence.copy()
+    _place(doubtful, gains, some_phases(observed, _MOST_MESSAGES), alone, labels, confidence)
+    return replace(found, labels=labels, confidence=confidence)
+
+
+def _place(
+    ranks: Integers, gains: Floats, observed: Observed, alone: Unshared, labels: Integers, confidence: Floats
+) -> None:
+    """Moves each of `ranks` to its likeliest group; changes `labels` and `confidence`. `gains`: [rank, group]
+    log likelihood by routes alone."""
+    groups = gains.shape[1]
+    for rank in ranks.tolist():
+        by_totals = _by_totals(observed, alone, labels, rank) if 1 < groups <= _MOST_GROUPS else 0.0
         gain = gains[rank] + by_totals
         labels[rank] = int(np.argmax(gain))
         confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
-    made = replace(found, labels=grouping.renumbered(labels), confidence=confidence)
-    return Placed(made, apart[confidence[apart] < sure])
 
 
 def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
@@ -121,7 +144,8 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
         return np.zeros(len(tried))
     totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in counted]
     count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
-    off = np.log(np.array(totals)[:, looked_at] / capacity.bytes_per_second)
+    off = np.log(np.array(totals)[:, looked_at])
+    off -= np.median(off, axis=1)[:, None]
     # Misfit of the best placement: what noise and unequal ends leave.
     left = 1.4826 * np.abs(off).min(axis=0)
     spread = np.maximum(alone.noise / np.sqrt(count), max(_SMALLEST_SPREAD, float(np.median(left))))
