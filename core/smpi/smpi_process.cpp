@@ -18,8 +18,6 @@
 #include "base/error.hpp"
 #include "launch/rank_process.hpp"
 
-extern char** environ;  // POSIX leaves declaring it to the program
-
 namespace crosscut::smpi {
 namespace {
 

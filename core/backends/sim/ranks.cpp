@@ -94,7 +94,7 @@ json::Value SimulatedRanks::node_list() const {
   if (hosts_used() > most_nodes_listed)
     return json::Object{{"count", hosts_used()}, {"first", node(0)}, {"last", node(hosts_used() - 1)}};
   json::Array nodes;
-  for (networks::Vertex host = 0; host < hosts_used(); ++host) nodes.push_back(node(host));
+  for (networks::Vertex host = 0; host < hosts_used(); ++host) nodes.emplace_back(node(host));
   return nodes;
 }
 
@@ -108,7 +108,7 @@ json::Value SimulatedRanks::ready_event() const {
     for (auto rank = first; rank < std::min<std::int64_t>(first + setup_.ranks_per_host, setup_.ranks);
          ++rank)
       on_it.emplace_back(rank);
-    nodes.push_back(json::Object{{"name", network_->graph.name(host)}, {"ranks", std::move(on_it)}});
+    nodes.emplace_back(json::Object{{"name", network_->graph.name(host)}, {"ranks", std::move(on_it)}});
   }
   return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", std::move(nodes)}};
 }

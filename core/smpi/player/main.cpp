@@ -16,6 +16,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
@@ -38,6 +39,11 @@ struct Stage {
 };
 
 Stage stage;
+
+const SmpiBlock& current_block() {
+  if (!stage.block) throw std::logic_error("no block is to be played");
+  return *stage.block;
+}
 
 void send_all(const void* bytes, std::size_t count) {
   const auto* at = static_cast<const char*>(bytes);
@@ -80,7 +86,7 @@ void take_payload(const measure::Schedule& schedule) {
 }
 
 void prepare(int ranks) {
-  const auto& block = stage.block.value();
+  const auto& block = current_block();
   const auto& info = program::find_pattern(block.pattern);
   stage.pattern =
       info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
@@ -114,7 +120,7 @@ void answer() {
 }
 
 void play_block(Rank rank, Rank ranks) {
-  const auto& block = stage.block.value();
+  const auto& block = current_block();
   PhasePlayer player(block.overheads);
   auto samples = std::span(stage.samples).subspan(static_cast<std::size_t>(rank) * block.width());
   for (auto phase = block.phase_first; phase < block.phase_end; ++phase) {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -162,9 +163,14 @@ void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd
   if (job.resume) resumable_bytes_ = std::min<std::int64_t>(status.st_size, job.bytes);
 }
 
+const Image& Target::image() const {
+  if (!image_) throw std::logic_error("the target " + path_ + " was not opened");
+  return *image_;
+}
+
 void Target::check_space(const CloneJob& job, const struct stat& status) const {
   struct statvfs space {};
-  if (::fstatvfs(image_->fd(), &space) != 0) return;  // writing will report it
+  if (::fstatvfs(image().fd(), &space) != 0) return;  // writing will report it
   const auto unit = static_cast<std::int64_t>(space.f_frsize);
   const std::int64_t free_bytes =
       static_cast<std::int64_t>(space.f_bavail) * unit + std::int64_t{status.st_blocks} * 512;
@@ -181,15 +187,15 @@ Target::~Target() {
 void Target::begin() {
   has_begun_ = true;
   if (is_in_place_) return;
-  if (resumable_bytes_ == 0 && ::ftruncate(image_->fd(), 0) != 0) throw_errno("emptying " + image_->path());
-  if (::ftruncate(image_->fd(), image_->bytes()) != 0)
-    throw_errno("giving " + image_->path() + " its length");
+  if (resumable_bytes_ == 0 && ::ftruncate(image().fd(), 0) != 0) throw_errno("emptying " + image().path());
+  if (::ftruncate(image().fd(), image().bytes()) != 0)
+    throw_errno("giving " + image().path() + " its length");
 }
 
 void Target::commit() {
   if (is_in_place_) return;
-  if (::fchmod(image_->fd(), permissions_) != 0) throw_errno("setting permissions of " + image_->path());
-  const std::string& from = image_->path();
+  if (::fchmod(image().fd(), permissions_) != 0) throw_errno("setting permissions of " + image().path());
+  const std::string& from = image().path();
   const int done = overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_free_name(from, path_);
   if (done != 0 && errno == EEXIST)
     throw RunError("target " + path_ + " has come into being meanwhile; the copy is whole in " + from);
@@ -197,6 +203,6 @@ void Target::commit() {
   sync_directory(fs::path(path_).parent_path());
 }
 
-std::string Target::identity() const { return identity_of(status_of(*image_)); }
+std::string Target::identity() const { return identity_of(status_of(image())); }
 
 }  // namespace crosscut::clone

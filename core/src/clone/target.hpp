@@ -31,7 +31,7 @@ class Target {
   // RunError.
   void commit();
 
-  const Image& image() const { return image_.value(); }
+  const Image& image() const;
   const std::string& path() const { return path_; }  // the final path, without symbolic links
   // Returns how many bytes from the start may hold content to keep.
   std::int64_t resumable_bytes() const { return resumable_bytes_; }

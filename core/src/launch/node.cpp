@@ -171,7 +171,8 @@ class Node {
     for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
       start_rank(setup_of(rank));
     if (!config_.tree) return;
-    tree_ = std::make_unique<SpawnTree>(config_, [this](const NodeReport& report) { take_report(report); });
+    tree_ = std::make_unique<SpawnTree>(config_, *config_.tree,
+                                        [this](const NodeReport& report) { take_report(report); });
     tree_->start();
   }
 

@@ -58,16 +58,16 @@ std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<sessio
   return split;
 }
 
-SpawnTree::SpawnTree(session::SessionConfig config, std::function<void(const NodeReport&)> report)
-    : config_(std::move(config)), report_(std::move(report)) {}
+SpawnTree::SpawnTree(session::SessionConfig config, session::Tree tree,
+                     std::function<void(const NodeReport&)> report)
+    : config_(std::move(config)), tree_(std::move(tree)), report_(std::move(report)) {}
 
 SpawnTree::~SpawnTree() { kill(); }
 
-void SpawnTree::start() { start_parts(config_.tree->hosts); }
+void SpawnTree::start() { start_parts(tree_.hosts); }
 
 void SpawnTree::start_parts(const std::vector<session::TreeHost>& hosts) {
-  for (std::vector<session::TreeHost>& part : split_hosts(hosts, config_.tree->fanout))
-    start_branch(std::move(part));
+  for (std::vector<session::TreeHost>& part : split_hosts(hosts, tree_.fanout)) start_branch(std::move(part));
 }
 
 std::string SpawnTree::first_line(const std::vector<session::TreeHost>& part) const {
@@ -76,16 +76,17 @@ std::string SpawnTree::first_line(const std::vector<session::TreeHost>& part) co
   theirs.first_rank = part.front().first_rank;
   theirs.count = part.front().count;
   theirs.reports = true;
-  theirs.tree->hosts.assign(part.begin() + 1, part.end());
-  if (theirs.tree->hosts.empty()) theirs.tree.reset();
+  theirs.tree.reset();
+  if (part.size() > 1)
+    theirs.tree = {tree_.command, tree_.core, tree_.fanout, {part.begin() + 1, part.end()}};
   return json::write(session::to_json(theirs)) + "\n";
 }
 
 void SpawnTree::start_branch(std::vector<session::TreeHost> part) {
   Pipe input = make_pipe(), output = make_pipe(), errors = make_pipe();
-  std::vector<std::string> words = config_.tree->command;
+  std::vector<std::string> words = tree_.command;
   words.push_back(part.front().host);
-  words.push_back(quoted(config_.tree->core) + " node");
+  words.push_back(quoted(tree_.core) + " node");
   const pid_t self = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) throw_errno("starting " + words.front());
@@ -166,7 +167,7 @@ void SpawnTree::reaped(pid_t pid, int wait_status) {
 void SpawnTree::judge(const Branch& branch, int wait_status) {
   const bool own_end = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) <= 1;
   if (branch.up && own_end) return;
-  std::string reason = config_.tree->command.front() + " " + describe_end(wait_status);
+  std::string reason = tree_.command.front() + " " + describe_end(wait_status);
   if (branch.timed_out)
     reason = "no answer within " + std::to_string(static_cast<int>(config_.timeout_seconds)) + " s";
   if (!branch.last_error.empty()) reason = branch.last_error + " (" + reason + ")";

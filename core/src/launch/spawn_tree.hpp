@@ -26,9 +26,9 @@ std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<sessio
 
 class SpawnTree {
  public:
-  // `config` is this node's, with conductor; its tree is started. `report` is called for every node behind
-  // this one.
-  SpawnTree(session::SessionConfig config, std::function<void(const NodeReport&)> report);
+  // `config` is this node's, with conductor; `tree` is started. `report` is called for every node behind this
+  // one.
+  SpawnTree(session::SessionConfig config, session::Tree tree, std::function<void(const NodeReport&)> report);
   ~SpawnTree();
   SpawnTree(const SpawnTree&) = delete;
   SpawnTree& operator=(const SpawnTree&) = delete;
@@ -64,6 +64,7 @@ class SpawnTree {
   void report_part(const Branch& branch, const std::string& reason);
 
   session::SessionConfig config_;
+  session::Tree tree_;
   std::function<void(const NodeReport&)> report_;
   std::list<Branch> branches_;
   bool closed_ = false;

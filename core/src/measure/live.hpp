@@ -41,63 +41,18 @@ class LiveBackend final : public Backend {
   }
 
   RankSamples run(const Task& task) override {
-    const auto& block = task.block;
-    const auto phases = static_cast<std::size_t>(block.phase_end - block.phase_first);
-    const auto repetitions = static_cast<std::size_t>(block.repetition_end - block.repetition_first);
-    const auto slots = static_cast<std::size_t>(task.extent.slots);
-    constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
-    RankSamples samples;
-    samples.message_seconds.assign(repetitions * phases * slots, nothing);
-    samples.rank_seconds.assign(repetitions * phases, nothing);
-    samples.status.assign(repetitions * phases, store::Status::measured);
-    if (task.compute) samples.compute_fraction.assign(repetitions * phases, nothing);
-    if (T::is_lossy) samples.message_lost_bytes.assign(repetitions * phases * slots, 0);
-
+    RankSamples samples = blank_samples(task);
     const auto schedules = make_schedules(task);
-    std::size_t most_operations = 0;
-    for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
-    times_.posted.resize(most_operations);
-    times_.done.resize(most_operations);
-    waiting_.reserve(most_operations);
-    completed_.reserve(most_operations);
-    const auto ids = connections_of(schedules);
-    transport_.connect(ids, task.epoch);
-    samples.connections = transport_.take_new_connections();
-    if (task.compute && !compute_) {
-      // All at the same time, as they will compute beside the pattern: ranks may share cores.
-      if (T::is_synchronised) context_.barrier.wait();
-      compute_.emplace();
-    }
-    // Everybody is connected before anybody listens no more.
-    if (T::is_synchronised) context_.barrier.wait();
-    context_.control_thread.listen(false);
-    if (task.compute) compute_->work(true);
-
-    // What computes beside the pattern moves nothing.
-    const auto whose = task.compute ? Processor::thread : Processor::process;
-    auto& progress = context_.control_thread.progress();
+    prepare(schedules, task, samples);
     const auto order = drawn_order(schedules.size(), task.order_seed, [&](std::size_t index) {
       return static_cast<std::uint64_t>(schedules[index].phase);
     });
+    auto& progress = context_.control_thread.progress();
     std::size_t first_cell = 0;
-    for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
+    for (auto repetition = task.block.repetition_first; repetition < task.block.repetition_end;
+         ++repetition) {
       for (const auto index : order) {
-        const auto& schedule = schedules[index];
-        const auto cell = first_cell + index;
-        if (task.verify) fill(schedule, task, repetition);
-        if (task.barrier && T::is_synchronised) context_.barrier.wait();
-        const auto units = task.compute ? compute_->units() : 0;
-        // Before the phase starts by the clock, so no sample contains the reading.
-        const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
-        run_phase(schedule, task.iterations);
-        if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
-        record(schedule, task, cell, samples);
-        if (task.compute) {
-          const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
-          samples.compute_fraction[cell] =
-              static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
-        }
-        if (task.verify) check(schedule, task, repetition, samples);
+        measure(schedules[index], task, repetition, first_cell + index, samples);
         // A transport counts what it moves, but a phase may move nothing.
         progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
@@ -118,6 +73,64 @@ class LiveBackend final : public Backend {
     std::int64_t start = 0, end = 0;
     std::vector<std::int64_t> posted, done;  // [operation]
   };
+
+  static RankSamples blank_samples(const Task& task) {
+    const auto& block = task.block;
+    const auto cells = static_cast<std::size_t>(block.phase_end - block.phase_first) *
+                       static_cast<std::size_t>(block.repetition_end - block.repetition_first);
+    const auto messages = cells * static_cast<std::size_t>(task.extent.slots);
+    constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+    RankSamples samples;
+    samples.message_seconds.assign(messages, nothing);
+    samples.rank_seconds.assign(cells, nothing);
+    samples.status.assign(cells, store::Status::measured);
+    if (task.compute) samples.compute_fraction.assign(cells, nothing);
+    if (T::is_lossy) samples.message_lost_bytes.assign(messages, 0);
+    return samples;
+  }
+
+  // Makes room for times, opens connections and starts what computes beside the pattern: nothing of it falls
+  // into a sample.
+  void prepare(const std::vector<Schedule>& schedules, const Task& task, RankSamples& samples) {
+    std::size_t most_operations = 0;
+    for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
+    times_.posted.resize(most_operations);
+    times_.done.resize(most_operations);
+    waiting_.reserve(most_operations);
+    completed_.reserve(most_operations);
+    transport_.connect(connections_of(schedules), task.epoch);
+    samples.connections = transport_.take_new_connections();
+    if (task.compute && !compute_) {
+      // All at the same time, as they will compute beside the pattern: ranks may share cores.
+      if (T::is_synchronised) context_.barrier.wait();
+      compute_.emplace();
+    }
+    // Everybody is connected before anybody stops listening.
+    if (T::is_synchronised) context_.barrier.wait();
+    context_.control_thread.listen(false);
+    if (task.compute) compute_->work(true);
+  }
+
+  // One phase of one repetition.
+  void measure(const Schedule& schedule, const Task& task, std::int64_t repetition, std::size_t cell,
+               RankSamples& samples) {
+    // The thread that computes beside the pattern moves nothing, so its time is left out.
+    const auto whose = task.compute ? Processor::thread : Processor::process;
+    if (task.verify) fill(schedule, task, repetition);
+    if (task.barrier && T::is_synchronised) context_.barrier.wait();
+    const auto units = task.compute ? compute_->units() : 0;
+    // Before the phase starts by the clock, so no sample contains the reading.
+    const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
+    run_phase(schedule, task.iterations);
+    if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
+    record(schedule, task, cell, samples);
+    if (task.compute) {
+      const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
+      samples.compute_fraction[cell] =
+          static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
+    }
+    if (task.verify) check(schedule, task, repetition, samples);
+  }
 
   std::vector<Schedule> make_schedules(const Task& task) {
     std::vector<Schedule> schedules;

@@ -9,8 +9,8 @@ namespace {
 // "2x8". The problem, or empty.
 std::string take_grid(std::string_view typed, std::optional<std::array<int, 2>>& into) {
   std::array<int, 2> grid{};
-  const char* const end = typed.data() + typed.size();
-  const auto first = std::from_chars(typed.data(), end, grid[0]);
+  const char *const begin = typed.data(), *const end = begin + typed.size();
+  const auto first = std::from_chars(begin, end, grid[0]);
   const bool has_cross = first.ptr != end && *first.ptr == 'x';
   const auto second = std::from_chars(has_cross ? first.ptr + 1 : end, end, grid[1]);
   if (first.ec != std::errc() || second.ec != std::errc() || second.ptr != end || std::ranges::min(grid) < 1)
