@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -243,6 +244,26 @@ def test_a_process_with_a_user_namespace_of_its_own_can_hold_a_lab() -> None:
     finally:
         keeper.end()
     assert not holder.keeps(keeper)
+
+
+def test_a_holder_keeps_no_lock_of_the_process_that_starts_it(tmp_path: Path) -> None:
+    """`up` starts it with the lab locked; `down` must not find that lock held."""
+
+    def lock() -> int:
+        descriptor = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: somebody holds it
+        return descriptor
+
+    def lock_again(_: state.Process) -> None:
+        os.close(first)
+        os.close(lock())
+
+    first = lock()
+    try:
+        keeper = holder.start(lock_again)
+    except CrosscutError as error:
+        pytest.skip(str(error))
+    keeper.end()
 
 
 def test_a_switch_that_is_not_in_the_lab_gets_no_signal(named: Path, stranger: state.Process) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 from collections.abc import Callable
@@ -41,8 +42,7 @@ def start(note: Callable[[Process], None] | None = None) -> Process:
     identity = (os.geteuid(), os.getegid())
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        os.close(going)
+        _close_but(writing, waiting)  # a lock of this process must not live on in the child
         _run(identity, writing, waiting)
     os.close(writing)
     os.close(waiting)
@@ -61,6 +61,12 @@ def start(note: Callable[[Process], None] | None = None) -> Process:
         raise
     os.close(going)
     return keeper
+
+
+def _close_but(*kept: int) -> None:
+    """Closes every other descriptor of this process beyond the standard three."""
+    for low, high in itertools.pairwise((2, *sorted(kept), os.sysconf("SC_OPEN_MAX"))):
+        os.closerange(low + 1, high)
 
 
 def _run(identity: tuple[int, int], writing: int, waiting: int) -> NoReturn:
