@@ -81,9 +81,11 @@ def _place(
     """Moves each of `ranks` to its likeliest group; changes `labels` and `confidence`. `gains`: [rank, group]
     log likelihood by routes alone."""
     groups = gains.shape[1]
+    by_totals = 1 < groups <= _MOST_GROUPS
+    known = limits.explain(observed, alone, labels).capacities if by_totals else ()
     for rank in ranks.tolist():
-        by_totals = _by_totals(observed, alone, labels, rank) if 1 < groups <= _MOST_GROUPS else 0.0
-        gain = gains[rank] + by_totals
+        tried = [np.where(np.arange(len(labels)) == rank, group, labels) for group in range(groups)]
+        gain = gains[rank] + sum(_fit(capacity, observed, alone, tried, rank) for capacity in known)
         labels[rank] = int(np.argmax(gain))
         confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
 
@@ -117,20 +119,9 @@ def _without_slow_ends(
     return routes.without(np.isin(routes.destination, dumb(routes.from_groups(labels, rest.count + 1))))
 
 
-def _by_totals(observed: Observed, alone: Unshared, labels: Integers, rank: int) -> Floats:
-    """[group] log likelihood of the totals of shared limits, were the rank of that group."""
-    groups = int(labels.max()) + 1
-    tried = [np.where(np.arange(len(labels)) == rank, group, labels) for group in range(groups)]
-    explained = [limits.explain(observed, alone, one) for one in tried]
-    known = max(explained, key=lambda one: one.share).capacities
-    found = np.zeros(groups)
-    for capacity in known:
-        found += _fit(capacity, observed, alone, tried, rank)
-    return found
-
-
 def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[Integers], rank: int) -> Floats:
-    """[way to label] how well the totals agree with the capacity, over phases in which others fill it."""
+    """[way to label] log likelihood of the totals of a limit, over phases in which others fill it: with the
+    right labels they are the same in all of these."""
     counted = np.array([limits.counted(capacity.reach, capacity.groups, one, observed) for one in tried])
     mine = (observed.source == rank) | (observed.destination == rank)
     numbers, phase = np.unique(observed.phase, return_inverse=True)
