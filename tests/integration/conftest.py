@@ -22,6 +22,7 @@ MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 256 << 20
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Says which tests xdist gives to one process: all that look at rates of labs (labs.py); otherwise each
     file, so that what its tests share is made once."""
