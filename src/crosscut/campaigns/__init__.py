@@ -1,1 +1,1 @@
-"""Clients of a session that measure more than once: evaluate, check, locate, quick checks, the demo."""
+"""Session clients that measure more than once: evaluate, check, locate, quick checks and the demo."""

@@ -1,7 +1,7 @@
-"""Several measurements by one session into one directory, resumable step by step.
+"""Campaigns: several measurements by one session into one directory, resumable step by step.
 
-The directory holds one run a step (`NAME.zarr`) and `campaign.json`: the plan, written before anything is
-measured, so that a resumed campaign measures what the first one meant to.
+The directory holds one run for each step (`NAME.zarr`) and the plan, `campaign.json`. The plan is written
+before anything is measured, so a resumed campaign measures what the first one set out to measure.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StepResult:
     step: CampaignStep
     out: Path
     state: str
-    """A run's state; or `refused`: the pattern cannot run so; `missing`: there is no run; `damaged`."""
+    """The run's state, or `refused` (the pattern cannot run so), `missing` (there is no run) or `damaged`."""
     reason: str = ""
 
     @property
@@ -54,7 +54,7 @@ class StepResult:
 
 
 def state_of(run: Path) -> str | None:
-    """A run's state as its metadata says; None where there is no run."""
+    """A run's state according to its metadata; None if there is no run. Raises UsageError if damaged."""
     if not (run / "zarr.json").exists():
         return None
     try:
@@ -67,7 +67,7 @@ def state_of(run: Path) -> str | None:
 
 
 def as_typed(path: Path) -> str:
-    """The path as it is typed from here."""
+    """The path as typed from the current directory."""
     try:
         return str(path.absolute().relative_to(Path.cwd()))
     except ValueError:
@@ -75,12 +75,12 @@ def as_typed(path: Path) -> str:
 
 
 def is_campaign(directory: Path) -> bool:
-    """True if several runs with a plan lie there, in place of one run."""
+    """True if the directory holds a campaign, that is several runs with a plan, and not a single run."""
     return (directory / PLAN).is_file()
 
 
 def review(directory: Path) -> list[StepResult]:
-    """What there is of a campaign that was begun, step by step, without measuring anything."""
+    """Returns the state of each step of a campaign, without measuring anything."""
     _, steps = load_plan(directory)
     reasons = _recorded_reasons(directory)
 
@@ -96,18 +96,18 @@ def review(directory: Path) -> list[StepResult]:
 
 
 def launch_folder(directory: Path, number: int) -> Path:
-    """Where launch `number` of a campaign lies, a campaign itself; the first is the directory."""
+    """The folder of launch `number`, itself a campaign; the first launch is the directory itself."""
     return directory / f"launch-{number}" if number > 1 else directory
 
 
 def launch_folders(directory: Path) -> list[Path]:
-    """The directory, and the further launches of its campaign that were planned."""
+    """The folders of all launches planned so far, the directory itself first."""
     more = takewhile(is_campaign, (launch_folder(directory, number) for number in count(2)))
     return [directory, *more]
 
 
 def _recorded_reasons(directory: Path) -> dict[str, str]:
-    """Why steps were refused, by name, as the summary of the measuring has it; empty where there is none."""
+    """Returns reasons for refused steps, by name, from the recorded summary; empty if there is none."""
     try:
         steps = load_json(directory / SUMMARY).get("steps")
     except DamagedRun:
@@ -120,7 +120,7 @@ def _recorded_reasons(directory: Path) -> dict[str, str]:
 
 
 def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[CampaignStep]) -> None:
-    """Writes the plan; replaced as a whole or not at all."""
+    """Writes the plan atomically."""
     plan = {
         "schema": SCHEMA,
         "crosscut": crosscut.__version__,
@@ -133,13 +133,13 @@ def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Cam
 
 
 def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
-    """(launch, steps) of a campaign that was begun."""
+    """Reads a campaign's plan; returns (launch, steps). Raises UsageError."""
     try:
         plan = json.loads((directory / PLAN).read_bytes())
         if plan["schema"] != SCHEMA:
             raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
         steps = records.parse(plan["steps"], list[CampaignStep])
-        for step in steps:  # its name becomes a folder's: it may not lead anywhere else
+        for step in steps:  # a name becomes a folder's, so it must not lead elsewhere
             if not step.name or Path(step.name).name != step.name:
                 raise ValueError(f"'{step.name}' is no name of a step")
         return dict(plan["launch"]), steps
@@ -152,8 +152,10 @@ def measure_steps(
     session: Session, steps: Sequence[CampaignStep], directory: Path, decided: Decided, *,
     listener: Listener, words: Sequence[str],
 ) -> Iterator[StepResult]:  # fmt: skip
-    """Measures what is missing, in order; ends early when a signal arrives. A step that is refused, or
-    whose job fails while the session goes on, does not keep the others from being measured."""
+    """Measures the missing steps in order; ends early on a signal.
+
+    Steps that are refused, or whose job fails while the session lives on, do not stop the others.
+    """
     for index, step in enumerate(steps, start=1):
         out = step.out(directory)
         state = state_of(out)

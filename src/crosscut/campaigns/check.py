@@ -1,4 +1,4 @@
-"""Measures, by one session after another, until every promise is decided, or time is up."""
+"""Measures, one session after another, until every promise is decided or time is up."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 _MOST_A_ROUND = 64
-# Sessions among which the repetitions are divided that decide at best: a verdict is of no single launch.
+# The repetitions that decide at best are spread over this many sessions, as no single launch should decide.
 _FIRST_LAUNCHES = 3
-# Share of the time left that starting a session may take.
+# Starting another session may take at most this share of the time left.
 _MOST_STARTING = 0.1
 
 
@@ -40,8 +40,11 @@ def measure(
     launch: Callable[[], AbstractContextManager[Session]], decided: Decided, spec: Spec, folder: Path,
     how: CheckOptions, told: Callable[[Sequence[PromiseVerdict]], None],
 ) -> tuple[Checked, bool]:  # fmt: skip
-    """Round after round, each by a new session while starting one takes little of the time left; and whether
-    a signal asked for an end. The time limit begins when the first is ready."""
+    """Measures in rounds; returns (what was checked, whether a signal asked to stop).
+
+    Each round has a new session as long as starting one takes little of the time left. The time limit starts
+    when the first session is ready. Raises UsageError if every measurement was refused.
+    """
     rounds = _Rounds(decided, spec, folder, how)
     interrupted = False
     while rounds.go_on() and not interrupted:
@@ -61,20 +64,20 @@ def measure(
 
 
 class _Rounds:
-    """What was measured so far, and what is open."""
+    """The measurements so far, and the promises that are still undecided."""
 
     def __init__(self, decided: Decided, spec: Spec, folder: Path, how: CheckOptions) -> None:
         self._decided, self._spec, self._folder, self._how = decided, spec, folder, how
         self._end = math.inf
         self._done: dict[str, int] = {}
-        """Repetitions of each promise, by its name."""
+        """Number of repetitions for each promise, by name."""
         self._number = 0
         self.runs: list[Run] = []
         self.refused: dict[str, str] = {}
         self.checked = verdicts(spec, self.runs)
 
     def begin(self, now: float) -> None:
-        """The time limit runs from here, if it does not yet."""
+        """Starts the time limit, if it has not started yet."""
         self._end = min(self._end, now + self._how.time_limit_seconds)
 
     def seconds_left(self) -> float:
@@ -91,7 +94,7 @@ class _Rounds:
         ]  # fmt: skip
 
     def measure(self, session: Session) -> None:
-        """One round of what is open."""
+        """Measures one round for the undecided promises."""
         self._number += 1
         for promises in _jobs(self._open()):
             if self.seconds_left() <= 0 or session.interrupted:
@@ -104,22 +107,24 @@ class _Rounds:
             self._done |= {promise.name: before + count for promise in promises}
             try:
                 session.run(job)
-            except UsageError as error:  # the others are judged all the same
+            except UsageError as error:  # the other promises are still judged
                 self.refused |= {promise.name: str(error) for promise in promises}
                 continue
             self.runs.append(Run.open(job.out))
         self.checked = verdicts(self._spec, self.runs)
 
     def _count(self, promises: Sequence[Promise], before: int) -> int:
-        """Repetitions of the next round. The first ones are parts of what decides at best; then as many as
-        there are."""
+        """Number of repetitions in the next round.
+
+        The first rounds share what decides at best. Each later round doubles the total, within _MOST_A_ROUND.
+        """
         first = math.ceil(_first_round(promises, self._spec) / _FIRST_LAUNCHES)
         count = first if before < first * _FIRST_LAUNCHES else before
         return max(min(count, _MOST_A_ROUND, self._how.most_repetitions - before), 1)
 
 
 def _first_round(promises: Sequence[Promise], spec: Spec) -> int:
-    """So many that agree decide any of these."""
+    """The smallest number of agreeing repetitions that decides any of these promises."""
     needed = np.log(len(spec.promises) / spec.error_rate)
     counts = np.arange(1, 2000)
     share = max(max(promise.of_the_time, 0.5) for promise in promises)
@@ -128,7 +133,7 @@ def _first_round(promises: Sequence[Promise], spec: Spec) -> int:
 
 
 def _jobs(promises: Sequence[Promise]) -> list[list[Promise]]:
-    """Those that one measurement answers, together."""
+    """Groups promises that a single measurement answers."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Promise]] = {}
     for promise in promises:
         found.setdefault((promise.pattern, tuple(sorted(promise.parameters.items()))), []).append(promise)

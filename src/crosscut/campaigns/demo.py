@@ -1,7 +1,7 @@
 """`make demo`: four patterns over TCP and over MPI on this machine, one on a simulated network, and one on an
 emulated cluster with a fault, which the report finds.
 
-Run as `python -m crosscut.campaigns.demo [DIRECTORY]`.
+Run it with `python -m crosscut.campaigns.demo [DIRECTORY]`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from crosscut.session.measure import Launch, decide, ready_session
 from crosscut.session.progress import reporter
 
 RANKS = 8
-# With 8 ranks on 2 cores an MPI that polls takes many times as long as TCP: the limit keeps the whole
-# demonstration within three minutes whatever the machine, and what it cuts off is said.
+# With 8 ranks on 2 cores a polling MPI takes many times as long as TCP. The limit keeps the whole
+# demonstration within three minutes on any machine; the output says what it cut off.
 STEP_LIMIT_SECONDS = 15.0
 OPTIONS: dict[str, object] = {"repetitions": 20, "time_limit_seconds": STEP_LIMIT_SECONDS}
 
@@ -48,13 +48,13 @@ STEPS = (
 )
 
 
-# The Enterasys E7, whose limits between modules Kurmann, Rauch and Stricker (ETH TR 391, 2003) found by their
-# all-to-all: its rate falls in the middle distances (their figures 2 and 10).
+# The Enterasys E7. Kurmann, Rauch and Stricker (ETH TR 391, 2003) found the limits between its modules with
+# an all-to-all, whose rate falls at middle distances (their figures 2 and 10).
 SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
 SIMULATED_STEPS = (CampaignStep("aapc", "aapc", sizes=(40_000_000,)),)
 
 
-# A limit inside, and a fault planted that nobody is told of.
+# A network with an internal limit, and a planted fault that crosscut is not told about.
 EMULATED, FAULT = "two-leaves-16", Fault("slow", ("n0005",), share=0.4, direction="in")
 LAB_STEPS = (
     CampaignStep("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
@@ -65,7 +65,7 @@ REPORT, ALL_RUNS = "report.html", "all-runs.html"
 
 @dataclass(frozen=True)
 class Block:
-    """What is measured by one session."""
+    """The measurements of one session."""
 
     title: str
     launch: Launch
@@ -84,7 +84,7 @@ BLOCKS = (
 
 
 def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) -> list[StepResult]:
-    """All steps of a block; a backend that is not here is said so, with the reason."""
+    """Measures all steps of a block; for an unavailable backend, shows the reason instead."""
     screen.title(block.title)
     try:
         decided = decide(known, block.launch)
@@ -107,7 +107,7 @@ def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) ->
 
 
 def _drop(screen: Screen, result: StepResult) -> None:
-    """The rate over communication distance."""
+    """Shows the rate over the communication distance."""
     view = View.open(result.out)
     samples = load(view.dataset, 0)
     dense.phases(screen, samples, summary.phase_rates(samples))
@@ -115,7 +115,7 @@ def _drop(screen: Screen, result: StepResult) -> None:
 
 
 def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
-    """What to beware of in every figure of a block: each block says it, since it may be all that is read."""
+    """Warns about oversubscription. Each block has its own warning, as a reader may see only one block."""
     texts = [
         caution.text
         for result in results
@@ -129,7 +129,7 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
 
 @contextmanager
 def _faulty_lab() -> Iterator[str]:
-    """Its name, while it is up. Raises CrosscutError with the reason where none can be built."""
+    """Builds a lab with the fault and yields its name. Raises CrosscutError if none can be built."""
     record = lifecycle.up(EMULATED, lifecycle.for_one_run(EMULATED))
     try:
         plant.plant(record.name, FAULT)
@@ -139,7 +139,7 @@ def _faulty_lab() -> Iterator[str]:
 
 
 def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepResult]:
-    """On a cluster of namespaces, where this machine lets one be built."""
+    """Measures on a cluster of namespaces, if this machine can build one."""
     title = f"Emulated: 16 nodes of the network {EMULATED}, with a fault"
     try:
         with _faulty_lab() as name:
@@ -158,7 +158,7 @@ def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepRes
 
 
 def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path], directory: Path) -> None:
-    """A report of all runs, and one of the emulated cluster, whose first sentence must name the fault."""
+    """Writes a report on all runs, and one on the emulated cluster, which must begin by naming the fault."""
     if not measured:
         return
     screen.title("Reports (each is one file; any browser opens it, without network)")
@@ -168,13 +168,13 @@ def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path],
 
 
 def _program() -> str:
-    """crosscut as it can be typed here. By its path: make puts its folder on PATH for itself alone."""
-    beside = Path(sys.executable).parent / "crosscut"  # not resolved: the Python of an environment is a link
+    """The command to type for crosscut: a path, as make has its folder on PATH only for itself."""
+    beside = Path(sys.executable).parent / "crosscut"  # not resolved: an environment's Python is a link
     return as_typed(beside) if beside.is_file() else "crosscut"
 
 
 def run(directory: Path, screen: Screen) -> int:
-    """Measures, shows, names the runs."""
+    """Measures, shows the results, and lists the runs; returns the exit status."""
     known = core.load()
     results: dict[str, list[StepResult]] = {}
     failed = False
@@ -184,7 +184,7 @@ def run(directory: Path, screen: Screen) -> int:
             measured_so.extend(_measure(known, block, directory, screen))
         except Interrupted:
             raise
-        except CrosscutError as error:  # the other backend's figures are worth showing all the same
+        except CrosscutError as error:  # the other backend's figures are still worth showing
             screen.line(f"failed: {error}", "red")
             failed = True
     results["lab"] = _emulated(known, directory, screen)
@@ -206,7 +206,7 @@ def run(directory: Path, screen: Screen) -> int:
 
 def main(words: Sequence[str]) -> int:
     start = time.monotonic()
-    # Within one folder, which git ignores; each time a new one, for nothing that was measured is overwritten.
+    # In a folder that git ignores, and a new one each time, so that no measurement is overwritten.
     directory = Path(words[0]) if words else Path("demo") / time.strftime("%Y%m%d-%H%M%S")
     screen = screen_for()
     try:

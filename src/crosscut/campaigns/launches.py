@@ -1,4 +1,4 @@
-"""Measures the launches of a folder that are missing or partial, each by a session of its own."""
+"""Measures a folder's missing or partial launches, each with a session of its own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from crosscut.campaigns.campaign import as_typed, state_of
 from crosscut.run.launches import LaunchPlan, Manifest
 from crosscut.session.client import JobOutcome
 
-# Measures a job by a session of its own; whether a signal asked for an end.
+# Measures a job with a session of its own; returns (outcome, whether a signal asked to stop).
 Once = Callable[[Job], tuple[JobOutcome, bool]]
 
 
 def measure(
     manifest: Manifest, job: Job, once: Once, told: Callable[[str], None]
 ) -> Iterator[tuple[JobOutcome, bool]]:
-    """How each launch ended; the last one where a signal asked for an end. `job`: of every launch. Its time
-    limit is that of all together: each gets an equal share of what is left."""
+    """Yields how each launch ended; stops after one during which a signal asked to stop.
+
+    `job` is that of every launch. Its time limit is for all launches together: each gets an equal share of
+    what is left.
+    """
     limit = job.options.get("time_limit_seconds")
     end = time.monotonic() + limit if isinstance(limit, int | float) else None
     missing = [launch for launch in manifest.launches if state_of(manifest.out(launch)) != "complete"]

@@ -1,6 +1,6 @@
-"""Drives a search with a session: what it proposes becomes a job, what the job measured is learnt.
+"""Runs a search with a session: measures what it proposes, and feeds it the results.
 
-Ranks of a node share its adapters, so the search is one of nodes: a route between two nodes is a message of
+A node's ranks share its adapters, so the search is about nodes. A route between two nodes is one message from
 each of their ranks, all at once, and its rate is their sum.
 """
 
@@ -33,18 +33,18 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 PATTERN = "routes"
-# Size of messages whose time is latency.
+# Message size at which the time is latency.
 SHORT_BYTES = 1
-# Share of phases that the emulating machine limited: with more, the others were hardly the network's.
+# If the emulating machine limited a larger share of phases, the others hardly show the network either.
 _MOST_LIMITED = 0.5
 
 
 @dataclass(frozen=True)
 class Senders:
-    """What a search takes for one rank: a node with its ranks, or a rank where there is one node."""
+    """The units of a search: nodes with their ranks, or single ranks if there is only one node."""
 
     ranks: tuple[tuple[int, ...], ...]
-    """[sender] its ranks, in order."""
+    """[sender] its ranks in order."""
 
     @classmethod
     def of(cls, session: Session, ranks: int) -> Senders:
@@ -53,18 +53,18 @@ class Senders:
 
     @property
     def each(self) -> int:
-        """Ranks that send: as many as the node with the fewest has."""
+        """Number of ranks that send on each node: that of the node with the fewest."""
         return min(map(len, self.ranks))
 
     def phases(self, phases: Sequence[Sequence[Route]], each: int) -> list[list[Route]]:
-        """Routes of ranks: `each` of a node to as many of another, one after another."""
+        """Expands routes of senders to routes of ranks; the `each` ranks of a node follow one another."""
         return [
             [(self.ranks[s][at], self.ranks[d][at]) for s, d in routes for at in range(each)]
             for routes in phases
         ]
 
     def of_ranks(self, found: Sequence[Finding]) -> list[Finding]:
-        """Findings that name all ranks of a node, and the first ranks of both ends of a route."""
+        """Translates findings to ranks: all ranks of a node, but only the first of each end of a route."""
 
         def first(routes: tuple[Route, ...]) -> tuple[Route, ...]:
             return tuple((self.ranks[s][0], self.ranks[d][0]) for s, d in routes)
@@ -85,27 +85,27 @@ class Senders:
 
 @dataclass(frozen=True)
 class LocateOptions:
-    """One measurement of the search."""
+    """Options of a search."""
 
     size_bytes: int
     repetitions: int
     seed: int
     metadata: Mapping[str, object]
     most_phases: int = 0
-    """0: as many as an AAPC has, within limits."""
+    """0: as many as an AAPC has, within bounds."""
     confidence: float = CONFIDENCE
-    """Probability that every rank is in its group: less is measured if less is asked for."""
+    """Probability that every rank is in its right group; a lower one needs fewer measurements."""
     least_phases: int = 0
-    """Permutations where nothing is slow; 0: as many as there are doublings of the ranks."""
+    """Permutations to measure if nothing is slow; 0: log2 of the number of ranks."""
     most_seconds: float = math.inf
-    """No step begins that would likely end later."""
+    """A step that would probably end later is not begun."""
     most_again: int = 2
-    """How often a step is measured again that the emulating machine limited as a whole."""
+    """Most repetitions of a step if the emulating machine limited all of it."""
 
 
 @dataclass
 class Gathered:
-    """What the steps so far gave."""
+    """Data gathered from all steps so far."""
 
     senders: Senders
     names: tuple[str, ...] = ()
@@ -113,21 +113,23 @@ class Gathered:
     nodes: tuple[str, ...] = ()
     """[sender]"""
     facts: HostFacts = field(default_factory=HostFacts)
-    """Counters gained while anything was measured."""
+    """Increments of counters over all measurements."""
     planted: tuple[str, ...] = ()
-    """Faults of the lab meanwhile."""
+    """Faults of the lab during the measurements."""
     measured: int = 0
-    """Phases."""
+    """Number of phases."""
     limited: int = 0
-    """Phases, of these, that the emulating machine limited."""
+    """Number of these phases that the emulating machine limited."""
 
     @property
     def told_limited(self) -> str:
         return machine.limited(self.limited, self.measured) if self.limited else ""
 
     def learn(self, run: Run, phases: Sequence[Sequence[Route]], each: int) -> Floats | None:
-        """[route of senders] rates that tell of the network; None: the machine limited every phase.
-        `phases`: of ranks, `each` of a sender."""
+        """[route of senders] rates in bytes per second, with NaN for phases that the machine limited.
+
+        None if it limited every phase. `phases` are of ranks, with `each` routes per pair of senders.
+        """
         self.names = self.names or self.senders.named(run)
         self.nodes = self.nodes or tuple(run.node_names[ranks[0]] for ranks in self.senders.ranks)
         self.facts += HostFacts.of(run)
@@ -150,10 +152,13 @@ def locate(
     how: LocateOptions,
     told: Callable[[int, int, bool], None],
 ) -> tuple[Gathered, Located | None]:
-    """What was gathered, and what it tells; None: the emulating machine limited most of what was measured.
+    """Searches; returns what was gathered and what it shows.
 
-    `told`: phases measured so far, now proposed, and whether for another time: a step that the machine
-    limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
+    The latter is None if the emulating machine limited most of the measurements. `told` gets the phases
+    measured so far, those proposed now, and whether they are a repetition. A step that the machine limited
+    entirely is repeated, since the search cannot continue without it; after too many such repetitions the
+    search ends. Raises Interrupted or SessionError if nothing was measured.
+    """
     senders = Senders.of(session, decided.options.ranks)
     search = Search(
         len(senders.ranks), most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
@@ -189,7 +194,7 @@ def locate(
 
 
 def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | None:
-    """`ended`: the machine limited a step as a whole, whenever that was measured."""
+    """`ended`: the search ended because the machine kept limiting all of a step."""
     if gathered.limited > _MOST_LIMITED * gathered.measured:
         return None
     found = search.located(gathered.names)
@@ -209,7 +214,7 @@ def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | No
 def _job(
     phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: LocateOptions, size_bytes: int
 ) -> Job:
-    # With the same connections from step to step: a network that hashes ports sends each route the same way.
+    # Connections stay the same between steps, so a network that hashes ports keeps each route on its path.
     options = {"repetitions": how.repetitions, "seed": how.seed, "keep_connections": True}
     return Job(
         pattern=PATTERN, out=out, pattern_parameters={"routes": text(phases)},
@@ -218,7 +223,7 @@ def _job(
 
 
 def text(phases: Sequence[Sequence[Route]]) -> str:
-    """As the pattern `routes` reads them."""
+    """Formats routes for the pattern `routes`."""
     return ";".join(
         ",".join(f"{source}-{destination}" for source, destination in routes) for routes in phases
     )
@@ -227,14 +232,16 @@ def text(phases: Sequence[Sequence[Route]]) -> str:
 def network_only(
     seen: Floats, phases: Sequence[Sequence[Route]], numbers: Sequence[int], limited: frozenset[int]
 ) -> Floats:
-    """NaN in place of rates of phases that the emulating machine limited. `numbers`: [phase] as the run has
-    them."""
+    """Replaces rates in phases that the emulating machine limited by NaN.
+
+    `numbers`: [phase] its number in the run.
+    """
     spoilt = np.repeat([number in limited for number in numbers], [len(routes) for routes in phases])
     return np.where(spoilt, np.nan, seen)
 
 
 def rates(run: Run, phases: Sequence[Sequence[Route]]) -> Floats:
-    """Bytes per second of every route of every phase: medians over repetitions."""
+    """[route] bytes per second for the routes of all phases, in order; medians over repetitions."""
     seconds = np.asarray(run.message_seconds(0).values)
     peer = np.asarray(run.dataset["peer"].values)
     size = run.sizes_bytes[0]

@@ -1,4 +1,4 @@
-"""Half a minute against a stored run: as much of it again as fits, and what became worse."""
+"""Checks against a stored run in half a minute: measures as much of it as fits, to see what became worse."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 MOST_REPETITIONS = 20
-# Repetitions that a job measures and does not record (core/src/conduct/job.hpp).
+# Unrecorded repetitions at the start of a job (core/src/conduct/job.hpp).
 _WARM_UP = 1
-# Share of the time left: the rest goes to connecting, to writing, and to what is slower than it seemed.
+# Share of the time left to spend on measuring; the rest is for connecting, writing and misjudged speed.
 _SHARE_MEASURED = 0.75
-# Shares of the time for a first look at how much slower it is now: at the baseline's pace, and at any.
+# Shares of the time left for a first look at how much slower it is now: at the baseline's pace, and at most.
 _SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long the baseline took, at its largest size."""
+    """The baseline's durations at its largest size."""
 
     numbers: tuple[int, ...]
-    """Numbers of its phases, as the pattern counts them."""
+    """Its phases, in the pattern's numbering."""
     seconds: Floats
-    """[phase] once."""
+    """[phase] seconds for one repetition."""
     whole: bool
-    """Its phases are all that the pattern has."""
+    """True if it has all phases of the pattern."""
 
 
 @dataclass(frozen=True)
 class QuickPlan:
     repetitions: int
     phases: int
-    """The first so many of the baseline's."""
+    """Number of the baseline's phases to measure, from the first."""
 
 
 def fewest(baseline: Run, asked: ComparisonSettings) -> int:
-    """Repetitions; UsageError where those of the baseline are too few, however many are added."""
+    """The fewest repetitions that can show a change. Raises UsageError if the baseline has too few itself."""
     there = samples.load(baseline.dataset, _largest(baseline)).rank_seconds.shape[0]
     enough = [
         n for n in range(3, MOST_REPETITIONS + 1) if permutation.smallest_doubt(there, n) <= asked.error_rate
@@ -66,7 +66,7 @@ def fewest(baseline: Run, asked: ComparisonSettings) -> int:
 
 
 def refuse(baseline: Run, decided: Decided, asked: ComparisonSettings) -> None:
-    """Before anything is started."""
+    """Raises UsageError for an unsuitable baseline, before anything is started."""
     if decided.options.ranks != baseline.ranks:
         raise UsageError(
             f"the baseline has {baseline.ranks} ranks, and this place starts {decided.options.ranks}: give "
@@ -88,7 +88,7 @@ def _recorded_job(baseline: Run) -> Mapping[str, Any]:
 
 
 def plan(known: Pace, needed: int, slower: float, seconds: float) -> QuickPlan:
-    """As many repetitions as fit; where too few do, fewer phases. `slower`: times the baseline's pace."""
+    """Plans as many repetitions as fit, or fewer phases if too few fit. `slower`: time now over baseline."""
     budget = _SHARE_MEASURED * seconds
     spent = slower * np.nancumsum(known.seconds)
     if (needed + _WARM_UP) * spent[-1] <= budget:
@@ -101,7 +101,7 @@ def measure(
     session: Session, baseline: Run, decided: Decided, folder: Path, end: float, asked: ComparisonSettings,
     metadata: Mapping[str, object],
 ) -> Run:  # fmt: skip
-    """The baseline's job at its largest size, until `end` (by `time.monotonic`)."""
+    """Measures the baseline's job at its largest size until `end` (monotonic). Raises CrosscutError."""
     known, needed = pace(baseline), fewest(baseline, asked)
 
     def measured(planned: QuickPlan, name: str, until: float) -> Run:
@@ -130,7 +130,7 @@ def measure(
 
 
 def _look(known: Pace, measured: Callable[[QuickPlan, str, float], Run], end: float) -> float:
-    """How many times as long the first phases take now; one host with a bad cable delays every phase."""
+    """Returns how many times as long the first phases take now. Even one bad cable slows every phase."""
     left = end - time.monotonic()
     looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
     run = measured(QuickPlan(1, looked), "first-look.zarr", time.monotonic() + _MOST_LOOKED * left)
@@ -169,13 +169,13 @@ def _largest(run: Run) -> int:
 
 
 def _of_phase(taken: Samples) -> Floats:
-    """[phase] seconds that it takes once, with all its iterations."""
+    """[phase] seconds for one repetition, with all its iterations."""
     found: Floats = medians(summary.phase_seconds(taken)).median * max(taken.iterations, 1)
     return found
 
 
 def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
-    """Nodes that became worse themselves, with the reason."""
+    """Nodes that became worse by themselves, the worst first, with the reason."""
     does = {Family.OUT: "sends", Family.IN: "receives"}
     worst: dict[str, Difference] = {}
     for change in found.changes:

@@ -1,4 +1,4 @@
-"""Summary of several runs in one directory: a line of figures for each, where to look further."""
+"""Summarises the runs of a campaign: key figures of each, and where to look further."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from crosscut.run.shape import Shape
 
 
 def checked(result: StepResult) -> StepResult:
-    """A run that cannot be opened any more is `damaged`, and keeps no other from being shown."""
+    """Marks a run that cannot be opened as `damaged`, so that the others can still be shown."""
     if result.measured:
         try:
             View.open(result.out)
@@ -39,7 +39,7 @@ def checked(result: StepResult) -> StepResult:
 
 
 def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
-    """Draws the summary of results that were `checked`."""
+    """Renders a summary of results that have passed through `checked`."""
     views = {result.step.name: View.open(result.out) for result in results if result.measured}
     screen.line(f"evaluation {as_typed(directory)}: {_states(results)}", "bold")
     if views:
@@ -57,14 +57,14 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
 
 
 def _states(results: Sequence[StepResult]) -> str:
-    """`11 of 12 runs complete, 1 refused`"""
+    """Counts states: `11 of 12 runs complete, 1 refused`."""
     counts = Counter(result.state for result in results)
     complete = f"{counts.pop('complete', 0)} of {units.count(len(results), 'run')} complete"
     return ", ".join([complete, *(f"{count} {state}" for state, count in counts.items())])
 
 
 def _cautions(screen: Screen, views: dict[str, View]) -> None:
-    """What `show` says of each run: once where it is the same of all, else once a kind, with the steps."""
+    """Shows each caution once: as it stands if all runs share it, otherwise with the runs it concerns."""
     found: dict[CautionKind, dict[str, list[str]]] = {}
     advice: dict[CautionKind, str] = {}
     for name, view in views.items():
@@ -83,7 +83,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
         screen.warn(f"{said}{hint}")
 
 
-# Said once for many steps; `show` says it of each, with its own sizes.
+# Short forms for several runs; `show` gives the full text for each, with its own sizes.
 _IN_SHORT = {
     CautionKind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
     CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "
@@ -96,7 +96,7 @@ _IN_SHORT = {
 
 
 def _figures(screen: Screen, results: Sequence[StepResult], views: dict[str, View]) -> None:
-    """A paragraph a step."""
+    """Shows a paragraph for each step."""
     screen.title("Figures")
     table = Rows("<run", "<state", "<")
     for result in results:
@@ -111,7 +111,7 @@ def _figures(screen: Screen, results: Sequence[StepResult], views: dict[str, Vie
 
 
 def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
-    """Median phase's rate of each run that has several sizes, but for the sweep, whose sizes are its own."""
+    """Rate of the median phase by size, for runs with several sizes; omits shapes with sizes of their own."""
     rates: dict[str, dict[int, float]] = {}
     for name, view in views.items():
         measured = view.measured_sizes()
@@ -140,7 +140,7 @@ def _by_size(screen: Screen, views: dict[str, View]) -> None:
 
 
 def spreads_of(directory: Path, views: dict[str, View]) -> dict[str, LaunchSpread]:
-    """How far launches differ in each step, at its largest size; without steps that one launch alone has."""
+    """Spread between launches for each step, at its largest size; only steps that several launches share."""
     found: dict[str, LaunchSpread] = {}
     for name, view in views.items():
         paths = [folder / view.path.name for folder in launch_folders(directory)[1:]]
@@ -151,7 +151,7 @@ def spreads_of(directory: Path, views: dict[str, View]) -> dict[str, LaunchSprea
 
 
 def _opened(path: Path) -> View | None:
-    """None where there is no run, or a damaged one, which `fsck` tells of."""
+    """Opens a run; None if it is missing or damaged (`fsck` reports that)."""
     try:
         return View.open(path)
     except CrosscutError:
@@ -173,7 +173,7 @@ def _by_launch(screen: Screen, found: dict[str, LaunchSpread]) -> None:
 
 
 def as_json(directory: Path, results: Sequence[StepResult]) -> dict[str, object]:
-    """The summary for scripts."""
+    """The summary as JSON, for scripts."""
     views = {result.step.name: View.open(result.out) for result in results if result.measured}
     spread = spreads_of(directory, views)
     return {

@@ -1,1 +1,4 @@
-"""The lab: a cluster on one machine, of network namespaces, bridges and shaped links (docs/howto-lab.md)."""
+"""The lab: a cluster on one machine, built from network namespaces, bridges and shaped links.
+
+See docs/howto-lab.md.
+"""

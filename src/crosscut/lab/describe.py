@@ -1,4 +1,4 @@
-"""A lab as `status` shows it and as a run records it."""
+"""Describes a lab, for `status` and for the runs measured on it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
 
 
 def status(record: state.Record) -> dict[str, Any]:
-    """What `status --json` prints of one lab."""
+    """Returns the object that `status --json` prints for a lab."""
     folder = state.folder(record.name)
     found: dict[str, Any] = {
         "name": record.name,
@@ -73,13 +73,13 @@ def status(record: state.Record) -> dict[str, Any]:
 
 
 def _processes(record: state.Record, folder: Path) -> list[int]:
-    """Beside the switch and the holder, which are no guests."""
+    """Processes in the lab, except the switch and the holder."""
     own = {helper.pid for helper in (record.switch_process, record.holder) if helper is not None}
     return [pid for pid in removal.processes(folder, record.holder) if pid not in own]
 
 
 def _switch(record: state.Record) -> Mapping[str, Any]:
-    """What crosscut-switch says of itself, since the lab was built."""
+    """Statistics of crosscut-switch since the lab was built."""
     try:
         return program.trust_of(program.statistics(record))
     except program.UserSwitchError as error:
@@ -111,7 +111,7 @@ def condition(record: state.Record) -> str:
 
 
 def _unsettled(record: state.Record) -> str:
-    """The condition of a lab that is not up: somebody works on it, or was killed meanwhile."""
+    """Condition of a lab that is not up: being changed, or abandoned when a command was killed."""
     leaves = record.condition == "leaving"
     if _is_free(record.name):
         return "broken: it was not taken down to the end" if leaves else "broken: it was never finished"
@@ -127,7 +127,7 @@ def _lost_holder(record: state.Record) -> str | None:
 
 
 def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
-    """What is not pinned any more; None where all is."""
+    """Names the namespaces that are no longer pinned; None if all are."""
     pinned = set(removal.mounts_under(folder, record.holder))
     if not pinned:
         return "its namespaces are gone"
@@ -141,13 +141,13 @@ def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
 
 
 def remedy(name: str, condition: str) -> str:
-    """What to do about a lab in this condition, as a clause; empty where nothing is wrong."""
+    """Says in a clause what to do about a lab in this condition; empty if nothing is wrong."""
     return "" if condition in SOUND else f"crosscut lab down {name} clears it away"
 
 
 def condition_of_name(name: str) -> str:
-    """Also of a lab whose record is broken."""
-    state.folder(name)  # one in which others may have a hand is no lab that is broken
+    """Condition of a lab, even one with a broken record."""
+    state.folder(name)  # raises if others could write to it: such a folder is not merely a broken lab
     try:
         return condition(state.read(name))
     except CrosscutError as error:

@@ -1,4 +1,4 @@
-"""Going into a node: its network, host name, shared memory and /etc/hosts. All else is the machine's."""
+"""Enters a node: its network, host name, shared memory and /etc/hosts. The rest is the machine's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from crosscut.lab.state import Record
 
 FABRIC = "fabric"
-# $1 the lab's folder, $2 the node, then the command. /sys shows the adapters of where it was mounted.
+# $1 is the lab's folder, $2 the node; the command follows. /sys is mounted anew because it shows the adapters
+# of the namespace that mounted it.
 _SETTLE = """lab=$1 node=$2; shift 2
 mount --bind "$lab/hosts" /etc/hosts && mount --bind "$lab/shm/$node" /dev/shm || exit 125
 mount -t sysfs -o ro sysfs /sys 2>/dev/null
@@ -19,7 +20,7 @@ exec "$@"
 
 
 def command(record: Record, folder: Path, node: str, words: Sequence[str]) -> list[str]:
-    """Runs `words` on a node: the arguments of one process, which becomes them."""
+    """Arguments of a process that enters a node and then executes `words`."""
     before = _into_holder(record)
     if node == FABRIC:
         return [*before, "nsenter", f"--net={folder / 'fabric'}", "--", *words]
@@ -38,7 +39,10 @@ def _into_holder(record: Record) -> list[str]:
 
 
 def script(record: Record, folder: Path) -> str:
-    """As ssh: `enter NODE WORDS…`, which a shell reads again. Also from within a node."""
+    """A script that works like ssh: `enter NODE WORDS…`, with the words parsed by a shell again.
+
+    It also works from within a node.
+    """
     outside = _with_node(record, folder)
     if record.holder is None:
         return _SCRIPT.format(go=outside)
@@ -64,6 +68,6 @@ def _with_node(record: Record, folder: Path) -> str:
 
 
 def hosts_file(addresses: Sequence[tuple[str, str]]) -> str:
-    """(address, name) of every node."""
+    """Text of /etc/hosts. `addresses`: (address, name) of every node."""
     lines = ["127.0.0.1\tlocalhost", *(f"{address}\t{name}" for address, name in addresses)]
     return "\n".join(lines) + "\n"

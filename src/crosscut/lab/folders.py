@@ -1,8 +1,8 @@
-"""Folders and files that only this user can change: nothing is read from others, nothing is run of theirs.
+"""Folders and files that only this user can change. Nothing of another user is read or run.
 
-Every folder is opened from the one above it (`dir_fd`) and looked at by its descriptor. Once all of them
-belong to this user, and nobody else may write to any, nobody else can exchange what lies below: paths stay
-true.
+Every folder is opened relative to its parent (`dir_fd`) and checked through its descriptor. Once all of them
+belong to this user and are writable by nobody else, nobody else can replace what is below them, so their
+paths stay valid.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from crosscut.base.errors import CrosscutError
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ABOVE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _OURS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A folder above may vanish while one in it is made: with the last lab in it goes the folder of all labs.
+# A parent may vanish while a folder is made in it: removing the last lab removes the folder of all labs.
 _ATTEMPTS = 8
 
 
 def check(path: Path, top: Path, *, is_named: bool) -> None:
-    """CrosscutError where a folder from `top` down to `path` is not this user's, may be written to by others,
-    or is a symbolic link. Folders that are missing are in order. `is_named`: the user chose `top`, and
-    answers for the folders above it; else `top` must lie where nobody else can rename it."""
+    """Raises CrosscutError if a folder from `top` down to `path` is unsafe.
+
+    A folder is unsafe if it is not this user's, is writable by others, or is a symbolic link. Missing folders
+    pass. `is_named`: the user chose `top` and answers for its parents; otherwise `top` must lie where nobody
+    else can rename it.
+    """
     os.close(_walk(path, top, is_named=is_named, make=False))
 
 
 def make(path: Path, top: Path, *, is_named: bool) -> None:
-    """Makes what is missing (0700), checks as `check` does, and closes to others what they could only read.
-    The mode of a `top` that the user chose and made stays."""
+    """Creates the missing folders (mode 0700), checks them like `check`, and removes others' read access.
+
+    A `top` that the user chose and created keeps its mode.
+    """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             os.close(_walk(path, top, is_named=is_named, make=True))
@@ -45,7 +50,7 @@ def make(path: Path, top: Path, *, is_named: bool) -> None:
 
 
 def read(path: Path) -> str:
-    """Text of a regular file of this user; CrosscutError where it is anything else. OSError, ValueError."""
+    """Reads a regular file of this user. Raises CrosscutError for any other kind; OSError, ValueError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -62,7 +67,7 @@ def read(path: Path) -> str:
 
 
 def _walk(path: Path, top: Path, *, is_named: bool, make: bool) -> int:
-    """A descriptor of the lowest folder there is."""
+    """Returns a descriptor of the deepest folder that exists."""
     here = os.open("/", _ABOVE)
     above = Path("/")
     made = False
@@ -101,7 +106,7 @@ _ELSEWHERE = "CROSSCUT_LABS=FOLDER names another place, a folder of your own"
 
 
 def _refuse_shared(folder: Path, found: os.stat_result) -> None:
-    """What lies in it could be renamed by others."""
+    """Raises CrosscutError if others could rename what lies in this folder."""
     if found.st_uid not in (0, os.geteuid()):
         raise CrosscutError(
             f"{folder}: it belongs to {_user(found.st_uid)}, who could replace labs in it; {_ELSEWHERE}"
@@ -135,7 +140,7 @@ def _refuse_other(folder: Path, found: os.stat_result | None) -> None:
 
 
 def _look(name: str, above: int) -> os.stat_result | None:
-    """Without following it; None where nothing is."""
+    """Status of an entry, without following links; None if there is none."""
     with contextlib.suppress(OSError):
         return os.stat(name, dir_fd=above, follow_symlinks=False)
     return None

@@ -1,4 +1,4 @@
-"""Without root: a user namespace in which one is root, kept by a process that sleeps."""
+"""Without root: a user namespace with root's rights, kept alive by a process that sleeps."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ def needed() -> bool:
 
 
 def keeps(process: Process) -> bool:
-    """True if it can be a holder: it runs, it is this user's, and its user namespace is not the one in which
-    we are. A record may name any process, and who is in a holder's namespace is ended by `down`."""
+    """True if a process can be a holder: it runs, is this user's, and is in a user namespace other than ours.
+
+    A record may name any process, and `down` ends every process in a holder's namespace.
+    """
     with contextlib.suppress(OSError):
         here, of_process = Path("/proc/self/ns/user").stat(), Path(f"/proc/{process.pid}/ns/user").stat()
         is_mine = Path(f"/proc/{process.pid}").stat().st_uid == os.geteuid()
-        # The start is looked at last: what was seen before is of this process then, and of no later one.
+        # The start time is checked last, so everything seen before is about this process, not a later one.
         return is_mine and not os.path.samestat(here, of_process) and process.alive()
     return False
 
 
 def start(note: Callable[[Process], None] | None = None) -> Process:
-    """Waits until its namespace is made; CrosscutError where the kernel allows none. `note` writes down who
-    it is: were this process killed before that, nobody would find the other, so it ends with it."""
+    """Starts a holder and waits for its namespace; CrosscutError if the kernel allows none.
+
+    `note` records the holder. Until it has, the holder ends with this process: nobody could find it.
+    """
     reading, writing = os.pipe()
     waiting, going = os.pipe()
     identity = (os.geteuid(), os.getegid())
@@ -79,7 +83,7 @@ def _run(identity: tuple[int, int], writing: int, waiting: int) -> NoReturn:
             os.close(waiting)
             _sleep()
     except OSError as error:
-        with contextlib.suppress(OSError):  # closed: it was up, and cannot sleep
+        with contextlib.suppress(OSError):  # closed: it was up, and then could not sleep
             os.write(writing, f"no user namespace can be made here: {error.strerror}".encode())
     finally:
         os._exit(1)
@@ -94,7 +98,7 @@ def _settle(user: int, group: int) -> None:
 
 
 def _sleep() -> None:
-    """Never returns. It must outlive the terminal."""
+    """Becomes a sleeping process, which outlives the terminal; never returns."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -105,7 +109,7 @@ def _sleep() -> None:
 
 
 def inside(record: Record, work: Callable[[], Result]) -> Result:
-    """`work`, in a child process that is root where the lab is."""
+    """Runs `work` in a child process that is root where the lab is."""
 
     def go() -> Result:
         if record.holder is not None:

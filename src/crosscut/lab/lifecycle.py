@@ -1,4 +1,4 @@
-"""A lab's life: up in one go or not at all, down from whatever state."""
+"""The life of a lab: built completely or not at all, and removable from any state."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from crosscut.lab.plan.unlike import differences
 from crosscut.lab.switch import program
 from crosscut.network import paths, switch_choice  # fmt: skip
 
-# Programs that go into nodes; all of util-linux.
+# Programs that enter nodes; from util-linux, except sh.
 PROGRAMS = ("nsenter", "unshare", "mount", "sh")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Beside the network."""
+    """The caller's choices besides the network."""
 
     name: str | None = None
-    """None: the network's."""
+    """None: named after the network."""
     dilation: float = 1.0
     exact: bool = False
-    """Refuse a network that the lab would not be like."""
+    """Refuse a network that the lab would differ from."""
     owner: state.Process | None = None
     switch: str = switch_choice.KERNEL
-    """As typed: switch_choice.py."""
+    """As typed: see switch_choice.py."""
 
 
 def unavailable() -> str | None:
-    """Why there can be no lab here; None where there can."""
+    """Returns why no lab can be built here, or None if one can."""
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
         return f"no {', no '.join(missing)}; install util-linux"
@@ -53,7 +53,7 @@ def unavailable() -> str | None:
 
 
 def up(file: str, choices: Choices) -> state.Record:
-    """Builds it; what goes wrong leaves nothing behind."""
+    """Builds a lab; a failure leaves nothing behind."""
     if (reason := unavailable()) is not None:
         raise CrosscutError(f"no lab can be built: {reason}")
     document = paths.ask(file)
@@ -117,11 +117,13 @@ def _build(record: state.Record, made: LabPlan, document: dict[str, object], fol
 
 
 def down(name: str) -> list[str]:
-    """Also of one that is broken, half built or half removed. Returns sentences on processes that its record
-    names and that were left alone, because they are not in the lab."""
+    """Takes a lab down, even one that is broken, half built or half removed.
+
+    Returns sentences about processes that the record names but that are not in the lab, and were left alone.
+    """
     with state.locked(name) as folder:
         with contextlib.suppress(CrosscutError, OSError):
-            # A measurement on this lab then sees why its ranks end: `is_gone`.
+            # Tells a measurement on this lab why its ranks end: `is_gone`.
             state.write(replace(state.read(name), condition="leaving"))
         return _remove(name, folder)
 
@@ -131,7 +133,7 @@ def _remove(name: str, folder: Path) -> list[str]:
     named = [keeper] if keeper else []
     with contextlib.suppress(CrosscutError, OSError):
         named += state.read(name).helpers()
-    removal.remove(folder, keeper)  # ends all who are in the lab
+    removal.remove(folder, keeper)  # ends every process in the lab
     strangers = []
     for process in named:
         if process.alive():
@@ -144,8 +146,8 @@ def _remove(name: str, folder: Path) -> list[str]:
 
 
 def why_busy(name: str) -> str:
-    """The run that would lose its lab, with its process; empty: none is under way."""
-    with contextlib.suppress(CrosscutError):  # a broken record names nobody
+    """Says which runs (with their processes) would lose their lab; empty if none is under way."""
+    with contextlib.suppress(CrosscutError):  # a broken record names no owner
         owner = state.read(name).owner
         if owner is not None and owner.alive():
             return f"process {owner.pid} built it for a run, after which it goes"
@@ -159,7 +161,7 @@ def why_busy(name: str) -> str:
 
 
 def is_gone(name: str) -> bool:
-    """True if a lab that was there was taken down, or is on its way."""
+    """True if the lab was taken down or is being taken down."""
     try:
         return state.read(name).condition == "leaving"
     except CrosscutError:
@@ -167,14 +169,14 @@ def is_gone(name: str) -> bool:
 
 
 def plan_of(record: state.Record) -> LabPlan:
-    """The plan that a lab was built from."""
+    """Computes again the plan that a lab was built from."""
     switch = switch_choice.parse(record.switch)
     described = paths.parse(state.read_network(record.name))
     return plan(described, record.dilation, shaped=switch.in_kernel, queues=switch.queues)
 
 
 def _refuse_second(name: str) -> None:
-    """A leftover of a crash is cleared away; a lab is not."""
+    """Raises UsageError if the lab is up; what a crash left may be cleared away."""
     try:
         condition = state.read(name).condition
     except CrosscutError:
@@ -186,7 +188,7 @@ def _refuse_second(name: str) -> None:
 
 
 def _holder_of(name: str) -> state.Process | None:
-    """The holder of a lab whose record may be broken."""
+    """The holder of a lab; None if it has none or its record is broken."""
     with contextlib.suppress(CrosscutError):
         return state.read(name).holder
     return None
@@ -197,7 +199,7 @@ def _as_name(text: str) -> str:
 
 
 def name_of(argument: str) -> str:
-    """The lab that is meant by its name, or by the network it was built from; empty where none is up."""
+    """Finds a lab by its name or by the network that it was built from; empty if there is none."""
     if state.exists(argument):
         return argument
     stem = _as_name(Path(argument).name.removesuffix(".toml"))
@@ -205,7 +207,7 @@ def name_of(argument: str) -> str:
 
 
 def for_one_run(argument: str, switch: str = switch_choice.KERNEL, dilation: float = 1.0) -> Choices:
-    """A lab beside any other, which its owner takes down."""
+    """Choices for a lab that coexists with any other and is taken down by this process."""
     stem = _as_name(Path(argument).name.removesuffix(".toml"))
     name = f"{stem[:48]}-{os.getpid()}"
     return Choices(name=name, dilation=dilation, owner=state.this_process(), switch=switch)
@@ -213,7 +215,7 @@ def for_one_run(argument: str, switch: str = switch_choice.KERNEL, dilation: flo
 
 def taking_down(record: state.Record) -> Callable[[], None]:
     def release() -> None:
-        with contextlib.suppress(UsageError):  # somebody was quicker
+        with contextlib.suppress(UsageError):  # already taken down
             down(record.name)
 
     return release

@@ -1,6 +1,6 @@
-"""Taking a lab down, whatever state it is in: processes, mounts, files, in this order.
+"""Takes a lab down from any state: first processes, then mounts, then files.
 
-Devices need no removal: they go with their namespaces, and these when nothing pins them and nobody is inside.
+Devices need no removal: they vanish with their namespaces, once nothing pins these and no process is inside.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def clear(folder: Path, holder: state.Process | None) -> None:
-    """All but the folder itself. Whoever calls holds its lock."""
+    """Removes all but the folder itself. The caller holds its lock."""
     _end_processes(folder, holder)
-    for path in reversed(mounts_under(folder)):  # without root they went with the holder
+    for path in reversed(mounts_under(folder)):  # without root, they vanished with the holder
         namespaces.unmount(path)
     for entry in folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
@@ -40,7 +40,7 @@ def remove(folder: Path, holder: state.Process | None) -> None:
     clear(folder, holder)
     folder.rmdir()
     for above in (folder.parent, folder.parent.parent):
-        with contextlib.suppress(OSError):  # other labs, or not ours
+        with contextlib.suppress(OSError):  # holds other labs, or is not ours
             above.rmdir()
 
 
@@ -53,11 +53,11 @@ def mounts_under(folder: Path, holder: state.Process | None = None) -> list[str]
 
 
 def _mounts_of(process: str, folder: Path) -> list[str]:
-    """As mountinfo has them (proc(5): the fifth field, blanks as octal numbers)."""
+    """Mount points from mountinfo (proc(5): the fifth field, with blanks as octal escapes)."""
     found = []
     table = Path(f"/proc/{process}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     for line in table.splitlines():
-        if folder.name not in line:  # there may be thousands of other labs'
+        if folder.name not in line:  # cheap test: other labs may have thousands
             continue
         path = _OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[4])
         if Path(path).is_relative_to(folder):
@@ -66,31 +66,34 @@ def _mounts_of(process: str, folder: Path) -> list[str]:
 
 
 def processes(folder: Path, holder: state.Process | None) -> list[int]:
-    """Everybody who is in the lab: in one of its network namespaces, or in its holder's user namespace. Not
-    this process."""
+    """Processes in the lab: in one of its network namespaces, or in its holder's user namespace.
+
+    Excludes this process.
+    """
     found = []
     is_inside = _membership(folder, holder)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):  # another user's, or gone
-                # A corpse keeps its user namespace until its parent looks, which may be never.
+            with contextlib.suppress(OSError):  # another user's process, or gone
+                # A zombie keeps its user namespace until its parent reaps it, which may never happen.
                 if is_inside(entry) and state.start_ticks(int(entry.name)) is not None:
                     found.append(int(entry.name))
     return sorted(found)
 
 
 def contains(folder: Path, holder: state.Process | None, process: state.Process) -> bool:
-    """True if one process runs and is in the lab, as `processes` has it. False where that cannot be seen."""
+    """True if this process runs and is in the lab (see `processes`); false if that cannot be seen."""
     with contextlib.suppress(OSError):
         return _membership(folder, holder)(Path(f"/proc/{process.pid}")) and process.alive()
     return False
 
 
 def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], bool]:
-    """True if a process, by its folder in /proc, is in the lab. Raises OSError where that cannot be seen.
+    """Returns a test of whether a process, given its folder in /proc, is in the lab.
 
-    Without root, what is mounted in a lab is seen by those who are in it, and by nobody else: so they are
-    found when their holder is gone. The number of its namespace may be another's by then."""
+    The test raises OSError if that cannot be seen. Without root, only processes in a lab see its mounts. That
+    is how they are found once their holder is gone, as its namespace's number may have been reused by then.
+    """
     if os.geteuid() == 0:
         pinned = _pinned(folder)
         return lambda entry: _namespace(entry, "net") in pinned
@@ -98,7 +101,7 @@ def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], 
         with contextlib.suppress(OSError):
             of_holder = _namespace(Path(f"/proc/{holder.pid}"), "user")
             return lambda entry: _namespace(entry, "user") == of_holder
-    # It is one of the lab or not by the number of a namespace of mounts. Here nothing of it is seen.
+    # Membership depends on the mount namespace alone, so each is read once. Ours has no mounts of the lab.
     known = {_namespace(Path("/proc/self"), "mnt"): False}
 
     def sees_mounts(entry: Path) -> bool:
@@ -115,7 +118,7 @@ def _namespace(entry: Path, kind: str) -> int:
 
 
 def _pinned(folder: Path) -> set[int]:
-    """Numbers of the namespaces that mounts keep here."""
+    """Inode numbers of the namespaces that are pinned here."""
     found = set()
     for path in mounts_under(folder):
         with contextlib.suppress(OSError):
@@ -124,18 +127,18 @@ def _pinned(folder: Path) -> set[int]:
 
 
 def _end_processes(folder: Path, holder: state.Process | None) -> None:
-    """Asks, then kills. New ones may be born meanwhile, hence by rounds."""
+    """Sends SIGTERM, later SIGKILL, in rounds, as new processes may appear meanwhile."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     killed = 0
     while found := processes(folder, holder):
         late = time.monotonic() > deadline
-        # A round takes long on a busy machine.
+        # On a busy machine a round takes long.
         if killed > _KILLING_ROUNDS and time.monotonic() > deadline + 5 * PATIENCE_SECONDS:
             raise CrosscutError(
                 f"processes {', '.join(map(str, found))} of the lab in {folder} cannot be ended"
             )
         killed += late
-        # The sleeping holder goes last: without it nothing can be entered any more.
+        # The sleeping holder goes last: without it no namespace can be entered.
         others = [pid for pid in found if holder is None or pid != holder.pid]
         for pid in others or found:
             with contextlib.suppress(ProcessLookupError, PermissionError):

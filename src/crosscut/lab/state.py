@@ -1,22 +1,22 @@
-"""The folder of a lab: all that `status` and `down` need, also after a crash.
+"""The folder of a lab: all that `status` and `down` need, even after a crash.
 
-    NAME/lab.json       what it is, its condition, its faults (Record)
-    NAME/network.json   the network as the core wrote it, from which the plan is made again
+    NAME/lab.json       the lab's description, condition and faults (Record)
+    NAME/network.json   the network as the core wrote it, from which the plan is computed again
     NAME/fabric         the namespace of all switches, pinned here (a bind mount)
     NAME/net/NODE       a node's namespaces: network,
     NAME/uts/NODE         host name,
-    NAME/ipc/NODE         shared memory and semaphores of System V
+    NAME/ipc/NODE         System V shared memory and semaphores
     NAME/shm/NODE/      the node's /dev/shm
     NAME/hosts          every node's /etc/hosts
-    NAME/users/         who measures on it: a file for each session, which names the process
-    NAME/taps.json      with `--switch user`: the list of adapters that crosscut-switch was given,
-    NAME/faults.json      the cables that are bad,
+    NAME/users/         who measures on it: one file for each session, named after the process
+    NAME/taps.json      with `--switch user`: the list of adapters given to crosscut-switch,
+    NAME/faults.json      the bad cables,
     NAME/switch.said      its answers,
-    NAME/switch.errors    and its last words
-    NAME/enter          runs a command on a node, as ssh would
+    NAME/switch.errors    and its error output
+    NAME/enter          runs a command on a node, like ssh
 
-A lab exists from the moment when its folder does; the folder goes last. Whoever changes the lab holds `flock`
-on it. The folder is this user's alone (folders.py), and so is everything in it.
+A lab exists as long as its folder, which is made first and removed last. Whoever changes the lab holds a
+`flock` on it. The folder and everything in it belong to this user alone (folders.py).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ USERS = "users"
 
 @dataclass(frozen=True)
 class Process:
-    """One that can be told from a later one of the same number."""
+    """A process, distinguishable from a later one with the same number."""
 
     pid: int
     start_ticks: int
 
     def __post_init__(self) -> None:
-        """ValueError: a record may say anything, and to `kill` 0 and -1 are many processes."""
+        """Raises ValueError: a record may say anything, and `kill` takes 0 and -1 for many processes."""
         if self.pid <= 0:
             raise ValueError(f"process {self.pid!r}, started at {self.start_ticks!r}, is none")
 
@@ -61,7 +61,7 @@ class Process:
         return start_ticks(self.pid) == self.start_ticks
 
     def end(self) -> None:
-        """At once, and without a corpse: this process may have started it."""
+        """Kills the process at once, and reaps it if this process started it."""
         deadline = time.monotonic() + _END_SECONDS
         while self.alive() and time.monotonic() < deadline:
             with contextlib.suppress(ProcessLookupError):
@@ -70,51 +70,51 @@ class Process:
         self.reap()
 
     def reap(self) -> None:
-        """Its corpse, where this process started it."""
-        with contextlib.suppress(ChildProcessError):  # mostly somebody else's
+        """Reaps the process if this one started it."""
+        with contextlib.suppress(ChildProcessError):  # mostly another's child
             os.waitpid(self.pid, os.WNOHANG)
 
 
 @dataclass(frozen=True)
 class Record:
-    """lab.json."""
+    """The contents of lab.json."""
 
     name: str
     network: str
     """As typed."""
     dilation: float = 1.0
     switch: str = "kernel"
-    """As typed: switch_choice.py."""
+    """As typed: see switch_choice.py."""
     condition: str = "building"
-    """`building`, `up` or `leaving`"""
+    """`building`, `up` or `leaving`."""
     description: str = ""
-    """Text of the network's file."""
+    """Text of the network file."""
     unlike: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
-    """The nodes' kernel parameters: sysctl names and values."""
+    """The nodes' kernel parameters: values by sysctl name."""
     faults: tuple[Mapping[str, Any], ...] = ()
     owner: Process | None = None
-    """For a lab made for one run: the command that takes it down."""
+    """For a lab made for one run: the command that will take it down."""
     holder: Process | None = None
-    """Without root: the process whose user namespace the lab lives in."""
+    """Without root: the process whose user namespace holds the lab."""
     switch_process: Process | None = None
-    """crosscut-switch, where it carries the frames."""
+    """crosscut-switch, if it carries the frames."""
     seconds_to_build: float = 0.0
     version: int = VERSION
 
     def helpers(self) -> list[Process]:
-        """Processes that live as long as the lab, or as a fault of it."""
+        """Processes that live as long as the lab or one of its faults."""
         workers = [worker_of(fault) for fault in self.faults]
         return [one for one in (*workers, self.switch_process) if one is not None]
 
 
 def worker_of(fault: Mapping[str, Any]) -> Process | None:
-    """The process behind a recorded fault; most have none."""
+    """The process behind a recorded fault; None for most."""
     return records.parse(fault["worker"], Process) if "worker" in fault else None
 
 
 def start_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None where there is none, or only its corpse."""
+    """Start time of a process in clock ticks since boot; None if there is none, or only a zombie."""
     try:
         fields = (
             Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
@@ -125,7 +125,10 @@ def start_ticks(pid: int) -> int | None:
 
 
 def spawn(command: list[str], environment: Mapping[str, str], actions: Sequence[tuple[Any, ...]]) -> Process:
-    """Without input. Not subprocess: it lives on when this command has ended. `actions`: posix_spawn's."""
+    """Starts a process without input. Unlike subprocess's, it outlives this command.
+
+    `actions`: posix_spawn's file actions.
+    """
     null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     pid = os.posix_spawnp(command[0], command, environment, setsid=True, file_actions=[null, *actions])
     return Process(pid, start_ticks(pid) or 0)
@@ -136,14 +139,16 @@ def this_process() -> Process:
 
 
 def root() -> Path:
-    """Where the labs of this user are."""
+    """The folder that holds this user's labs."""
     top, below, _ = _place()
     return top / below
 
 
 def _place() -> tuple[Path, str, bool]:
-    """The highest folder that must be this user's alone, where labs are below it, and whether the user named
-    it. In /run, XDG_RUNTIME_DIR and /tmp it is the first that crosscut makes."""
+    """Returns (topmost folder to be this user's alone, the labs' path below it, whether the user named it).
+
+    In /run, XDG_RUNTIME_DIR and /tmp, the topmost is the first folder that crosscut makes.
+    """
     if named := os.environ.get(VARIABLE):
         return Path(named).absolute(), "", True
     if os.geteuid() == 0:
@@ -154,7 +159,7 @@ def _place() -> tuple[Path, str, bool]:
 
 
 def _checked(path: Path) -> Path:
-    """The root, or a lab in it."""
+    """Checks the root, or the folder of a lab, and returns it."""
     top, _, is_named = _place()
     folders.check(path, top, is_named=is_named)
     return path
@@ -167,7 +172,7 @@ def checked_name(name: str) -> str:
 
 
 def folder(name: str) -> Path:
-    """The folder of a lab, which need not exist. CrosscutError if somebody else could write to it."""
+    """The folder of a lab, which need not exist. Raises CrosscutError if somebody else could write to it."""
     return _checked(root() / checked_name(name))
 
 
@@ -176,7 +181,7 @@ def exists(name: str) -> bool:
 
 
 def names() -> list[str]:
-    """CrosscutError as of `folder`."""
+    """Names of this user's labs. Raises CrosscutError like `folder`."""
     above = _checked(root())
     try:
         return sorted(entry.name for entry in above.iterdir() if entry.is_dir())
@@ -185,7 +190,7 @@ def names() -> list[str]:
 
 
 def read(name: str) -> Record:
-    """UsageError where there is no such lab; CrosscutError where its record is broken."""
+    """Raises UsageError if there is no such lab, CrosscutError if its record is broken."""
     path = folder(name) / "lab.json"
     if not path.parent.is_dir():
         there = ", ".join(names())
@@ -198,13 +203,13 @@ def read(name: str) -> Record:
         if found.get("version") != VERSION:
             raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
         record = records.parse(found, Record)
-        record.helpers()  # a broken entry is found here
+        record.helpers()  # raises here if an entry is broken
         return record
 
 
 @contextlib.contextmanager
 def _broken(path: Path) -> Iterator[None]:
-    """Whatever is wrong with this file of a lab becomes a CrosscutError."""
+    """Turns any error about this file of a lab into a CrosscutError."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -213,7 +218,7 @@ def _broken(path: Path) -> Iterator[None]:
 
 
 def write(record: Record) -> None:
-    """Whole or not at all."""
+    """Writes the record atomically."""
     whole_file.write(folder(record.name) / "lab.json", json.dumps(asdict(record)).encode())
 
 
@@ -230,7 +235,10 @@ def read_network(name: str) -> Mapping[str, Any]:
 
 @contextlib.contextmanager
 def locked(name: str, *, make: bool = False) -> Iterator[Path]:
-    """The lab's folder, which nobody else changes meanwhile. Refuses where somebody does."""
+    """Locks a lab and yields its folder, which `make` creates.
+
+    Raises CrosscutError if another process is changing the lab, UsageError if there is none.
+    """
     if make:
         top, _, is_named = _place()
         folders.make(root() / checked_name(name), top, is_named=is_named)
@@ -252,8 +260,10 @@ def locked(name: str, *, make: bool = False) -> Iterator[Path]:
 
 
 def enlist(name: str) -> Callable[[], None]:
-    """This process measures on the lab until it calls what is returned; a file in `users` tells of it.
-    UsageError where the lab is gone."""
+    """Registers this process in `users` as measuring on the lab; returns the function that unregisters it.
+
+    Raises UsageError if the lab is gone.
+    """
     process = this_process()
     users = folder(name) / USERS
     mine = users / f"{process.pid}.{process.start_ticks}.{secrets.token_hex(4)}"
@@ -273,7 +283,7 @@ def enlist(name: str) -> Callable[[], None]:
 
 
 def measuring(name: str) -> list[Process]:
-    """Processes that do so now; one that is gone (killed) counts no more."""
+    """Processes that measure on the lab now; those that were killed no longer count."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in (folder(name) / USERS).iterdir():

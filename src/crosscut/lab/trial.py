@@ -1,4 +1,4 @@
-"""Tries what a lab needs of the kernel, in namespaces that are gone with the process that tries."""
+"""Tries what a lab needs from the kernel, in namespaces that vanish with the process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RATE_BITS_PER_SECOND = 1e8
 
 
 def failure() -> str | None:
-    """Why a lab cannot be built; None where all of its parts are there."""
+    """Returns why a lab cannot be built, or None if the kernel has all that it needs."""
     return _failure(_parts)
 
 
@@ -23,7 +23,7 @@ def delays() -> bool:
 
 
 def _failure(work: Callable[[], None]) -> str | None:
-    """Why it cannot be done where labs are; None: it can."""
+    """Returns why `work` fails where labs are built, or None if it succeeds."""
     keeper = None
     try:
         keeper = holder.start() if holder.needed() else None

@@ -1,1 +1,1 @@
-"""What a traced program would take on other networks: its trace replayed, its time taken apart."""
+"""Predicts a traced program's time on other networks: replays its trace, and breaks the time down."""

@@ -1,9 +1,10 @@
-"""What the processors of the cluster where a program was traced add to each message, from that run alone.
+"""Fits what the processors of a traced program's cluster add to each message, from that run alone.
 
-A replay there with everything that is described takes a certain time, and the program took longer: ranks that
-wait for a processor, or for a thread that reads a socket. That is noise (Hoefler, Schneider and Lumsdaine,
-"Characterizing the influence of system noise on large-scale applications by simulation", SC 2010), and moves
-ranks out of step. One figure is fitted, its mean for each message: the replay is to take as long as the run.
+A replay on the described cluster takes a certain time; the program took longer, because ranks also wait for a
+processor, or for a thread that reads a socket. This is noise (Hoefler, Schneider and Lumsdaine,
+"Characterizing the influence of system noise on large-scale applications by simulation", SC 2010), and it
+moves ranks out of step. A single figure is fitted, the mean noise for each message, so that the replay takes
+as long as the run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from crosscut.prediction.predicting import PredictionRequest
 from crosscut.prediction.trace import Trace
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 50e-3
-# Halvings of the logarithm: within 2 % of the figure.
+# Bisections of the logarithm, which leave an error below 1 %.
 _STEPS = 10
 
 
@@ -27,18 +28,20 @@ _STEPS = 10
 class Fitted:
     network: str
     measured_seconds: float
-    """The program's time there, from the end of MPI_Init to MPI_Finalize: mean of the ranks."""
+    """The program's time there, from the end of MPI_Init to MPI_Finalize; mean over ranks."""
     without_seconds: float
-    """Replayed without noise."""
+    """Replayed time without noise."""
     noise_seconds: float
-    """For each message received, mean."""
+    """Mean for each message received."""
 
 
 def fit(
     trace: Trace, asked: PredictionRequest, network: str, measured_seconds: float, folder: Path
 ) -> Fitted:
-    """`network`: where it was traced, and computed as the trace has it (`compute_scale` 1). Raises
-    CrosscutError, UsageError."""
+    """Fits the noise on `network`, where the program was traced.
+
+    `asked` must describe the run as traced (`compute_scale` 1). Raises CrosscutError, UsageError.
+    """
     if asked.engine != predicting.OWN:
         raise UsageError(f"--traced-on: noise is fitted with --engine {predicting.OWN} alone")
     predicting.check_room(trace, asked, network)

@@ -1,10 +1,10 @@
 """Collective calls as the messages that MPICH makes of them, rank by rank.
 
-SMPI has MPICH's algorithms too, but when it replays a trace most of them end in damaged memory (SimGrid 3.32:
-bcast, reduce, allreduce, gather and scatter of `smpi/coll-selector:mpich`), so they are messages before SMPI
-sees them. Algorithms, and the sizes between which they change, are those that MPICH has for ranks on nodes of
-their own (src/mpi/coll; Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations
-in MPICH", Int. J. High Performance Computing Applications 19, 2005).
+SMPI has MPICH's algorithms too, but most of them corrupt memory when it replays a trace (SimGrid 3.32: bcast,
+reduce, allreduce, gather and scatter of `smpi/coll-selector:mpich`), so SMPI is given messages instead. The
+algorithms, and the sizes at which they change, are MPICH's for ranks on nodes of their own (src/mpi/coll;
+Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", Int. J. High
+Performance Computing Applications 19, 2005).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# MPIR_CVAR_…: bytes, ranks.
+# From MPICH's MPIR_CVAR_…; in bytes or ranks.
 BCAST_SHORT, BCAST_LONG, BCAST_LEAST_RANKS = 12_288, 524_288, 8
 REDUCE_SHORT = ALLREDUCE_SHORT = 2_048
 ALLGATHER_SHORT, ALLGATHER_LONG = 81_920, 524_288
@@ -22,12 +22,12 @@ ALLTOALL_THROTTLE = 32
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Messages of one rank that are under way together; the next round begins when all are complete."""
+    """Messages that one rank has under way together; the next round begins when all are complete."""
 
     sends: tuple[tuple[int, int], ...] = ()
-    """To whom, bytes."""
+    """(destination, bytes)."""
     receives: tuple[tuple[int, int], ...] = ()
-    """From whom, bytes."""
+    """(source, bytes)."""
 
 
 def send(to: int, count: int) -> Round:
@@ -65,7 +65,7 @@ def reduce(rank: int, ranks: int, count: int, root: int) -> Iterator[Round]:
     if count <= REDUCE_SHORT or count < _floor_power(ranks):
         yield from _up(rank, ranks, root, lambda _: count)
         return
-    # The member of a pair that stays: the root, else the even rank.
+    # The root stays if it is in the pair, else the even rank.
     group = _Power(rank, ranks, lambda pair: root if root // 2 == pair else 2 * pair)
     yield from group.fold(count)
     if group.number is None:
@@ -104,7 +104,7 @@ def scatter(rank: int, ranks: int, count: int, root: int) -> Iterator[Round]:
 
 
 def allgather(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
-    """Also of blocks that differ."""
+    """All-gather of blocks in bytes, which may differ in size."""
     total = sum(blocks)
     if total < ALLGATHER_LONG and _is_power(len(blocks)):
         return _doubling_allgather(rank, blocks)
@@ -112,7 +112,7 @@ def allgather(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
 
 
 def gatherv(rank: int, blocks: Sequence[int], own: int, root: int) -> Iterator[Round]:
-    """Straight to the root, which alone knows the blocks."""
+    """Sends straight to the root, which alone knows all blocks."""
     return map(_turned, scatterv(rank, blocks, own, root))
 
 
@@ -132,14 +132,14 @@ def alltoall(rank: int, ranks: int, block: int) -> Iterator[Round]:
 
 
 def alltoallv(rank: int, out: Sequence[int], into: Sequence[int]) -> Iterator[Round]:
-    """All at once, so many at a time; each rank begins with its neighbour."""
+    """Exchanges with all others, ALLTOALL_THROTTLE at a time, beginning with the neighbour."""
     ranks = len(out)
     steps = [((rank - step) % ranks, (rank + step) % ranks) for step in range(1, ranks)]
     return _batches([exchange(to, out[to], source, into[source]) for source, to in steps])
 
 
 def reduce_scatter(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
-    """In pairs, as MPICH does for long ones."""
+    """Pairwise exchange, which MPICH uses for long messages."""
     ranks = len(blocks)
     for step in range(1, ranks):
         to, source = (rank + step) % ranks, (rank - step) % ranks
@@ -147,17 +147,17 @@ def reduce_scatter(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
 
 
 def _turned(one: Round) -> Round:
-    """The same round in the other direction."""
+    """The round in the opposite direction."""
     return Round(one.receives, one.sends)
 
 
 def _back(rounds: Iterable[Round]) -> Iterator[Round]:
-    """The same way back."""
+    """The rounds in reverse order and direction."""
     return map(_turned, reversed(list(rounds)))
 
 
 def _batches(rounds: Sequence[Round]) -> Iterator[Round]:
-    """So many of these rounds at a time."""
+    """Merges the rounds, ALLTOALL_THROTTLE into one."""
     for at in range(0, len(rounds), ALLTOALL_THROTTLE):
         batch = rounds[at : at + ALLTOALL_THROTTLE]
         yield Round(
@@ -167,7 +167,7 @@ def _batches(rounds: Sequence[Round]) -> Iterator[Round]:
 
 
 def _powers(limit: int) -> Iterator[int]:
-    """1, 2, 4 … below the limit."""
+    """Powers of two below the limit, from 1."""
     step = 1
     while step < limit:
         yield step
@@ -183,12 +183,12 @@ def _is_power(number: int) -> bool:
 
 
 def _members(relative: int, ranks: int) -> int:
-    """Ranks in the binomial tree below this one, itself included; a rank's own step is the lowest bit set."""
+    """Number of ranks in this one's subtree, itself included: at most the lowest set bit of `relative`."""
     return min(relative & -relative if relative else ranks, ranks - relative)
 
 
 def _down(rank: int, ranks: int, root: int, size: Callable[[int], int]) -> Iterator[Round]:
-    """Along a binomial tree, to the farthest child first; `size` of what goes to so many members."""
+    """Sends down a binomial tree, farthest child first. `size(members)` is the bytes for a subtree."""
     relative = (rank - root) % ranks
     if relative:
         yield receive((root + (relative & (relative - 1))) % ranks, size(_members(relative, ranks)))
@@ -201,7 +201,7 @@ def _up(rank: int, ranks: int, root: int, size: Callable[[int], int]) -> Iterato
 
 
 def _moved(one: Round, root: int, ranks: int) -> Round:
-    """The same round with ranks counted from 0 in place of from the root."""
+    """The round with absolute ranks in place of ranks relative to the root."""
     return Round(
         tuple(((to + root) % ranks, count) for to, count in one.sends),
         tuple(((source + root) % ranks, count) for source, count in one.receives),
@@ -246,14 +246,14 @@ def _pairwise_alltoall(rank: int, ranks: int, block: int) -> Iterator[Round]:
 
 
 class _Power:
-    """As many ranks as the largest power of two: of each of the first pairs one stays out (Rabenseifner)."""
+    """The largest power of two of the ranks (Rabenseifner): one rank of each of the first pairs drops out."""
 
     def __init__(self, rank: int, ranks: int, stays: Callable[[int], int]) -> None:
         self.rank, self.stays = rank, stays
         self.size = _floor_power(ranks)
         self.pairs = ranks - self.size
         self.number = self.number_of(rank)
-        """Among those that stay; None: it stays out."""
+        """Number of this rank among those that stay; None if it drops out."""
 
     def number_of(self, rank: int) -> int | None:
         if rank >= 2 * self.pairs:
@@ -264,21 +264,21 @@ class _Power:
         return self.stays(number) if number < self.pairs else number + self.pairs
 
     def fold(self, count: int) -> Iterator[Round]:
-        """Those that stay out hand in what they have."""
+        """Ranks that drop out hand over their data."""
         if self.rank < 2 * self.pairs:
             yield (send if self.number is None else receive)(self.rank ^ 1, count)
 
     def unfold(self, count: int) -> Iterator[Round]:
-        """They get the result."""
+        """Ranks that dropped out receive the result."""
         return map(_turned, self.fold(count))
 
     def halve(self, count: int) -> Iterator[Round]:
-        """Reduce-scatter: half of what is left, at each step."""
+        """Reduce-scatter; each step halves the data."""
         assert self.number is not None
         for step in _powers(self.size):
             other, part = self.member(self.number ^ step), -(-count // (2 * step))
             yield exchange(other, part, other, part)
 
     def double(self, count: int) -> Iterator[Round]:
-        """All-gather, the same way back."""
+        """All-gather, which reverses the steps of `halve`."""
         return _back(self.halve(count))

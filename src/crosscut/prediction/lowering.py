@@ -1,4 +1,4 @@
-"""A checked trace once more, with its collective calls as messages: what a simulator is given to replay."""
+"""Rewrites a checked trace with its collective calls as messages, for a simulator to replay."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from crosscut.prediction import collectives
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.trace import COLLECTIVE, FIRST_OWN_TAG, Trace
 
-# Tags by turns: SimGrid tells requests apart by both ends and the tag alone (profile/tit.py).
+# Tags are reused in turn: SimGrid tells requests apart only by both ends and the tag (profile/tit.py).
 _IN_FLIGHT = 4096
 
 
 def write(trace: Trace, folder: Path) -> Path:
-    """Names the files, each under a name without blanks."""
+    """Writes each rank's trace under a name without blanks; returns the index that lists them."""
     names = []
     for rank, file in enumerate(trace.files):
         target = folder / f"rank-{rank:06d}.tit"
@@ -43,7 +43,7 @@ def _lowered(lines: Iterator[bytes], rank: int, ranks: int) -> Iterator[str]:
 
 
 def rounds(name: bytes, numbers: Sequence[int], rank: int, ranks: int) -> Iterator[Round]:
-    """What this rank sends and receives in a collective action that was checked."""
+    """Returns the messages of this rank in a collective action, which must have been checked."""
     return _ROUNDS[name](numbers, rank, ranks) if ranks > 1 else iter(())
 
 
@@ -52,12 +52,12 @@ def _root(numbers: Sequence[int], at: int) -> int:
 
 
 def _messages(one: Round, rank: int, counted: Counter[tuple[bool, int]]) -> Iterator[str]:
-    """A lone message blocks; several are under way together."""
+    """Actions for one round. A lone message blocks; several are started together and then waited for."""
     several = "i" if len(one.sends) + len(one.receives) > 1 else ""
     waits = []
     for source, count in one.receives:
         tag = _tag(counted, False, source)
-        yield f"{rank} {several}recv {source} {tag} {max(count, 1)}\n"  # of 0 bytes it would probe
+        yield f"{rank} {several}recv {source} {tag} {max(count, 1)}\n"  # with 0 bytes SimGrid would probe
         waits.append(f"{rank} wait {source} {rank} {tag}\n")
     for to, count in one.sends:
         tag = _tag(counted, True, to)
@@ -68,12 +68,12 @@ def _messages(one: Round, rank: int, counted: Counter[tuple[bool, int]]) -> Iter
 
 
 def _tag(counted: Counter[tuple[bool, int]], sends: bool, peer: int) -> int:
-    """Both ends count the messages of a pair."""
+    """The next tag for a peer. Both ends count the messages of a pair, so their tags agree."""
     counted[sends, peer] += 1
     return FIRST_OWN_TAG + counted[sends, peer] % _IN_FLIGHT
 
 
-# From the numbers of the action, the rank and how many there are.
+# Each takes the action's numbers, the rank and the number of ranks.
 _ROUNDS: dict[bytes, Callable[[Sequence[int], int, int], Iterator[Round]]] = {
     b"barrier": lambda _, rank, ranks: collectives.barrier(rank, ranks),
     b"bcast": lambda n, rank, ranks: collectives.bcast(rank, ranks, n[0], _root(n, 1)),

@@ -1,4 +1,4 @@
-"""The parts of each network's time as bars, one network below the other."""
+"""A bar chart with the parts of each network's time, one bar for each network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.reports import charts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Computing and waiting are none of the network's: greys; then what each part is told apart by.
+# Grey for computing and waiting, which are not the network's; distinct colours for the network's parts.
 _FILLS = dict(zip(PARTS, ("#8a949e", "#c9d0d6", *(charts.COLOURS[at] for at in (0, 2, 1))), strict=True))
 _LONGEST_NAME = 30
 

@@ -1,8 +1,9 @@
-"""The run time of a traced program on networks, taken apart by replays in which less and less takes time.
+"""Predicts a traced program's time on networks, and breaks it down through replays with idealised networks.
 
-As Dimemas' ideal network and the efficiencies of POP do (Rosas, Giménez, Labarta, "Scalability prediction for
-fundamental performance factors", Supercomputing Frontiers and Innovations 1, 2014): an ideal network leaves
-computing, its uneven shares and its dependencies; the rest is transfer. Here the transfer is taken apart too.
+The method is that of Dimemas' ideal network and POP's efficiencies (Rosas, Giménez, Labarta, "Scalability
+prediction for fundamental performance factors", Supercomputing Frontiers and Innovations 1, 2014): an ideal
+network leaves computing with its imbalance and dependencies; the rest is transfer. Here the transfer is split
+further.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from crosscut.prediction.variants import Variant
 
 OWN, SMPI = "max-min", "smpi"
 ENGINES = (OWN, SMPI)
-"""As of simulated runs (crosscut run --engine)."""
+"""As for simulated runs (crosscut run --engine)."""
 PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 
 
@@ -32,38 +33,38 @@ PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 class PredictionRequest:
     networks: tuple[str, ...]
     operations_per_second: float
-    """Rate of a processor where the trace was made."""
+    """Rate of a processor where the program was traced."""
     compute_scale: float = 1
-    """Computing takes so many times as long; 0: none."""
+    """Factor on the time of computing; 0: computing takes no time."""
     ranks_per_host: int = 0
     engine: str = OWN
     transport: Transport = MPICH_TCP
-    """The transport of the engine `max-min`."""
+    """For the engine `max-min`."""
     options: tuple[str, ...] = ()
-    """SimGrid's options for the engine `smpi`; they win over those set here."""
+    """SimGrid's options for the engine `smpi`; they override those set here."""
     limits: Limits = NO_LIMITS
     what_if: tuple[Variant, ...] = ()
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """On one network."""
+    """The prediction for one network."""
 
     network: str
     seconds: float
     parts: Mapping[str, float]
-    """Seconds, by PARTS: they add up to the whole."""
+    """Seconds for each of PARTS; they add up to `seconds`."""
     what_if: tuple[float, ...]
-    """Seconds, as asked."""
+    """Seconds for each variant asked for."""
     ended: tuple[float, ...] = ()
-    """Seconds, by rank; empty where the engine does not say."""
+    """End of each rank in seconds; empty if the engine does not report it."""
 
 
 @dataclass(frozen=True)
 class Predicted:
     trace: Trace
     computing: tuple[float, ...]
-    """Seconds, by rank, scaled."""
+    """Seconds of computing for each rank, after scaling."""
     ideal_seconds: float
     """On a network where messages take no time."""
     networks: tuple[Prediction, ...]
@@ -71,17 +72,17 @@ class Predicted:
 
     @property
     def imbalance_seconds(self) -> float:
-        """Waiting for the rank that computes most."""
+        """Mean time spent waiting for the rank that computes most."""
         return max(self.computing) - statistics.fmean(self.computing)
 
     @property
     def dependency_seconds(self) -> float:
-        """Waiting for what others have yet to compute, though in all they compute less."""
+        """Ideal time beyond the longest computation: ranks wait for results that others still compute."""
         return self.ideal_seconds - max(self.computing)
 
 
 Told = Callable[[str], None]
-"""Progress: what is replayed now."""
+"""Receives a description of each replay as it starts."""
 
 
 def computing_seconds(trace: Trace, asked: PredictionRequest) -> tuple[float, ...]:
@@ -93,11 +94,14 @@ def computing_seconds(trace: Trace, asked: PredictionRequest) -> tuple[float, ..
 
 
 Replaying = Callable[[Variant], Replayed]
-"""Replays the trace on one variant of one network."""
+"""Replays the trace on a variant of one network."""
 
 
 def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = lambda _: None) -> Predicted:
-    """`folder`: for the files of replays, with a name without blanks. Raises CrosscutError, UsageError."""
+    """Predicts the time on each network, and its parts.
+
+    `folder` takes the files of replays and has a name without blanks. Raises CrosscutError, UsageError.
+    """
     replaying = _prepared(trace, asked, folder)
     computing = computing_seconds(trace, asked)
     wall = 0.0
@@ -124,12 +128,12 @@ def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = l
 
 
 def seconds(trace: Trace, asked: PredictionRequest, folder: Path) -> tuple[float, ...]:
-    """On each network, without what it goes into: one replay each. As `predict`."""
+    """Predicts only the time on each network, with a single replay each. Parameters as in `predict`."""
     return tuple(replayed(variants.AS_IT_IS).seconds for replayed in _prepared(trace, asked, folder))
 
 
 def _prepared(trace: Trace, asked: PredictionRequest, folder: Path) -> list[Replaying]:
-    """All are prepared before any replay: what is wrong with the last is said first."""
+    """Prepares all networks before any replay, so that an error in the last one shows up first."""
     for network in asked.networks:
         check_room(trace, asked, network)
     index = lowering.write(trace, folder)
@@ -147,7 +151,7 @@ def check_room(trace: Trace, asked: PredictionRequest, network: str) -> None:
 
 
 def own_replays(trace: Trace, asked: PredictionRequest, network: str, index: Path) -> Replaying:
-    """`index`: what `lowering` wrote."""
+    """`index`: as written by `lowering`."""
     job = stream_replay.ReplayJob(
         trace, index, network, asked.operations_per_second, asked.ranks_per_host,
         asked.transport, asked.limits,
@@ -164,7 +168,7 @@ def _smpi(trace: Trace, asked: PredictionRequest, network: str, index: Path, at:
 
     def replayed(variant: Variant) -> Replayed:
         scale = asked.compute_scale * variant.compute
-        # A host that computes infinitely fast is said by leaving computing out.
+        # SMPI has no infinitely fast host, so computing is left out instead.
         speed = asked.operations_per_second / scale if scale > 0 else asked.operations_per_second
         none = ("smpi/simulate-computation:no",) if scale == 0 else ()
         changed = variants.write(platform, variant, speed, platform.file.with_name("variant.xml"))

@@ -1,4 +1,4 @@
-"""One replay: a simulator with a trace, bounded in time and memory, ended whatever happens; and SMPI's."""
+"""Runs a simulator on a trace, bounded in time and memory and always terminated; also replays with SMPI."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NO_MEMORY = re.compile(
     r"bad_alloc|[Cc]annot allocate memory|out of memory|failed to map segment|[Ff]ailed to allocate"
 )
 
-# Whatever the network. Short messages travel before their receive is posted, longer ones when both ends are
-# there: a model of fluids would let two messages of one pair, which TCP sends one after the other, share
-# their link and delay each other. Up to 64 KiB, SimGrid's own limit, the sender goes on meanwhile.
+# For every network. Short messages travel before their receive is posted, longer ones once both ends are
+# ready. Otherwise the fluid model would let two messages of one pair share their link and delay each other,
+# while TCP sends them one after the other. Up to 64 KiB, SimGrid's own limit, the sender continues meanwhile.
 PROTOCOL = (
     "smpi/async-small-thresh:1024",
     "smpi/send-is-detached-thresh:65536",
@@ -35,9 +35,9 @@ PROTOCOL = (
 @dataclass(frozen=True)
 class Limits:
     seconds: float = 600
-    """The time limit of each replay."""
+    """Time limit of each replay."""
     memory_bytes: int = 0
-    """Address space of the simulator; 0: as much as the machine has."""
+    """Address space of the simulator; 0: unlimited."""
 
 
 NO_LIMITS = Limits()
@@ -46,16 +46,19 @@ NO_LIMITS = Limits()
 @dataclass(frozen=True)
 class Replayed:
     seconds: float
-    """Simulated, until the last rank's end."""
+    """Simulated time until the last rank ends."""
     wall_seconds: float
     ended: tuple[float, ...] = ()
-    """By rank; SMPI does not say."""
+    """Simulated end of each rank in seconds; SMPI does not report it."""
 
 
 def run(
     trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], limits: Limits, network: str
 ) -> Replayed:
-    """`index`: what `lowering` wrote; its folder takes all files. Raises CrosscutError."""
+    """Replays with SMPI. `index` is as written by `lowering`; its folder takes all files.
+
+    Raises CrosscutError.
+    """
     folder = index.parent
     for log in (smpi.TIMING, smpi.TROUBLES):
         (folder / log).unlink(missing_ok=True)
@@ -84,12 +87,14 @@ def why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> s
 
 
 def ended(words: Sequence[str], folder: Path, limits: Limits, network: str) -> tuple[int, str]:
-    """Its exit status, and what it said. In a process group of its own, of which nothing is left, whatever
-    happens."""
+    """Runs a simulator; returns its exit status and output. Raises CrosscutError.
+
+    It gets a process group of its own, which is always ended.
+    """
     said = folder / "said"
-    # prlimit is util-linux's. Python code between fork and exec is safe in single-threaded programs alone.
+    # prlimit is from util-linux. A preexec_fn is safe only in single-threaded programs.
     bounded = ["prlimit", f"--as={limits.memory_bytes}"] if limits.memory_bytes else []
-    # Temporary files go where all others are, and with them.
+    # Temporary files go into the same folder, and are removed with it.
     environment = networks.environment() | {"TMPDIR": str(folder)}
     with said.open("wb") as output:
         try:

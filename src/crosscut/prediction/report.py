@@ -1,4 +1,4 @@
-"""What was predicted: tables for a terminal, one object for programs."""
+"""Reports a prediction: tables for a terminal, or one JSON object."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _noise(noise: Fitted) -> str:
 
 
 def _engine(asked: PredictionRequest) -> str:
-    """What was taken for granted."""
+    """Describes how messages were modelled."""
     if asked.engine == predicting.SMPI:
         return "by SimGrid's SMPI: messages above 1 KiB wait for their receive"
     transport = asked.transport

@@ -1,4 +1,4 @@
-"""Where a trace comes from: what the profile beside it says of how it was made."""
+"""The origin of a trace: reads from the profile beside it how it was made."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 @dataclass(frozen=True)
 class ComputeSource:
     operations_per_second: float
-    """Operations that a second of computing counts for in the trace."""
+    """Number of the trace's operations that stand for a second of computing."""
     seconds: float | None
-    """The program took where it was traced; None where nothing says so."""
+    """The program's time where it was traced; None if unknown."""
     inside_seconds: float | None = None
-    """Between MPI_Init and MPI_Finalize, mean of the ranks."""
+    """From the end of MPI_Init to MPI_Finalize, mean over ranks."""
     lacks: str = ""
-    """What the program did there that is not in the trace."""
+    """Activities of the program that the trace lacks."""
 
 
 def _ends(found: program.Profile) -> npt.NDArray[np.float64]:
-    """Seconds of starting and ending, by rank: the launcher's and the machine's, not the network's."""
+    """Seconds each rank spent starting and ending, which depend on the launcher, not on the network."""
     return sum((one.seconds for one in found.calls if one.name in ENDS), start=np.zeros(len(found.found)))
 
 
 def find(trace: Trace, flops: float | None) -> ComputeSource:
-    """`flops`: as typed, or None. Raises UsageError where nobody says it."""
+    """`flops`: as typed, or None. Raises UsageError if the rate is not known."""
     folder = trace.index.parent
     about, seconds, inside, lacks = folder / program.ABOUT, None, None, ""
     if any(folder.glob("rank-*.profile")):

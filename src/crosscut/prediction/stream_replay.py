@@ -1,4 +1,4 @@
-"""One replay by crosscut-core: a stream of TCP from each rank to each other, links shared among them."""
+"""Runs a replay with crosscut-core: a TCP stream between each pair of ranks, with links shared among them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from crosscut.prediction.variants import Variant
 
 @dataclass(frozen=True)
 class Transport:
-    """What MPI makes of a message. As MPICH 5 over the tcp provider of libfabric, unless told otherwise."""
+    """MPI's way of sending a message. The defaults are those of MPICH 5 over libfabric's tcp provider."""
 
     eager_bytes: int = 3 << 20
-    """Longer messages wait until their receive is posted. Measured with MPICH 5.0.2: 3.1 MB travel to a rank
-    that sleeps, 3.6 MB do not."""
+    """Longer messages wait for their receive. Measured with MPICH 5.0.2: 3.1 MB travel to a rank that sleeps,
+    3.6 MB do not."""
     send_buffer_bytes: int | None = None
-    """Bytes of a message that a sender need not see leave; None: the socket takes all. Linux's grow to 4 MB
-    (tcp_wmem) while nothing is lost."""
+    """Bytes of a message that may remain when its sender continues; None: all, as if the socket took any
+    size. Linux's socket buffers grow to 4 MB (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
-    """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h of libfabric."""
+    """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h in libfabric."""
     window_bytes: int = 10 * 1448
-    """Bytes of a connection under way at once, at least: TCP begins with ten segments (RFC 6928). If a
-    host's link is full they are ahead of what another of its connections sends later."""
+    """Least bytes of a connection in flight: TCP starts with ten segments (RFC 6928). On a host's full link
+    they precede what its other connections send later."""
     deep_queues: bool = False
-    """Switches lose nothing, so that links are shared as fast as senders send."""
+    """Switches lose nothing, so links are shared in proportion to the senders' rates."""
 
     noise_seconds: float = 0
-    """What more each receive takes of a rank, mean (calibrating.py)."""
+    """Mean extra time that each receive costs its rank (calibrating.py)."""
 
 
 MPICH_TCP = Transport()
@@ -44,11 +44,11 @@ MPICH_TCP = Transport()
 
 @dataclass(frozen=True)
 class ReplayJob:
-    """What is the same for all replays of a trace on one network."""
+    """The common parameters of all replays of a trace on one network."""
 
     trace: Trace
     index: Path
-    """What `lowering` wrote; its folder takes all files."""
+    """As written by `lowering`; its folder takes all files."""
     network: str
     operations_per_second: float
     ranks_per_host: int
@@ -57,8 +57,8 @@ class ReplayJob:
 
 
 def run(job: ReplayJob, variant: Variant) -> Replayed:
-    """Raises CrosscutError."""
-    # A file is named as from here, and the replay runs elsewhere; names of the catalogue stay.
+    """Replays one variant. Raises CrosscutError."""
+    # The replay runs in another folder, so file names become absolute; catalogue names stay.
     network = str(Path(job.network).absolute()) if Path(job.network).exists() else job.network
     words = [str(core.load().executable), "replay", str(job.index), "--on", network, *_options(job, variant)]
     begin = time.perf_counter()
@@ -70,7 +70,7 @@ def run(job: ReplayJob, variant: Variant) -> Replayed:
 
 
 def _options(job: ReplayJob, variant: Variant) -> Iterator[str]:
-    # Computing that takes no time is computing on a processor that is fast beyond measure.
+    # Computing that takes no time is expressed as an extremely fast processor.
     rate = job.operations_per_second / variant.compute if variant.compute > 0 else 1e30
     yield from ("--operations-per-second", f"{min(rate, 1e30):.17g}")
     yield from ("--ranks-per-host", str(job.ranks_per_host))

@@ -1,11 +1,11 @@
-"""A time-independent trace, looked through before it is replayed.
+"""Checks a time-independent trace before it is replayed.
 
-SimGrid stops at the first action that it does not understand with an abort, and replays half a trace until
-everybody waits for ever. Here every line is read first, and what is wrong is named by file and line.
+SimGrid aborts at the first action that it does not understand, and replays an incomplete trace until every
+rank waits for ever. Here every line is read first, and errors name the file and line.
 
-Actions, and what may follow each name, are those of src/smpi/internals/smpi_replay.cpp of SimGrid 3.32.
-Counts are of bytes, which is what a bare `init` says; traces that count in MPI's datatypes (smpirun
--trace-ti) are refused.
+The actions and their parameters are those of src/smpi/internals/smpi_replay.cpp in SimGrid 3.32. Counts are
+in bytes, which is what a bare `init` means; traces that count in MPI datatypes (smpirun -trace-ti) are
+refused.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from crosscut.base.errors import UsageError, plainly
 from crosscut.places.smpi import MOST_RANKS
 from crosscut.profile import tit
 
-# SimGrid holds counts, tags and ranks in an int.
+# SimGrid stores counts, tags and ranks in an int.
 LARGEST = 2**31 - 1
-# Tags from here on are for the messages that collective calls become (lowering.py).
+# Tags from here on are reserved for the messages of collective calls (lowering.py).
 FIRST_OWN_TAG = 2**30
-# The longest action is an all-to-all of MOST_RANKS blocks out and in: 20 digits each.
+# The longest action is an all-to-all of MOST_RANKS blocks in each direction, at up to 20 digits a block.
 LONGEST_LINE_BYTES = 1 << 18
 _SHOWN_BYTES = 40
 
 Channel = tuple[int, int, int]
 """Source, destination, tag."""
 Call = tuple[str, int]
-"""A collective one: its name, its root."""
+"""A collective call: name, root."""
 
 
 class BadAction(Exception):
-    """What is wrong with an action's parameters."""
+    """An action has invalid parameters; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionShape:
-    """What the checks of a whole trace need of an action."""
+    """Properties of an action that the checks of a whole trace need."""
 
     amount: float = 0
-    """Operations of computing; bytes of a message."""
+    """Operations computed, seconds slept, or bytes of a message."""
     partner: int = -1
     """The other rank of a message; the source of a wait."""
     root: int = -1
@@ -81,7 +81,7 @@ def _needs(parameters: Sequence[bytes], least: int, optional: int) -> None:
 
 
 def _ignored(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
-    """Replaying does nothing with it."""
+    """An action that a replay ignores."""
     return ActionShape()
 
 
@@ -109,7 +109,7 @@ def _wait(parameters: Sequence[bytes], ranks: int) -> ActionShape:
 
 
 def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[bytes], int], ActionShape]:
-    """So many counts, and lists of one count a rank; then perhaps a root."""
+    """Makes a check for `counts` counts and `lists` lists of one count per rank, then an optional root."""
 
     def check(parameters: Sequence[bytes], ranks: int) -> ActionShape:
         expected = counts + lists * ranks
@@ -124,7 +124,7 @@ def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[byte
 
 
 _nothing = _counts(0, 0, rooted=False)
-# From an action's parameters and the number of ranks; raises BadAction.
+# Each takes an action's parameters and the number of ranks; raises BadAction.
 ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"init": _nothing,
     b"finalize": _nothing,
@@ -162,19 +162,19 @@ COLLECTIVE = frozenset(name for name in ACTIONS if name.startswith(_COLLECTIVE))
 @dataclass(frozen=True)
 class Trace:
     index: Path
-    """Names the files of the ranks."""
+    """Lists the ranks' files."""
     files: tuple[Path, ...]
     """By rank."""
     operations: tuple[float, ...]
-    """Operations computed, by rank."""
+    """Operations computed by each rank."""
     asleep_seconds: tuple[float, ...]
-    """By rank; no processor makes them shorter."""
+    """Slept by each rank; independent of the processor."""
     actions: int
     messages: int
-    """From rank to rank; those of collective calls are the simulator's to make."""
+    """Point-to-point messages; excludes those that collective calls become."""
     message_bytes: int
     collectives: int
-    """Calls, each counted once."""
+    """Number of collective calls, each counted once for all ranks."""
 
     @property
     def ranks(self) -> int:
@@ -183,21 +183,24 @@ class Trace:
 
 @dataclass
 class _Whole:
-    """What is known of all ranks."""
+    """State shared by the readers of all ranks."""
 
     ranks: int
     balance: Counter[Channel] = field(default_factory=Counter)
-    """Messages sent less messages received."""
+    """Messages sent minus messages received."""
     first_seen: dict[Channel, str] = field(default_factory=dict)
     collectives: list[tuple[Call, str]] = field(default_factory=list)
-    """Rank 0's collective calls: what each is, and its place."""
+    """Rank 0's collective calls, and where each stands."""
     messages: int = 0
     message_bytes: int = 0
     actions: int = 0
 
 
 def read(named: Path) -> Trace:
-    """A folder that `crosscut profile --trace` left, or the file that names the ranks' files. UsageError."""
+    """Reads and checks a trace: a folder from `crosscut profile --trace`, or the list of the ranks' files.
+
+    Raises UsageError.
+    """
     index = named / tit.LIST if named.is_dir() else named
     files = _files(index, named)
     whole = _Whole(len(files))
@@ -237,7 +240,7 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         except UnicodeDecodeError as error:
             raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
         if "\0" in str(file) or not file.is_file():
-            # The trace was copied in part, or this is no trace: the first line is no file's name.
+            # Either the trace was copied only in part, or the file is no trace at all.
             hint = "" if files else "; is it a trace at all? crosscut profile --trace makes one"
             raise UsageError(
                 f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}{hint}"
@@ -251,7 +254,7 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
 
 
 def _lines(stream: BinaryIO, file: Path) -> Iterator[tuple[int, bytes]]:
-    """Those that say something, with their numbers; as SimGrid, which skips `#` and empty ones."""
+    """Yields (number, line), skipping empty lines and those that start with `#`, as SimGrid does."""
     for number in itertools.count(1):
         line = stream.readline(LONGEST_LINE_BYTES)
         if not line:
@@ -264,7 +267,7 @@ def _lines(stream: BinaryIO, file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 class _Reader:
-    """The actions of one rank."""
+    """Reads and checks the actions of one rank."""
 
     def __init__(self, rank: int, file: Path, whole: _Whole) -> None:
         self.rank, self.file, self.whole = rank, file, whole
@@ -272,7 +275,7 @@ class _Reader:
         self.operations = 0.0
         self.asleep_seconds = 0.0
         self.open: Counter[Channel] = Counter()
-        """Requests started and not yet waited for."""
+        """Requests started but not yet waited for."""
         self.calls = 0
         self.ended = False
 
@@ -371,7 +374,7 @@ def _words(what: Call) -> str:
 
 
 def _shown(text: bytes) -> str:
-    """So that it harms no terminal."""
+    """Shortens and quotes text from a trace; escapes all but printable ASCII to protect the terminal."""
     short = text.strip()[:_SHOWN_BYTES]
     shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in short)
     return f"'{shown}{'…' if len(text.strip()) > _SHOWN_BYTES else ''}'"

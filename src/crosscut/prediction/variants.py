@@ -1,7 +1,7 @@
-"""A platform as it is, and what it would be if something of the network were otherwise.
+"""Variants of a platform in which some property of the network is changed.
 
-Of a platform that the core writes (core/backends/sim/platform.cpp) only lines of links are changed: `c…` are
-capacities, which messages share, `w…` latencies, which they do not.
+In a platform written by the core (core/backends/sim/platform.cpp) only links and the hosts' speed change.
+Links `c…` are capacities, which messages share; `w…` are latencies, which they do not share.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import Any
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.places.smpi import Platform
 
-# Bytes a second where nothing bounds them (sim_platform.cpp has the same).
+# Bytes per second where there is no limit; the same value as in core/backends/sim/platform.cpp.
 NO_BOUND = 1e15
 _LINK = re.compile(r'<link id="([cw])(\d+)" bandwidth="([^"]+)Bps" latency="([^"]+)s"( [^>]*)?/>\n')
 _OVERHEADS = ("smpi/os:", "smpi/ois:", "smpi/or:")
 _FAT = ' sharing_policy="FATPIPE"'
 CHANGED = ("latency", "bandwidth", "overhead", "compute")
-"""What factors may be asked for, by names of `Variant`."""
+"""Members of `Variant` for which a factor can be given."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """By what is multiplied what the network has."""
+    """Factors on properties of the network and the processors."""
 
     latency: float = 1
     bandwidth: float = 1
-    """Infinite: messages of any size pass at once."""
+    """Infinite: messages of any size take no time on links."""
     overhead: float = 1
     """Factor on the processors' time for each message."""
     compute: float = 1
     alone: bool = False
-    """Every message has each link for itself."""
+    """Every message has each link to itself."""
 
     def __post_init__(self) -> None:
         for name in CHANGED:
@@ -47,13 +47,13 @@ class Variant:
 AS_IT_IS = Variant()
 ALONE = Variant(alone=True)
 LATENCY_ALONE = Variant(bandwidth=math.inf, alone=True)
-"""Latency and overheads are all that messages take."""
+"""Messages take only latency and overhead."""
 IDEAL = Variant(latency=0, bandwidth=math.inf, overhead=0, alone=True)
-"""Messages take no time: what is left is computing, and waiting for who computes longer."""
+"""Messages take no time; only computing, and waiting for ranks that compute longer, remains."""
 
 
 def parse(text: str) -> Variant:
-    """`latency=0.5,bandwidth=2`; raises UsageError."""
+    """Parses text like `latency=0.5,bandwidth=2`. Raises UsageError."""
     values: dict[str, Any] = {}
     for part in text.split(","):
         name, _, number = part.strip().partition("=")
@@ -72,13 +72,13 @@ def parse(text: str) -> Variant:
 
 
 def words(variant: Variant) -> str:
-    """`latency × 0.5, bandwidth × 2`"""
+    """Formats the factors: `latency × 0.5, bandwidth × 2`."""
     changed = [(name, getattr(variant, name)) for name in CHANGED]
     return ", ".join(f"{name} × {value:g}" for name, value in changed if value != 1) or "as it is"
 
 
 def write(platform: Platform, variant: Variant, speed: float, file: Path) -> Platform:
-    """`speed`: operations of a host in a second."""
+    """Writes a variant of the platform to `file`. `speed`: operations per second of a host."""
     changed = 0
     with platform.file.open(encoding="ascii") as source, file.open("w", encoding="ascii") as target:
         for line in source:
@@ -102,7 +102,7 @@ def _changed_link(line: str, variant: Variant) -> str:
         raise CrosscutError(f"crosscut-core wrote a link that is not understood: {line.strip()[:200]}")
     kind, number, rate, latency, rest = found.groups()
     shared = kind == "c" and not variant.alone
-    # Without a bound stays so, whatever the factor.
+    # An unlimited capacity stays unlimited, whatever the factor.
     bandwidth = min(float(rate) * variant.bandwidth, NO_BOUND) if kind == "c" else float(rate)
     seconds = float(latency) * variant.latency
     policy = (rest or "") if shared else _FAT
@@ -110,7 +110,7 @@ def _changed_link(line: str, variant: Variant) -> str:
 
 
 def _options(options: Sequence[str], variant: Variant) -> Iterator[str]:
-    """`smpi/os:0:2e-05:0`: from 0 bytes on so many seconds, and none for each byte."""
+    """Scales overheads, in options like `smpi/os:0:2e-05:0`: from 0 bytes, 2e-05 s and 0 s a byte."""
     for option in options:
         if not option.startswith(_OVERHEADS):
             yield option

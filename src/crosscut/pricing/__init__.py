@@ -1,1 +1,1 @@
-"""What a network costs, from price books; and what it gives for that."""
+"""Prices networks from price books, and weighs the price against performance."""

@@ -1,4 +1,4 @@
-"""Amounts of money: written with their currency, carried as intervals."""
+"""Amounts of money, as intervals; text forms carry the currency."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, both possible; equal where the value is known."""
+    """From `low` to `high`, all values possible; the ends are equal if the value is known."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ class Interval:
         return Interval(self.low + other.low, self.high + other.high)
 
     def times(self, factor: float) -> Interval:
-        """`factor` is not negative."""
+        """`factor` must not be negative."""
         return Interval(self.low * factor, self.high * factor)
 
     @property
@@ -38,7 +38,7 @@ class Interval:
         return math.isclose(self.low, self.high, rel_tol=1e-9, abs_tol=1e-9)
 
     def share_of_sum(self, rest: Interval) -> Interval:
-        """Share of `self + rest`, if both vary independently."""
+        """Share of `self` in `self + rest`, where both vary independently."""
         return Interval(_part(self.low, rest.high), _part(self.high, rest.low))
 
 
@@ -54,7 +54,7 @@ def _part(value: float, rest: float) -> float:
 
 
 def parse_price(text: str) -> tuple[Interval, str]:
-    """`818 USD`, or `200-300 USD`: (amount, currency)."""
+    """Parses `818 USD` or `200-300 USD`; returns (amount, currency). Raises UsageError."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
         raise UsageError(
@@ -68,7 +68,7 @@ def parse_price(text: str) -> tuple[Interval, str]:
 
 
 def amount(value: Interval) -> str:
-    """`104,704`, `43.50`, `200–300`; cents only below a thousand."""
+    """Formats `104,704`, `43.50` or `200–300`; cents appear only below a thousand."""
     return _number(value.low) if value.exact else f"{_number(value.low)}–{_number(value.high)}"
 
 
@@ -80,6 +80,6 @@ def _number(value: float) -> str:
 
 
 def per_cent(share: Interval) -> str:
-    """In whole per cent, as the papers print them; `79–81` where rounding does not decide."""
+    """Formats whole per cent, as papers print them: `80`, or `79–81` if the rounded ends differ."""
     low, high = math.floor(100 * share.low + 0.5), math.floor(100 * share.high + 0.5)
     return f"{low}" if low == high else f"{low}–{high}"

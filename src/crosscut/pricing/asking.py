@@ -1,4 +1,4 @@
-"""From what was typed to bills: which books, which numbers of nodes."""
+"""Turns what was typed (books, numbers of nodes) into bills."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})(?::(\d{1,9}))?")
 
 @dataclass(frozen=True)
 class Priced:
-    """A network with a number of nodes, and its bill; or why there is none."""
+    """A network with a number of nodes, and its bill or the reason why there is none."""
 
     network: str
     nodes: int
     bill: Bill | None
     books: tuple[Book, ...]
-    """Empty: by the prices of the network's own file."""
+    """Empty: priced by the network's own file."""
     reason: str = ""
 
 
 def parse_nodes(text: str) -> tuple[int, ...]:
-    """`16,32,128`; `16-1024`, doubling; `16-1024:16`, in steps."""
+    """Parses `16,32,128`, `16-1024` (doubling) or `16-1024:16` (in steps). Sorted; raises UsageError."""
     found: list[int] = []
     for word in text.split(","):
         match = _RANGE.fullmatch(word.strip())
@@ -56,7 +56,7 @@ def _one(word: str, text: str) -> int:
 
 
 def parse_node_price(text: str) -> tuple[Interval, str]:
-    """`3300 USD`, `3271-3359 USD`; without a currency ("") the book's."""
+    """Parses `3300 USD` or `3271-3359 USD`. Without a currency, returns "", which stands for the book's."""
     if re.search(r"[A-Za-z]", text):
         return parse_price(text)
     return parse_price(f"{text} USD")[0], ""
@@ -69,8 +69,10 @@ def named_books(names: Sequence[str]) -> list[Book]:
 def price(
     file: str, nodes: int | None, asked: Sequence[Book], node_price: tuple[Interval, str] | None
 ) -> Priced:
-    """By the books asked for; without, by those of the catalogue that name this network, else by the
-    prices of its own file."""
+    """Prices a network by the books asked for.
+
+    Without any, uses the catalogue's books that name this network, and failing those the network's own file.
+    """
     what = plant(file, nodes)
     chosen = list(asked)
     if not chosen:

@@ -1,7 +1,7 @@
-"""A bill: the parts of the books that fit a network, how many of each, what they cost. The cheapest of those
-that do the same.
+"""Bills: the parts of price books that fit a network, their numbers and costs.
 
-Pure but for the wiring, which is asked for only where a part is bought by it.
+Among parts that do the same the cheapest is taken. All is pure except the wiring, which is computed only if
+some part is bought by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crosscut.pricing.amounts import Interval, total
 from crosscut.pricing.book import Book, Part, Traits
 from crosscut.pricing.plant import Plant
 
-# Under which heading of a table of shares a kind of part is counted.
+# The heading under which a kind of part counts in a table of shares.
 HEADINGS = {
     "switch": "switches", "module": "switches", "cable": "cables", "optics": "cables",
     "interface": "interfaces", "software": "software", "port": "undivided",
@@ -23,7 +23,7 @@ HEADINGS = {
 
 
 class NoPrice(UsageError):
-    """The books do not price this network with this many nodes; the text says what is missing."""
+    """The books do not price this network at this number of nodes; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Bill:
     nodes: int
     currency: str
     lines: tuple[BillLine, ...]
-    """The network's lines."""
+    """Lines for the network, without the nodes."""
     node: Interval | None
-    """Price of one; None: nobody says."""
+    """Price of one node; None if unknown."""
     processors: int
 
     @property
@@ -64,16 +64,16 @@ class Bill:
 
     @property
     def nodes_share(self) -> Interval | None:
-        """The nodes' share of the cluster's cost (nodes and network)."""
+        """The nodes' share of the cost of the whole cluster (nodes and network)."""
         return None if self.node is None else self.node.times(self.nodes).share_of_sum(self.cost)
 
     @property
     def whole(self) -> Interval | None:
-        """Network and nodes."""
+        """Cost of network and nodes; None if the price of a node is unknown."""
         return None if self.node is None else self.cost + self.node.times(self.nodes)
 
     def shares(self) -> dict[str, Interval]:
-        """Shares of the network's cost, by heading, in the order of the headings."""
+        """Share of each heading in the network's cost, in the order of the headings."""
         found = {}
         for heading in dict.fromkeys(HEADINGS.values()):
             own = [line.cost for line in self.lines if HEADINGS.get(line.kind) == heading]
@@ -84,7 +84,7 @@ class Bill:
 
 
 def bill(plant: Plant, books: Sequence[Book], node_price: Interval | None = None) -> Bill:
-    """NoPrice where a book has no switch that is large enough, or nothing that fits."""
+    """Bills a network. Raises NoPrice if no switch in the books is large enough, or no part fits."""
     currency = _one_currency(books)
     fitting = [(part, book) for book in books for part in book.parts if part.fits.network(plant.traits)]
     lines = [*_switches(plant, fitting), *_others(plant, fitting)]
@@ -112,7 +112,7 @@ def _named(books: Sequence[Book]) -> str:
 
 
 def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
-    """By the prices of the network's own file; None where it has none."""
+    """Bills a network by the prices in its own file; None if it has none. Raises NoPrice for another size."""
     price = plant.figures.get("price")
     if not isinstance(price, dict):
         return None
@@ -135,7 +135,7 @@ def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
 
 
 def offering(books: Sequence[Book], traits: Traits) -> list[Book]:
-    """Books that name this very network for a part of it: what is taken where none was asked for."""
+    """Books with a part for this very network, which are the default."""
     return [
         book
         for book in books
@@ -146,7 +146,7 @@ def offering(books: Sequence[Book], traits: Traits) -> list[Book]:
 
 
 def _others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
-    """Lines for other parts: the cheapest of those that do the same; all software."""
+    """Lines for other parts: the cheapest of those that do the same, and all software."""
     same: dict[tuple[str, str], list[tuple[Part, Book]]] = {}
     for part, book in fitting:
         if part.kind not in ("node", "module", "switch"):
@@ -158,7 +158,7 @@ def _others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
 
 
 def _by_unit(plant: Plant, parts: Fitting) -> list[BillLine]:
-    """Parts that are bought once for each node, adapter, cable…; NoPrice: none has a price at this size."""
+    """Lines for parts bought once for each node, adapter, cable…. Raises NoPrice if none has a price here."""
     found = []
     for part, book in parts:
         if step := part.step(plant.ports):
@@ -187,7 +187,7 @@ def _cheapest(lines: Iterable[BillLine]) -> BillLine | None:
 
 
 def _switches(plant: Plant, fitting: Fitting) -> list[BillLine]:
-    """Bought by the port, or as boxes: for every switch of the design the cheapest that has its ports."""
+    """Lines for switches, bought by the port or as boxes, whichever is cheaper."""
     if not plant.has_switches:
         return []
     by_port = [(part, book) for part, book in fitting if part.kind == "switch" and not part.is_box]

@@ -1,6 +1,6 @@
-"""A price book: what parts cost, in one currency, of one year, from one source.
+"""Price books: what parts cost, in one currency, in one year, according to one source.
 
-Its format: docs/reference/price-book.md.
+The format is described in docs/reference/price-book.md.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from crosscut.pricing.amounts import NOTHING, Interval, parse_price
 CATALOGUE_VARIABLE = "CROSSCUT_PRICES"
 KINDS = ("switch", "module", "cable", "interface", "software", "optics", "port", "node")
 PER = ("node", "adapter", "port", "cable", "host-cable", "trunk-cable")
-# What a part is bought for where the book does not say.
+# The unit that a part is bought for by default.
 _USUAL_PER = {
     "switch": "port", "module": "port", "cable": "cable", "interface": "adapter", "software": "node",
     "optics": "cable", "port": "port", "node": "node",
 }  # fmt: skip
 MOST_PORTS = 1 << 24
 Price = Annotated[tuple[Annotated[tuple[Interval, str], parse_price], ...], Writing.ONE_OR_MORE]
-"""`"818 USD"`, or `["200 USD", "300 USD"]`: between both. Each with its currency."""
+"""`"818 USD"`, or `["200 USD", "300 USD"]` for a range; each with its currency."""
 
 
 def _bit_rate(text: str) -> float:
@@ -42,20 +42,20 @@ def _currency(text: str) -> str:
 
 @dataclass(frozen=True)
 class Traits:
-    """What of a network decides which parts fit it."""
+    """The properties of a network that decide which parts fit it."""
 
     name: str
     kind: str
     protocol: str
     bits_per_second: float
-    """Rate of a host's link; 0: unknown."""
+    """Rate of a host's link; 0 if unknown."""
     processors: int
-    """Processors of a host."""
+    """Processors in each host."""
 
 
 @dataclass(frozen=True)
 class Fits:
-    """Empty and zero: whatever the network has."""
+    """Conditions on a network; empty and zero members fit any."""
 
     networks: tuple[Filled, ...] = ()
     kind: str = ""
@@ -76,7 +76,7 @@ class Fits:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceStep:
-    """A price that holds for networks of so many ports."""
+    """A price for networks with `least` to `most` ports."""
 
     least: Annotated[int, Key("from"), Between(1, MOST_PORTS)] = 0
     most: Annotated[int, Key("up_to"), Between(1, MOST_PORTS)]
@@ -91,17 +91,17 @@ class Part:
     name: FilledLine
     kind: Annotated[str, OneOf(KINDS)]
     per: Annotated[str, OneOf(PER)] = ""
-    """What it is bought for, one each; of a switch with `ports` or `slots` nothing: it is a box."""
+    """One is bought for each of these; empty for a box, that is a switch with `ports` or `slots`."""
     prices: Annotated[Price, Key("price")] = ()
     steps: tuple[PriceStep, ...] = ()
-    """One for all ports where the file has a `price`."""
+    """A file's single `price` becomes one step for all sizes."""
     fits: Fits = Fits()
     ports: Annotated[int, Between(1, MOST_PORTS)] = 0
-    """Ports of a box or a module."""
+    """Number of ports of a box or module."""
     slots: Annotated[int, Between(1, MOST_PORTS)] = 0
-    """Modules that a chassis takes."""
+    """Number of modules that a chassis takes."""
     of: str = ""
-    """The chassis that a module belongs into."""
+    """The chassis that a module fits."""
     note: Line = ""
     at: Table = NO_TABLE
 
@@ -129,7 +129,7 @@ class Book:
 
 
 def catalogue() -> Path | None:
-    """The folder of books that comes with crosscut, or the one that CROSSCUT_PRICES names."""
+    """The folder of price books: named by CROSSCUT_PRICES, or the one that comes with crosscut."""
     if named := os.environ.get(CATALOGUE_VARIABLE):
         return Path(named)
     package = Path(__file__).parents[1]
@@ -146,7 +146,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Path:
-    """A file, or a name of the catalogue."""
+    """Finds a book: a file, or a name in the catalogue."""
     if "/" in name or name.endswith(".toml"):
         return Path(name)
     folder = catalogue()

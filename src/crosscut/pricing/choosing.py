@@ -1,9 +1,8 @@
-"""What a price is worth: scores of candidates, the Pareto front, the cheapest that is good enough. Pure.
+"""Scores of candidates, the Pareto front, and the cheapest candidate that is good enough. Pure.
 
-A score is the weighted geometric mean of times. Which candidate is better does not depend then on which of
-them the times are related to (Fleming and Wallace, "How not to lie with statistics", CACM 29(3), 1986). An
-interval holds whatever the errors of its parts add up to, all of them the same way: wider than chance would
-make it.
+A score is the weighted geometric mean of times. Whichever candidate the times are normalised to, it ranks the
+candidates alike (Fleming and Wallace, "How not to lie with statistics", CACM 29(3), 1986). Its interval
+assumes that all errors have the same direction, so it is wider than independent errors would make it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from crosscut.pricing.amounts import Interval
 
 
 class Standing(Enum):
-    """On the Pareto front: nothing is both cheaper and faster."""
+    """A candidate's place relative to the Pareto front; on it, no other is both cheaper and faster."""
 
     ON = "on the front"
     PERHAPS = "perhaps"
@@ -29,16 +28,16 @@ class Candidate:
     name: str
     price: Interval
     score: Interval
-    """Time, as so many times the best candidate's."""
+    """Time relative to the best candidate's."""
 
 
 @dataclass(frozen=True)
 class NetworkChoice:
     surely: tuple[str, ...]
-    """Good enough, whatever the errors."""
+    """Good enough whatever the errors."""
     perhaps: tuple[str, ...]
     contenders: tuple[str, ...]
-    """Candidates that may each be the cheapest that is good enough; the likeliest first."""
+    """Candidates that could each be the cheapest that is good enough, the most likely first."""
 
     @property
     def decided(self) -> bool:
@@ -54,18 +53,21 @@ def score(times: Sequence[Interval], weights: Sequence[float]) -> Interval:
 
 
 def centre(value: Interval) -> float:
-    """The centre of an interval of ratios."""
+    """Centre of an interval of ratios: the geometric mean of its ends."""
     return math.sqrt(value.low * value.high)
 
 
 def relative(scores: Sequence[Interval]) -> list[Interval]:
-    """To the best, as far as is known which that is: the one of the smallest centre."""
+    """Divides the scores by the best one's centre; the best is the one with the smallest centre."""
     best = min(centre(one) for one in scores)
     return [one.times(1 / best) for one in scores]
 
 
 def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
-    """`within`: how much more time than the best is good enough, as 0.1."""
+    """Chooses the cheapest candidate that is good enough.
+
+    `within`: how much more time than the best takes is still good enough, such as 0.1.
+    """
     surely, perhaps = [], []
     for one in candidates:
         others = [other.score for other in candidates if other is not one]
@@ -75,7 +77,7 @@ def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
             perhaps.append(one)
     dearest = min((one.price.high for one in surely), default=math.inf)
     open_ = [one for one in (*surely, *perhaps) if one.price.low <= dearest]
-    # A middle that is good enough first, then by price.
+    # Candidates whose centre is good enough come first, then by price.
     best = min(centre(one.score) for one in candidates)
     open_.sort(key=lambda one: (centre(one.score) > (1 + within) * best, one.price.middle, one.name))
     return NetworkChoice(*(tuple(one.name for one in those) for those in (surely, perhaps, open_)))

@@ -1,4 +1,4 @@
-"""Candidates held against a mix: their prices, their times, what is worth it."""
+"""Judges candidates by a mix of work: their prices and times, and which is worth its price."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JudgedCandidate:
     candidate: Candidate
     priced: Priced
     times: tuple[Interval, ...]
-    """Seconds of each work, in the mix's order."""
+    """Seconds for each work, in the mix's order."""
     standing: Standing
 
 
@@ -34,7 +34,7 @@ class MixJudgement:
     ranks: int
     currency: str
     prices_are_of: str
-    """`network and nodes`, or `network`."""
+    """`network and nodes` or `network`."""
     judged: tuple[JudgedCandidate, ...]
     choice: NetworkChoice
 
@@ -50,12 +50,15 @@ def judge(
     listener: Listener,
     told: Told,
 ) -> MixJudgement:
-    """Raises UsageError where a candidate has no price or no such size: a front with a hole would mislead."""
+    """Judges networks by a mix of work.
+
+    Raises UsageError if one has no price or no such size: an incomplete front would mislead.
+    """
     with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
         sites = performing.sites(files, mix, Path(folder))
         if len(sites) < 2:
             raise UsageError("a mix, or a trace, compares networks: name at least two")
-        # All prices before any simulation: what is missing is said first.
+        # All prices come before any simulation, so that errors show up early.
         priced = [asking.price(site.plant.file, site.plant.nodes, books, node_price) for site in sites]
         bills = [_bill(one) for one in priced]
         if len(currencies := {bill.currency for bill in bills}) > 1:
@@ -89,8 +92,11 @@ def judge(
 
 
 def _prices(bills: Sequence[Bill]) -> list[Interval]:
-    """Prices of network and nodes if all have both. Nodes common to all are the same at any price within
-    their range: they count with its middle, so that what is certain of the difference stays so."""
+    """Prices of network and nodes, or of the networks alone unless all bills have nodes.
+
+    If the nodes cost the same for all candidates, whatever their exact price, the middle of their range
+    stands for it. The range then does not blur the differences between networks.
+    """
     nodes = [bill.node.times(bill.nodes) for bill in bills if bill.node is not None]
     if len(nodes) < len(bills):
         return [bill.cost for bill in bills]

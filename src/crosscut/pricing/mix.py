@@ -1,4 +1,4 @@
-"""A mix of work: what is to be fast, and how much each part of it counts (docs/reference/price-book.md)."""
+"""A mix of work: what should be fast, and how much each part counts (docs/reference/price-book.md)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from crosscut.base.toml_fields import NO_TABLE, Between, Filled, FilledLine, Key
 from crosscut.pricing.amounts import Interval
 
 MOST_RANKS = 1 << 20
-# Error of the ratio of two simulated times. Against published figures of two switches it is 4.2 %
-# in the mean and 11 % at worst (docs/howto-reproduce.md, Kurmann's tables 3 and 5).
+# Error of the ratio of two simulated times. Against the published figures of two switches it is 4.2 % in the
+# mean and 11 % at worst (docs/howto-reproduce.md, Kurmann's tables 3 and 5).
 SIMULATION_ERROR = 0.05
 _SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl", "workload")
 _ONLY_OF = {
@@ -34,7 +34,7 @@ def _share(text: str) -> float:
 
 
 def _between(parse: Callable[[str], float], value: Any) -> Interval:
-    """`"610 s"`, or `"600 s - 620 s"`, or `["600 s", "620 s"]`: between both."""
+    """Parses `"610 s"`, or a range: `"600 s - 620 s"` or `["600 s", "620 s"]`."""
     match = _BETWEEN.fullmatch(value) if isinstance(value, str) else None
     ends = [match[1], match[2]] if match else value if isinstance(value, list) else [value]
     if not 1 <= len(ends) <= 2 or not all(isinstance(end, str) for end in ends):
@@ -46,7 +46,7 @@ def _between(parse: Callable[[str], float], value: Any) -> Interval:
 
 
 def _inverted(value: Any) -> Interval:
-    """A gigabyte takes so long: rates of one work are compared with each other only."""
+    """Turns a rate into seconds per gigabyte; only ratios within one work matter."""
     rate = _between(parse_rate, value)
     return Interval(1e9 / rate.high, 1e9 / rate.low)
 
@@ -65,25 +65,25 @@ class Work:
     seconds: Mapping[str, Annotated[Interval, Raw(partial(_between, units.parse_seconds))]] = field(
         default_factory=dict
     )
-    """Given by hand, by network."""
+    """Given by hand, for each network."""
     rates: Mapping[str, Annotated[Interval, Raw(_inverted)]] = field(default_factory=dict)
-    """In place of `seconds`: seconds for a gigabyte."""
+    """Replaces `seconds`: converted to seconds per gigabyte."""
     runs: Mapping[str, Path] = field(default_factory=dict)
-    """Measured, by network."""
+    """Measured, for each network."""
     hpl: Mapping[str, Path] = field(default_factory=dict)
-    """Measured, by network: what `crosscut workload hpl --json` wrote."""
+    """Measured, for each network: files from `crosscut workload hpl --json`."""
     workload: Mapping[str, Path] = field(default_factory=dict)
-    """Measured, by network: what `crosscut workload run --json` wrote."""
+    """Measured, for each network: files from `crosscut workload run --json`."""
     trace: Path | None = None
     """Replayed on each candidate."""
     traced_on: Line = ""
-    """Where the trace was made: the noise of its processors is fitted there. A file, or a name of the
+    """Network on which the program was traced, to fit the noise of its processors: a file, or a name in the
     catalogue."""
     traced_on_file: Annotated[Path | None, Key("traced_on")] = None
     operations_per_second: Annotated[float, Between(1, 1e18)] | None = None
-    """The trace's rate of computing, if its profile does not say."""
+    """Rate of computing in the trace, if its profile does not say."""
     where: Annotated[str, toml_fields.DERIVED] = ""
-    """File and line, for complaints."""
+    """File and line, for error messages."""
     at: Table = NO_TABLE
 
 

@@ -1,4 +1,4 @@
-"""The Pareto front: price to the right, time upwards; what is worth it lies below and to the left."""
+"""Draws the Pareto front: price to the right, time upwards, good value at the lower left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORDS = {
 }
 _BAND, _BAND_INK = "#e8f4ec", "#2e7d4f"
 _NEAR = 20
-# Where a label may lie beside its dot: points to the right and upwards, the nearest first.
+# Places for a label relative to its dot, in points (right, up), the preferred ones first.
 _PLACES = sorted(
     ((x, y) for x in (10, -10, 0, 50, -50) for y in (8, -8, 0, 30, -30, 52, -52, 74, -74) if x or y),
     key=lambda place: (math.hypot(*place) > _NEAR, place[0] == 0, math.hypot(*place), -place[0]),
@@ -76,7 +76,7 @@ def chart(found: MixJudgement) -> Figure:
     axes.set_xlabel(f"price of the {found.prices_are_of} for {found.ranks:,} ranks, {found.currency}")
     axes.set_ylabel("time, relative to the best")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.11), borderaxespad=0, ncols=len(Standing), fontsize=9)
-    figure.draw_without_rendering()  # so that places are known
+    figure.draw_without_rendering()  # makes positions known
     _label(axes, judged, found, within, [*pairwise(stairs), *(line for one in judged for line in _bars(one))])
     return figure
 
@@ -86,13 +86,13 @@ def _at(one: JudgedCandidate) -> _Point:
 
 
 def _bars(one: JudgedCandidate) -> tuple[_Line, _Line]:
-    """From the least to the most."""
+    """Error bars in both directions."""
     (x, y), price, score = _at(one), one.candidate.price, one.candidate.score
     return ((price.low, y), (price.high, y)), ((x, score.low), (x, score.high))
 
 
 def _stairs(axes: Axes, on: Sequence[JudgedCandidate]) -> list[_Point]:
-    """For so much money, this is the least time: from above to the first, from the last on to the right."""
+    """Draws the least time for a given price as a staircase: from the top edge to the right edge."""
     points = [_at(one) for one in on]
     if not points:
         return []
@@ -107,7 +107,7 @@ def _stairs(axes: Axes, on: Sequence[JudgedCandidate]) -> list[_Point]:
 def _label(
     axes: Axes, judged: Sequence[JudgedCandidate], found: MixJudgement, within: Annotation, lines: list[_Line]
 ) -> None:
-    """Beside each dot, where the label hides least; a thin line leads to one farther away."""
+    """Labels each dot where the label hides least; a thin line leads to a distant one."""
     from matplotlib.transforms import Bbox
 
     pixels = axes.figure.dpi / 72

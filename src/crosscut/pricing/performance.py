@@ -1,7 +1,7 @@
-"""Files of what was measured on a network's cluster, by `crosscut workload hpl --json` and `crosscut workload
-run --json`, and what HPL computes for the network's price.
+"""Reads results measured on a network's cluster, from `crosscut workload hpl --json` and `crosscut workload
+run --json`, and relates HPL's rate to the network's price.
 
-Dollars per MFlop are how Kurmann, Rauch and Stricker (2003, section 7.2) weigh networks against each other.
+Kurmann, Rauch and Stricker (2003, section 7.2) compare networks in dollars per MFlop.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ class Performance:
     file: Path
     ranks: int
     hosts: int
-    """0: the file does not say."""
+    """0 if the file does not say."""
     order: int
     median: float
-    """Operations per second, of the best way in which it was solved."""
+    """Operations per second, with the best parameters tried."""
     between: Interval
-    """Between its slowest and its fastest repetition."""
+    """From its slowest repetition to its fastest."""
 
 
 @dataclass(frozen=True)
 class Worth:
-    """A network's price against what was computed on it."""
+    """A network's price relative to the performance measured on it."""
 
     priced: Priced
     performance: Performance
 
     def per_mflops(self, price: Interval | None) -> Interval | None:
-        """Slow and dear, fast and cheap: the two ends. None without a price."""
+        """Price per MFlop/s, from cheap and fast to dear and slow. None without a price."""
         if price is None:
             return None
         rates = self.performance.between
@@ -63,7 +63,7 @@ class Worth:
 
 
 def assigned(words: Sequence[str], networks: Sequence[str]) -> dict[str, Performance]:
-    """`FILE` where there is one network, else `NETWORK=FILE` for each that has one."""
+    """Assigns results to networks: `FILE` if there is only one network, otherwise `NETWORK=FILE`."""
     found: dict[str, Performance] = {}
     for word in words:
         name, equals, rest = word.partition("=")
@@ -82,7 +82,7 @@ def assigned(words: Sequence[str], networks: Sequence[str]) -> dict[str, Perform
 
 
 def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
-    """For which the network is priced: those it was measured on."""
+    """The number of nodes to price: the number that the performance was measured on."""
     if asked and len(asked) > 1:
         raise UsageError("--nodes: with --performance one number, that of the nodes it was measured on")
     if performance.hosts and asked and asked[0] != performance.hosts:
@@ -97,7 +97,10 @@ def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
 
 @contextmanager
 def _opened(file: Path, command: str) -> Iterator[str]:
-    """Its text. UsageError where that, or what is read of it inside, is not what the command writes."""
+    """Yields the file's text.
+
+    Raises UsageError if the file, or what the caller parses within, is not what `command` writes.
+    """
     hint = f"`crosscut {command}` writes such a file"
     try:
         content = bounded_file.read(file, LARGEST_FILE_BYTES, "a result")
@@ -110,7 +113,7 @@ def _opened(file: Path, command: str) -> Iterator[str]:
 
 
 def load(file: Path) -> Performance:
-    """UsageError where it is no result of HPL, or one whose residual failed."""
+    """Reads a result of HPL. Raises UsageError if it is none, or its residual failed."""
     with _opened(file, "workload hpl --json") as text:
         value = json.loads(text)
     schema = value.get("schema") if isinstance(value, dict) else None
@@ -157,7 +160,7 @@ def _whole(file: Path, owner: Mapping[str, object], key: str) -> int:
 
 
 def workload_results(file: Path) -> list[Result]:
-    """A line for each run. UsageError where one is none, or did not verify."""
+    """Reads one result a line. Raises UsageError if a line is none, or the result did not verify."""
     with _opened(file, "workload run … --json") as text:
         lines = text.splitlines()
     found = []
@@ -176,7 +179,7 @@ def workload_results(file: Path) -> list[Result]:
 
 
 def of_ranks(results: list[Result], file: Path, ranks: int, where: str) -> list[Result]:
-    """Those on as many ranks, of one problem."""
+    """The results with this number of ranks. Raises UsageError if none, or not all of one problem."""
     fitting = [one for one in results if one.ranks == ranks]
     if not fitting:
         there = ", ".join(str(count) for count in sorted({one.ranks for one in results}))
@@ -187,6 +190,6 @@ def of_ranks(results: list[Result], file: Path, ranks: int, where: str) -> list[
 
 
 def problem(result: Result) -> str:
-    """For people, and the same where it is the same to compute; of what another process wrote."""
+    """Names the problem, for people and for comparison. Unprintable characters of the result become `?`."""
     named = f"{result.name}, class {result.problem_class} ({result.size})"
     return "".join(one if one.isprintable() else "?" for one in named)[:100]

@@ -1,4 +1,4 @@
-"""How long each work of a mix takes on each candidate: simulated, replayed, measured, or as somebody says."""
+"""Times of a mix's works on the candidates: simulated, replayed, measured, or given by hand."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True)
 class SizedCandidate:
-    """A candidate at the size of the mix."""
+    """A candidate with as many nodes as the mix needs."""
 
     plant: Plant
     description: str
-    """A network file with these nodes, or the name of one of the catalogue."""
+    """A network file with these nodes, or a name in the catalogue."""
     ranks: int
 
     @property
@@ -50,11 +50,11 @@ class SizedCandidate:
 
 
 TimeSource = Callable[[Work, SizedCandidate], Interval]
-"""Where a time comes from. The seam for further ways to know it."""
+"""Returns the time of a work on a candidate, in seconds. New kinds of sources fit in here."""
 
 
 def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
-    """Each with as many nodes as the mix's ranks take; NotResizable where a network has no such size."""
+    """Sizes each candidate for the mix's ranks. Raises NotResizable if a network has no such size."""
     plants = [plant(file, None) for file in dict.fromkeys(files)]
     each = {one.traits.name: network.ranks(one.file) // one.own_nodes for one in plants}
     if len(each) < len(plants):
@@ -70,7 +70,7 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
 
 
 def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
-    """The time of each work, in the mix's order. `sources`: by the mix's keys."""
+    """Returns the time of each work, in the mix's order. `sources`: by the mix's keys."""
     found = []
     for work in mix.works:
         value = next(source for key, source in sources.items() if getattr(work, key))(work, site)
@@ -86,7 +86,7 @@ T = TypeVar("T")
 
 
 def given(work: Work, by_network: Mapping[str, T], site: SizedCandidate) -> T:
-    """What the mix gives of this candidate. UsageError where it gives nothing."""
+    """Returns what the mix gives for this candidate. Raises UsageError if it gives nothing."""
     if site.name not in by_network:
         there = ", ".join(by_network)
         raise UsageError(f"{work.where}: '{work.name}' has nothing of {site.name}; it has of {there}")
@@ -94,7 +94,7 @@ def given(work: Work, by_network: Mapping[str, T], site: SizedCandidate) -> T:
 
 
 def check_ranks(work: Work, file: Path, ranks: int, site: SizedCandidate) -> None:
-    """UsageError unless it was measured with as many ranks as the mix has."""
+    """Raises UsageError unless the file was measured with the mix's number of ranks."""
     if ranks != site.ranks:
         raise UsageError(
             f"{work.where}: {file} has {ranks:,} ranks, and the mix {site.ranks:,}: compare like with like"
@@ -112,15 +112,17 @@ def measured(work: Work, site: SizedCandidate) -> Interval:
 
 
 def computed(work: Work, site: SizedCandidate) -> Interval:
-    """A million million operations of HPL, from the fastest repetition to the slowest."""
+    """Time of 10^12 operations of HPL, from the fastest repetition to the slowest."""
     found = performance.load(given(work, work.hpl, site))
     check_ranks(work, found.file, found.ranks, site)
     return Interval(1e12 / found.between.high, 1e12 / found.between.low)
 
 
 def worked() -> TimeSource:
-    """Measured by `crosscut workload run`. One for all candidates: what they are compared by must be the same
-    program and class on each."""
+    """A source of times that `crosscut workload run` measured.
+
+    One source serves all candidates, to ensure that each ran the same program and class.
+    """
     known: dict[str, tuple[str, Path]] = {}
 
     def source(work: Work, site: SizedCandidate) -> Interval:
@@ -138,13 +140,13 @@ def worked() -> TimeSource:
 
 
 def in_doubt(simulated: Interval, error: float) -> Interval:
-    """The error is of the ratio of two simulated times, which is what is compared: each has half of it."""
+    """Widens a simulated time. `error` is that of a ratio of two times, so each gets half of it."""
     half = math.sqrt(1 + error)
     return Interval(simulated.low / half, simulated.high * half)
 
 
 def of_run(run: Run) -> Interval:
-    """All phases of the largest size, each as long as its slowest rank takes."""
+    """Time of all phases at the largest size, each as long as its slowest rank takes."""
     taken = samples.load(run.dataset, run.size_index(max(run.sizes_bytes)))
     totals = summary.phase_seconds(taken).sum(axis=1)
     totals = totals[np.isfinite(totals)]
@@ -154,7 +156,7 @@ def of_run(run: Run) -> Interval:
 
 
 def between(times: Floats) -> Interval:
-    """The 95 % interval of the median; of fewer than six the smallest and the largest."""
+    """The 95 % interval of the median; for fewer than six times, the smallest and the largest."""
     middle = intervals.medians(times[:, np.newaxis])
     low, high = float(middle.low[0]), float(middle.high[0])
     return Interval(low, high) if math.isfinite(low) else Interval(float(times.min()), float(times.max()))
@@ -162,7 +164,7 @@ def between(times: Floats) -> Interval:
 
 @contextmanager
 def simulating(site: SizedCandidate, mix: Mix, listener: Listener) -> Iterator[TimeSource]:
-    """One session for all patterns of a candidate; it begins with the first."""
+    """A source that simulates all patterns of a candidate in one session, which starts with the first."""
     launch = Launch(on=f"sim:{site.description}", backend="sim", ranks=site.ranks)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
         open_: list[Session] = []
@@ -175,7 +177,7 @@ def simulating(site: SizedCandidate, mix: Mix, listener: Listener) -> Iterator[T
             return in_doubt(found, mix.simulation_error)
 
         yield source
-        if open_ and open_[0].interrupted:  # after the last block: nothing was left to stop
+        if open_ and open_[0].interrupted:  # during the last pattern, with nothing left to stop
             raise Interrupted("interrupted")
 
 
@@ -196,12 +198,12 @@ def _simulated(session: Session, work: Work, out: Path) -> Interval:
 
 
 def is_trace(path: Path) -> bool:
-    """A folder of `crosscut profile --trace`, or the list of files in it."""
+    """True for a folder of `crosscut profile --trace`, or its list of files."""
     return path.is_dir() or path.name == tit.LIST
 
 
 def mix_of(paths: Sequence[Path]) -> Mix:
-    """What `--performance TRACE` asks for: each as much as the others. UsageError."""
+    """The mix that `--performance TRACE` stands for, with equal weights. Raises UsageError."""
     found = [traces.read(path) for path in paths]
     ranks = found[0].ranks
     for path, trace in zip(paths, found, strict=True):
@@ -229,7 +231,7 @@ def _name(path: Path) -> str:
 
 
 def replaying(error_share: float) -> TimeSource:
-    """One for all candidates: noise is fitted once for each trace."""
+    """A source that replays traces. One serves all candidates, so noise is fitted once for each trace."""
     fitted: dict[str, calibrating.Fitted] = {}
 
     def replayed(work: Work, site: SizedCandidate) -> Interval:

@@ -1,4 +1,4 @@
-"""What there is to buy for a network of so many nodes: hosts, adapters, cables, switches by their ports."""
+"""Counts what has to be bought for a network of a given size: hosts, adapters, cables, switches by ports."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MOST_NODES = 1 << 24
 
 @dataclass(frozen=True)
 class Wiring:
-    """Wiring of the whole design; a size between two has a few ports more than are in use."""
+    """Wiring of the whole design, which may have a few more ports than a size in between needs."""
 
     switch_ports: Mapping[int, int]
-    """So many switches have so many wired ports."""
+    """Number of switches for each number of wired ports."""
     trunk_cables: int
-    """Between switches."""
+    """Cables between switches."""
 
 
 @dataclass(frozen=True)
 class Plant:
-    """A network with a number of nodes, its own or another."""
+    """A network with a number of nodes, which may differ from its own."""
 
     file: str
     figures: Mapping[str, Any]
@@ -45,13 +45,15 @@ class Plant:
 
     @property
     def adapters(self) -> int:
-        """Ports that nodes occupy."""
+        """Number of ports that the nodes occupy."""
         return round(self.nodes * float(self.figures["counts"]["adapters"]) / self.own_nodes)
 
     @property
     def ports(self) -> int:
-        """By which a step of a price is chosen. Where hosts are wired to each other a node is one, however
-        many ends of cables it has."""
+        """The size by which a price step is chosen.
+
+        If hosts are wired to each other, a node counts once, however many cables end at it.
+        """
         return self.adapters if self.has_switches else self.nodes
 
     @property
@@ -71,7 +73,7 @@ class Plant:
 
     @cached_property
     def wiring(self) -> Wiring:
-        """The design's wiring at this size; NotResizable if it has none."""
+        """The design's wiring at this size. Raises NotResizable if it has none."""
         with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
             description = self.description(Path(folder))
             try:
@@ -86,7 +88,7 @@ class Plant:
         return _wiring(graph)
 
     def description(self, folder: Path) -> str:
-        """A description with so many nodes, or a few more: the network's own, or one written to `folder`."""
+        """A network file with at least that many nodes: the network's own, or one written to `folder`."""
         if self.nodes == self.own_nodes:
             return self.file
         try:
@@ -109,7 +111,7 @@ def plant(file: str, nodes: int | None) -> Plant:
 
 
 def _wiring(graph: Graph) -> Wiring:
-    """Chips, modules and backplane of a chassis, which no cable joins, are one switch to buy."""
+    """Counts the ports of boxes. Chips, modules and backplane joined without cables are one box to buy."""
     box = _boxes(graph)
     ports: Counter[int] = Counter()
     trunks: dict[int, Counter[int]] = {each: Counter() for each in box[graph.hosts :]}
@@ -129,8 +131,10 @@ def _wiring(graph: Graph) -> Wiring:
 
 
 def _all_full(figures: Mapping[str, Any]) -> Wiring | None:
-    """Wiring of a network too large to list: if as many ports are wired as all switches of its radix have,
-    each has that many."""
+    """Wiring of a network too large to list; None if it cannot be told.
+
+    If the switches' wired ports add up to their radix times their number, every switch uses all its ports.
+    """
     try:
         document = toml_fields.document(Path(str(figures["file"])), "a network")
     except UsageError:
@@ -143,7 +147,7 @@ def _all_full(figures: Mapping[str, Any]) -> Wiring | None:
 
 
 def _boxes(graph: Graph) -> list[int]:
-    """For each vertex the one that stands for its box."""
+    """For each vertex, the vertex that represents its box."""
     box = list(range(len(graph.vertices)))
 
     def root(vertex: int) -> int:
@@ -159,8 +163,10 @@ def _boxes(graph: Graph) -> list[int]:
 
 
 def _prune(trunks: dict[int, Counter[int]], ports: Counter[int], has_hosts: set[int]) -> None:
-    """A switch without hosts that leads to one other only carries nothing, and nobody buys it: the root of a
-    tree whose nodes all fit one leaf."""
+    """Removes idle switches: those without hosts and with at most one neighbour, which nobody would buy.
+
+    An example is the root of a tree whose nodes all fit one leaf.
+    """
     idle = [each for each in trunks if each not in has_hosts and len(trunks[each]) <= 1]
     while idle:
         gone = idle.pop()
@@ -171,7 +177,7 @@ def _prune(trunks: dict[int, Counter[int]], ports: Counter[int], has_hosts: set[
 
 
 def _host_link_rate(file: str, figures: Mapping[str, Any]) -> float:
-    """0: unknown. Of a network that is too large to be listed, as its bisection tells."""
+    """Rate of the hosts' links in bits per second, 0 if unknown; from the bisection if too large to list."""
     try:
         graph = network.load(file, graph=True).graph
     except CrosscutError:

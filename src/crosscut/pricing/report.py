@@ -1,4 +1,4 @@
-"""Bills, and the price of performance: on a terminal, and as JSON."""
+"""Reports bills and the price of performance, on a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from crosscut.workloads.hpl.report import flops
 
 
 def render(screen: Screen, priced: Sequence[Priced], worth: Sequence[Worth]) -> None:
-    """One bill line by line, several as a table; then what performance costs."""
+    """Shows one bill line by line, or several as a table; then the price of performance."""
     if len(priced) == 1 and priced[0].bill is not None:
         _bill(screen, priced[0], priced[0].bill)
     else:
         _table(screen, priced)
-    # The first says it: what has no price at a size has none at a larger one either.
+    # The smallest size's reason is enough: a network without a price there has none at larger sizes either.
     for name, reason in {one.network: one.reason for one in reversed(priced) if one.reason}.items():
         screen.line(reason if name in reason else f"{name}: {reason}", "yellow")
     lines = (line for one in priced if one.bill for line in one.bill.lines if line.note)
@@ -133,12 +133,12 @@ def _one(priced: Priced) -> dict[str, Any]:
 
 
 def interval(value: Interval) -> list[float]:
-    """Twice the same where it is exact. Cents of a cent are the sum's, not the price's."""
+    """The ends as a pair, rounded to 1e-6: anything smaller comes from summing."""
     return [round(value.low, 6), round(value.high, 6)]
 
 
 def _worth(screen: Screen, worth: Sequence[Worth]) -> None:
-    """The price of performance."""
+    """Shows the price of performance."""
     screen.title("What a million floating-point operations a second cost: HPL")
     currencies = sorted({one.priced.bill.currency for one in worth if one.priced.bill})
     named = currencies[0] if len(currencies) == 1 else "price"
@@ -160,7 +160,7 @@ def _worth(screen: Screen, worth: Sequence[Worth]) -> None:
 
 
 def _cell(value: Interval | None, suffix: str) -> str:
-    """Three digits: a rate is measured, and never known to the cent."""
+    """Formats with three digits, as a measured rate does not support more."""
     if value is None:
         return "–"
     low, high = (units.number(end, (1.0, "")) for end in (value.low, value.high))

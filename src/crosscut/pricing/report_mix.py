@@ -1,4 +1,4 @@
-"""A judgement in words, as a table, as JSON."""
+"""Reports a judgement of candidates in words, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 
 
 def sentence(found: MixJudgement) -> str:
-    """`For this mix xibalba-e7-config1 is the cheapest within 10 % of the best: …`"""
+    """The conclusion: `For this mix xibalba-e7-config1 is the cheapest within 10 % of the best: …`."""
     good = f"the cheapest within {100 * found.mix.within:g} % of the best"
     first = found.of(found.choice.contenders[0])
     paid = f"{amount(first.candidate.price)} {found.currency} for {units.count(found.ranks, 'rank')}"
@@ -35,7 +35,7 @@ def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
 
 
 def what_would_decide(found: MixJudgement) -> str:
-    """Empty where it is decided."""
+    """Says what would settle an open choice; empty if it is settled."""
     if found.choice.decided:
         return ""
     open_ = [found.of(name) for name in found.choice.contenders if name in found.choice.perhaps]
@@ -49,13 +49,13 @@ def what_would_decide(found: MixJudgement) -> str:
 
 
 def ratio(score: Interval) -> str:
-    """`1.24`, `1.18–1.31`"""
+    """Formats a score: `1.24` or `1.18–1.31`."""
     low, high = f"{score.low:.3g}", f"{score.high:.3g}"
     return low if low == high else f"{low}–{high}"
 
 
 def time_of(time: Interval) -> str:
-    """The middle; of what is exactly known one digit more."""
+    """Formats the middle of a time, with one more digit if it is exact."""
     return units.seconds(centre(time), 4 if time.exact else 3)
 
 
@@ -81,7 +81,7 @@ def render(screen: Screen, found: MixJudgement) -> None:
 
 
 def conditions(found: MixJudgement) -> list[str]:
-    """What the figures rest on."""
+    """Lists what the figures rest on, in sentences."""
     kinds = {
         f"simulated, ratios of times off by up to {100 * found.mix.simulation_error:g} %": [
             work.name for work in found.mix.works if work.pattern or work.trace

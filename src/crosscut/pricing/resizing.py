@@ -1,4 +1,4 @@
-"""The same design for another number of hosts: a description with its generator's parameters changed."""
+"""Resizes a network: changes the parameters of its generator for another number of hosts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Rule = Callable[[Mapping[str, Any], int], Changes]
 
 
 class NotResizable(UsageError):
-    """This design has no other size; the text says why."""
+    """This design has no such size; the message says why."""
 
 
 def resized(path: Path, hosts: int) -> str:
-    """Text of the description with at least so many hosts, as few more as the design allows."""
+    """Text of the description with at least `hosts` hosts, and as few more as the design allows."""
     document = toml_fields.document(path, "a description of a network")
     generator = document.values.get("generator")
     kind = generator.get("kind") if isinstance(generator, dict) else None
@@ -33,7 +33,7 @@ def resized(path: Path, hosts: int) -> str:
 
 
 def _changed(document: Table, changes: Changes) -> str:
-    """Line by line, so that all else stays; read again, to see that it does."""
+    """Changes only the lines concerned, and parses the result to verify that all else is the same."""
     lines = [line for line in document.source.splitlines() if not _sets(line, changes)]
     head = next((at for at, line in enumerate(lines) if re.match(r"\s*\[generator\]", line)), None)
     if head is not None:
@@ -62,7 +62,7 @@ def _hosts(_generator: Mapping[str, Any], hosts: int) -> Changes:
 
 
 def _chassis(generator: Mapping[str, Any], hosts: int) -> Changes:
-    """As many modules as there were, or more where they would be full."""
+    """Keeps the number of modules, or adds modules once they would be full."""
     of_module = _whole(generator, "asics_per_module", 2) * _whole(generator, "hosts_per_asic", 16)
     modules = max(_whole(generator, "modules", 4), math.ceil(hosts / of_module))
     return {"hosts": hosts, "modules": modules}
@@ -73,8 +73,11 @@ def _stacked(generator: Mapping[str, Any], hosts: int) -> Changes:
 
 
 def _clos(generator: Mapping[str, Any], hosts: int) -> Changes:
-    """Each leaf keeps its uplinks. Fewer leaves need fewer spines, then with several cables to each; more
-    leaves than a spine has ports would be a third level, and another network."""
+    """Keeps each leaf's uplinks.
+
+    Fewer leaves need fewer spines, with several cables to each. More leaves than a spine has ports would need
+    a third level, which is another network.
+    """
     spines, cables = _whole(generator, "spines", 0), _whole(generator, "uplinks", 1)
     before = _whole(generator, "leaves", 4)
     leaves = math.ceil(hosts / _whole(generator, "hosts_per_leaf", 16))
@@ -91,7 +94,7 @@ def _clos(generator: Mapping[str, Any], hosts: int) -> Changes:
 
 
 def _torus(generator: Mapping[str, Any], hosts: int) -> Changes:
-    """Sides as even as they can be; with as many dimensions as before."""
+    """Makes the sides as even as possible, in as many dimensions as before."""
     dimensions = str(generator.get("dimensions", "4x4x4")).count("x") + 1
     sides: list[int] = []
     left = hosts
@@ -103,7 +106,7 @@ def _torus(generator: Mapping[str, Any], hosts: int) -> Changes:
 
 
 def _fat_tree(generator: Mapping[str, Any], hosts: int) -> Changes:
-    """A fat tree of switches that are all alike, with as many levels as the hosts need."""
+    """A fat tree of identical switches, with as many levels as the hosts need."""
     down, up = str(generator.get("down", "")).split("x"), str(generator.get("up", "")).split("x")
     if len({*down, *up}) != 1 or not down[0].isdigit() or int(down[0]) < 2:
         raise NotResizable("a fat-tree whose levels differ: say in a description which of them would grow")

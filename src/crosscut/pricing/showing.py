@@ -1,4 +1,4 @@
-"""Pictures into files: a chart, or a page with the table beside it."""
+"""Writes pictures to files: a chart alone, or a page with chart and table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PricingPicture:
 
 
 def check(path: Path, *, overwrite: bool) -> None:
-    """Before minutes of simulation, not after."""
+    """Refuses an output file early, rather than after minutes of simulation."""
     charts.check(path, (*charts.FORMS, ".html"))
     if path.exists() and not overwrite:
         raise UsageError(f"-o {path}: it exists; --force replaces it")
@@ -69,7 +69,7 @@ MOST_DOTS = 12
 
 
 def curves(priced: Sequence[Priced]) -> PricingPicture:
-    """Price of a node over the number of nodes; between two of them it is not known."""
+    """Draws the network's price per node over the number of nodes."""
     every = [one.bill for one in priced if one.bill is not None]
     if not every:
         raise UsageError("-o: none of these has a price, so there is nothing to draw")

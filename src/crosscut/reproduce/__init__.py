@@ -1,1 +1,1 @@
-"""The papers' experiments, repeated: `experiments/*.toml` in; published, emulated, simulated, error out."""
+"""Repeats papers' experiments (`experiments/*.toml`), and compares what was published with new results."""

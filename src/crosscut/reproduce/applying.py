@@ -1,5 +1,7 @@
-"""Workloads as steps of an experiment: run time as a share of that of a base, which runs by turns with them,
-so that what else the machine does meanwhile falls on both."""
+"""Workloads as steps of an experiment: their run time as a share of a base's.
+
+They alternate with the base, so that other load on the machine affects both.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,17 @@ from crosscut.workloads import launch
 from crosscut.workloads.applications import Result
 
 TIME_LIMIT_SECONDS = 1800.0
-"""The time limit of one run."""
-# MPICH's own defaults, in place of what is set for more ranks than cores (places/mpi.py): its waits poll.
+"""For a single run."""
+# MPICH's defaults, whose waits poll, in place of our settings for more ranks than cores (places/mpi.py).
 AS_IT_COMES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
 
 
 def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple[float, ...], float]:
-    """For each number of ranks the median share over repetitions, and the seconds that all runs took by their
-    own reports. `on`: as of `crosscut workload run`. What each run said is kept in `out`."""
+    """Returns the median share over repetitions for each number of ranks, and the seconds of all runs.
+
+    The seconds are those that the runs report. `on` is as in `crosscut workload run`. All results are kept in
+    the file `out`.
+    """
     application = series.settings.application
     assert application is not None
     counts = series.rank_counts or (series.ranks,)
@@ -49,7 +54,7 @@ def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Inside, of this process and those that it starts; what a person has set stays."""
+    """Sets these environment variables, except those that the user has set, and removes them afterwards."""
     added = [name for name in variables if name not in os.environ]
     os.environ.update({name: variables[name] for name in added})
     try:
@@ -67,7 +72,7 @@ def _verified(run: launch.Runner, application: Application, ranks: int) -> Resul
 
 
 def _keep(out: Path, application: Application, turns: list[list[Result]]) -> None:
-    """Every time, in the order in which they were taken; the first of each turn is the base's."""
+    """Writes all results in the order in which they were measured; the base comes first in each turn."""
     document = {
         "workload": application.workload.name,
         "options": list(application.options),

@@ -1,4 +1,4 @@
-"""Published, emulated, simulated, error: pure functions from runs to rows."""
+"""Turns runs into rows of published, emulated and simulated figures with their errors. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from crosscut.run.run import Run
 
 @dataclass(frozen=True)
 class SeriesCurve:
-    """All figures of a series at one place, as on the network itself, in the series' unit."""
+    """All figures of a series at one place, scaled to the paper's network, in the series' unit."""
 
     series: str
     place: Realm
     x: tuple[float, ...]
     values: tuple[float, ...]
     routes: tuple[float, ...] = ()
-    """Rate of each route, or its time if the series is of times: medians over repetitions."""
+    """Median over repetitions of each route's rate, or of its time if the series measures times."""
     route_bytes: tuple[int, ...] = ()
     phase_x: tuple[float, ...] = ()
     phase_rates: tuple[float, ...] = ()
-    """MiB/s: a message over the time of the slowest rank, of each phase measured."""
+    """MiB/s, for each phase measured: the message over the time of the slowest rank."""
     unevenness: tuple[float, ...] = ()
-    """Coefficient of variation of the routes of each phase."""
+    """Coefficient of variation of the routes' rates, for each phase."""
     limited: tuple[bool, ...] = ()
-    """For each of `values`: True if the machine was the limit, not the network."""
+    """For each of `values`: True if the machine, not the network, was the limit."""
     phase_limited: tuple[bool, ...] = ()
     """The same for each of `phase_x`."""
 
@@ -44,19 +44,19 @@ class ComparisonRow:
     series: str
     where: str
     x: float | None
-    """Phase, size or what the file calls it; None: one figure for all."""
+    """Phase, size, or whatever the file's x is; None for a single figure."""
     unit: str
     published: float | None
     reckoned: float | None
-    """What the paper's set-up says, where it prints no figure."""
+    """Figure that follows from the paper's setup, if the paper prints none."""
     emulated: float | None
     simulated: float | None
     in_aim: bool
     note: str
     emulated_limited: bool = False
-    """The machine was the limit of what was emulated, not the network."""
+    """True if the machine, not the network, limited the emulation."""
     here: float | None = None
-    """Measured on this machine itself: no network is between the ranks."""
+    """Measured on this machine itself, with no network between the ranks."""
 
     @property
     def held_against(self) -> float | None:
@@ -71,7 +71,7 @@ class ComparisonRow:
         return place is Realm.EMULATED and self.emulated_limited
 
     def error(self, value: float | None) -> float | None:
-        """Relative to the published figure, or the reckoned one, with its sign."""
+        """Signed error relative to the published figure, or to the reckoned one."""
         against = self.held_against
         if value is None or against is None:
             return None
@@ -82,16 +82,16 @@ class ComparisonRow:
 class Summary:
     place: Realm
     against: str
-    """`published` or `reckoned`"""
+    """`published` or `reckoned`."""
     errors: tuple[tuple[float, ComparisonRow], ...]
-    """Absolute errors of the rows that count."""
+    """Absolute relative errors, with their rows, of the rows that count."""
     left_out: int
-    """Rows that would count, had the machine not been their limit."""
+    """Number of rows that are left out because the machine was their limit."""
     aim: Aim
 
     @property
     def met(self) -> bool | None:
-        """None: the file has no aim for these, or no row counts."""
+        """True if the aim is met; None if there is no aim or no row counts."""
         aims = [(self.mean, self.aim.mean), (self.worst, self.aim.worst)]
         given = [value <= aim for value, aim in aims if aim is not None]
         return all(given) if given and self.errors else None
@@ -155,7 +155,7 @@ def _figures_of(series: Series, runs: Sequence[Run]) -> Callable[[Run, int], Val
 
 
 def _named(series: Series) -> tuple[float, ...]:
-    """Where on x a step's figures are."""
+    """The x values of a step's figures."""
     return series.x or tuple(map(float, series.rank_counts or series.phases)) or (0.0,)
 
 
@@ -215,7 +215,7 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
 
 
 def _wanted(series: Series, found: SeriesCurve | None) -> tuple[float, ...]:
-    """Where on x the figures are: those that are published, else all that came out."""
+    """The x values to show: those that the file names, else all that were measured."""
     by_size = series.messages if series.by_size else ()
     if said := series.x or series.phases or series.rank_counts or by_size:
         return tuple(map(float, said))
@@ -234,7 +234,7 @@ def _limited(found: SeriesCurve | None, x: float) -> bool:
 
 
 def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterator[Summary]:
-    """Errors at each place, of rows that have an aim; those held against reckoned figures apart."""
+    """Summarises the errors of rows in the aim, for each place and for published and reckoned figures."""
     for place in (Realm.EMULATED, Realm.SIMULATED):
         for against in ("published", "reckoned"):
             held = [

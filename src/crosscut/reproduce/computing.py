@@ -1,9 +1,9 @@
-"""Computing beside messages: what a node still computes while it forwards those of others, or while ranks
-on it wait for theirs, and what the messages lose by that.
+"""Computing beside messages: how much a node still computes while it forwards others' messages, or while
+ranks on it wait for theirs, and how much the messages slow down.
 
-A process computes on one node of the lab, and counts. Its work is read when the session tells of progress,
-that is while messages are under way, and held against what it did before and does after, when there are none.
-The nodes of a lab share the machine's cores: a worker on a node that has no part in it says how much is that.
+A process computes on one node of the lab, and counts. Its count is read at each progress event, that is while
+messages are under way, and compared with its pace before and after, when there are none. The nodes of a lab
+share the machine's cores; a worker on a node that takes no part shows how much of the loss is due to that.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _PATIENCE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class PhaseOutcome:
-    """What one phase and the worker beside it left each other."""
+    """Effects of one phase and the worker beside it on each other."""
 
     runs: tuple[Path, Path]
-    """Without and with the worker."""
+    """Without the worker, and with it."""
     computing_left: float
     rate_left: float
     passing: int
-    """Routes of the phase that go through the worker's node."""
+    """Routes of the phase through the worker's node."""
     routes: int
     limited: bool
-    """The machine was the limit of the rate without the worker: neither share says much then."""
+    """The machine limited the rate even without the worker, so neither share says much."""
 
 
 @dataclass
 class Marks:
-    """A listener that notes the worker's count at every sign of progress, and passes all on to another."""
+    """A listener that notes the worker's count at every progress event, and forwards all events."""
 
     inner: Listener
     worker: Worker | None = None
@@ -72,14 +72,14 @@ class Worker:
         return computing.read(self.file)
 
     def alone(self) -> float:
-        """Counts a second, with nothing else going on in the lab."""
+        """Counts per second while nothing else runs in the lab."""
         first = (time.monotonic(), self.count())
         time.sleep(ALONE_SECONDS)
         return per_second([first, (time.monotonic(), self.count())])
 
 
 def per_second(seen: list[tuple[float, int]]) -> float:
-    """(when, count) from the first to the last."""
+    """Counts per second from the first to the last (time, count). SessionError if there are not two."""
     if len(seen) < 2 or seen[-1][0] <= seen[0][0]:
         raise SessionError(
             "the phase was over before the worker's count could be read twice; give the series more "
@@ -90,7 +90,7 @@ def per_second(seen: list[tuple[float, int]]) -> float:
 
 @contextlib.contextmanager
 def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
-    """Computes inside, and is gone after."""
+    """Starts a computing process on a node, and ends it afterwards."""
     if lifecycle.plan_of(record).host_number(node) is None:
         raise UsageError(f"key 'worker': {record.network} has no node {node}")
     with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
@@ -113,7 +113,7 @@ def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Its standard input is its life-line."""
+    """Ends the process by closing its standard input."""
     try:
         process.communicate(timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -122,7 +122,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> PhaseOutcome:
-    """One phase. `run` measures it, and is told what to call that."""
+    """Measures one phase without and with the worker. `run` measures it under the name it is given."""
     record = state.read(lab)
     without = run("alone")
     with worker_on(record, node) as worker:
@@ -150,7 +150,7 @@ def _rate(path: Path) -> float:
 
 
 def passing_through(record: state.Record, node: str, run: Run) -> tuple[int, int]:
-    """How many of the run's routes have the node on their way, between its ends, by the tables; and all."""
+    """Counts the run's routes whose computed path passes the node between its ends; and all its routes."""
     network = paths.parse(state.read_network(record.name))
     names = walk.names_of(network)
     on_the_way = {

@@ -1,4 +1,4 @@
-"""An experiment as its file says it (docs/howto-reproduce.md has the keys)."""
+"""An experiment as described by its file (docs/howto-reproduce.md lists the keys)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
 _ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "reckoned", "outside_the_aim",
         "note", "on")  # fmt: skip
 _OF_RANKS = ("ranks", "ranks_per_host", "repetitions", "wait", *settings.APPLICATION_KEYS)
-# Steps that run no pattern, and the keys of their series.
+# Steps that run no pattern, and the keys that their series may have.
 _WITHOUT_PATTERN = {"walk": (*_ANY, "switch"), settings.APPLICATION_STEP: (*_ANY, *_OF_RANKS)}
 
 
@@ -37,7 +37,7 @@ _Error = Annotated[float, Between(0.0, 10.0)]
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Figures that one pattern on one network gives."""
+    """Figures measured with one pattern on one network."""
 
     name: str
     where: str = ""
@@ -46,39 +46,39 @@ class Series:
     pattern: Filled = ""
     parameters: Scalars = field(default_factory=dict)
     lab_parameters: Scalars = field(default_factory=dict)
-    """With those of `parameters` that it does not name again: what is scaled along with the message."""
+    """Used on the lab: `parameters` with these on top, such as those scaled along with the message."""
     ranks: Annotated[int, DERIVED] = 0
-    """0: all that the network has."""
+    """0: as many as the network has."""
     rank_counts: Annotated[tuple[int, ...], Key("ranks"), Writing.ONE_OR_MORE, Between(0, _MOST)] = ()
-    """Where figures are by the number of ranks: in place of `ranks`."""
+    """Replaces `ranks` if there is a figure for each of several numbers of ranks."""
     ranks_per_host: Annotated[int, Between(0, 4096)] = 0
     message: _Bytes = 1
     messages: Annotated[tuple[_Bytes, ...], Key("sizes")] = ()
-    """Bytes: the paper's, one or (`by_size`) one for each figure."""
+    """Bytes, as in the paper: one message, or with `by_size` one for each figure."""
     lab_message: _Bytes = 0
     lab_messages: Annotated[tuple[int, ...], DERIVED] = ()
-    """Bytes sent on the lab in their place."""
+    """Bytes sent on the lab instead."""
     phases: Annotated[tuple[int, ...], Between(1, _MOST)] = ()
-    """Phases that the figures are of; empty: all."""
+    """Phases that have a figure; empty: all."""
     x: _Abscissae = ()
     quantity_name: Annotated[str, Key("quantity"), OneOf(tuple(QUANTITIES))]
     unit: Annotated[str, OneOf(tuple(UNITS))]
     published: _Figures = ()
-    """Empty where the paper prints none; else as many as there are figures."""
+    """Empty if the paper prints none; otherwise one value for each figure."""
     reckoned: _Figures = ()
-    """What the paper's set-up says, where it prints no figures."""
+    """Figures that follow from the paper's setup, if the paper prints none."""
     outside_the_aim: _Abscissae = ()
     note: str = ""
     repetitions: _Repetitions = 0
-    """On the lab. 0: as the experiment says."""
+    """On the lab; 0: the experiment's default."""
     warm_up: Annotated[int, Between(0, 100)] = 1
     on_text: Annotated[str, Key("on"), OneOf((*PLACES, "both"))] = "both"
     on: Annotated[tuple[Realm, ...], DERIVED] = _BOTH
     by_size: Annotated[bool, DERIVED] = False
     limits: tuple[Annotated[tuple[int, int], Between(0, _MOST)], ...] = ()
-    """For `joint rate`: first and last rank that receive behind each limit (joint.py)."""
+    """For `joint rate`: the first and last rank that receive behind each limit (joint.py)."""
     dilation: _Dilation = 0.0
-    """What its lab divides all rates by. 0: as the experiment says."""
+    """Factor by which its lab divides all rates; 0: the experiment's default."""
     settings: Annotated[SeriesSettings, Writing.SAME_TABLE] = field(default_factory=SeriesSettings)
     at: Table = NO_TABLE
 
@@ -94,7 +94,7 @@ class ExperimentPicture:
     x: str = ""
     y: str = ""
     y_scale: Annotated[str, OneOf(("linear", "log"))] = "linear"
-    """Or `log`: of points and phases."""
+    """`log` applies to points and phases."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class LabDefaults:
 
 @dataclass(frozen=True)
 class Aim:
-    """Largest relative errors."""
+    """Largest relative errors allowed."""
 
     mean: _Error | None = None
     worst: _Error | None = None
@@ -126,12 +126,12 @@ class Experiment:
 
     @property
     def picture(self) -> ExperimentPicture:
-        """The first, whose axes name what the figures are by."""
+        """The first picture, whose axis names what the figures' numbers stand for."""
         return self.pictures[0]
 
     @property
     def places(self) -> tuple[Realm, ...]:
-        """Where any of its series can run."""
+        """The places where at least one series can run."""
         return tuple(place for place in PLACES if any(place in one.on for one in self.series))
 
 
@@ -154,7 +154,7 @@ def read(path: Path) -> Experiment:
 
 
 def _completed(one: Series, lab: LabDefaults) -> Series:
-    """What follows from several keys."""
+    """Fills in what follows from several keys, and refuses those that contradict each other."""
     at, step = one.at, one.quantity.step
     if step in _WITHOUT_PATTERN:
         at.only(_WITHOUT_PATTERN[step])
@@ -192,7 +192,7 @@ def _completed(one: Series, lab: LabDefaults) -> Series:
 
 
 def _network(one: Series) -> str:
-    """One of the catalogue, or a file beside this one."""
+    """A name in the catalogue, or the path of a file beside the experiment's."""
     is_here = one.on_text == Realm.HERE
     if is_here == ("network" in one.at):
         what = "no network is between the ranks of on = 'local'" if is_here else "is missing"
@@ -236,7 +236,7 @@ def _check_expected(series: Series, figures: int) -> None:
 
 
 def _figures(series: Series) -> int:
-    """How many the series gives, as far as the file says."""
+    """Returns the number of figures in the series, as far as the file tells. Raises UsageError."""
     each = series.quantity.each_phase
     if series.quantity.step == "walk":
         return len(series.x) or series.at.fail("x", "is missing: numbers of nodes that forward on the way")
@@ -250,7 +250,7 @@ def _figures(series: Series) -> int:
 
 
 def folder() -> Path | None:
-    """The experiments that come with crosscut."""
+    """Folder of the experiments that come with crosscut; None if it is missing."""
     for where in (Path(__file__).parents[1] / "experiments", Path(__file__).parents[3] / "experiments"):
         if any(where.glob("*.toml")):
             return where
@@ -263,7 +263,7 @@ def names() -> list[str]:
 
 
 def find(text: str) -> Path:
-    """A file, or one that comes with crosscut, by its name."""
+    """Finds an experiment: a file, or the name of one that comes with crosscut."""
     if text.endswith(".toml") or "/" in text:
         if not Path(text).is_file():
             raise UsageError(f"{text}: there is no such file")

@@ -1,12 +1,12 @@
-"""What routes that share a limit have together while they fill it: bytes over the time that it was busy.
+"""The joint rate of routes that share a limit, while they fill it: bytes over the time that it was busy.
 
-A run says when each message was done, not how far it was before. Over the time of the slowest, the limit
-idles once fewer are left than fill it: too little. Each over its own time, whoever is done early leaves its
-share to the others, and it counts twice: too much. In between lies what must have passed: no route is
-faster than its own link, so of a message that is done t seconds after a moment at most t x the link's rate
-was missing at that moment. The least that had passed by the moment, over the time since the start, is never
-more than the limit carries; the largest of these mean rates is the limit where links, not it, hold back
-those that are left.
+A run says when each message was done, not how far it had come before. Dividing all bytes by the time of the
+slowest gives too little: the limit idles once too few routes are left to fill it. Adding up each route's own
+rate gives too much: routes that finish early leave their share to the others, and it counts twice. The figure
+here lies between. No route is faster than its own link, so a message that is done t seconds after a given
+moment lacked at most t times the link's rate at that moment. The bytes that must have passed by the moment,
+over the time since the start, never exceed what the limit carries. The largest of these mean rates is the
+limit itself if the remaining routes are held back by their links rather than by the limit.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from crosscut.run.run import Run
 
 Floats = NDArray[np.float64]
 Limits = Sequence[tuple[int, int]]
-"""First and last of the ranks that receive behind one limit, for each; all others are behind one more."""
+"""For each limit, the first and last rank that receive behind it; all other ranks share one more limit."""
 
 
 def pace(runs: Sequence[Run]) -> float:
-    """Bytes per second of a route that shares nothing: the fastest of all, medians over repetitions."""
+    """Bytes per second of a route that shares nothing: the fastest of all, by medians over repetitions."""
     fastest = [float(run.message_rates(0).median("repetition", skipna=True).max()) for run in runs]
     return max((rate for rate in fastest if np.isfinite(rate)), default=float("nan"))
 
 
 def rates(run: Run, size: int, limits: Limits, route_rate: float) -> Floats:
-    """[phase] of all routes, the sum over limits; the median over repetitions in which no rank failed."""
+    """[phase] joint rate in bytes per second, summed over limits; median over repetitions without failure."""
     seconds = run.message_seconds(size).transpose("phase", "repetition", "rank", "slot").values
     there = run.dataset["peer"].transpose("phase", "rank", "slot").values >= 0
     sent = np.broadcast_to(run.message_bytes(size).transpose("phase", "rank", "slot").values, there.shape)
@@ -47,8 +47,11 @@ def rates(run: Run, size: int, limits: Limits, route_rate: float) -> Floats:
 
 
 def least_mean_rate(done_seconds: Floats, sent_bytes: Floats, route_rate: float) -> float:
-    """The largest, over moments, of the mean rate that all must have had until then, at least. NaN where one
-    was not measured. It can be largest only when a message is done: only then does it grow more slowly."""
+    """Returns the largest, over moments, of the mean rate that the routes must at least have had until then.
+
+    NaN if a message was not measured. Only moments at which a message is done need a look, as the bound's
+    growth slows down only there. `route_rate` is in bytes per second.
+    """
     if not len(done_seconds) or not np.all(np.isfinite(done_seconds)) or np.any(done_seconds <= 0):
         return float("nan")
     carried_bytes = float(sent_bytes.sum())
@@ -60,7 +63,7 @@ def least_mean_rate(done_seconds: Floats, sent_bytes: Floats, route_rate: float)
 
 
 def _behind(limits: Limits, ranks: int) -> NDArray[np.int64]:
-    """[rank] which limit, from 1 on; 0: the one of all that are not named."""
+    """[rank] number of its limit, from 1; 0 for the limit shared by all ranks not named."""
     found = np.zeros(ranks, dtype=np.int64)
     for number, (first, last) in enumerate(limits, 1):
         found[first : last + 1] = number

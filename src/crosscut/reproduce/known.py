@@ -1,5 +1,6 @@
-"""What others must know of an experiment's file: patterns, their parameters and phases the core, networks
-the catalogue and the core. Looked at before the first lab is built, where the line can still be told."""
+"""Checks an experiment against what only others know: the core knows patterns, their parameters and phases,
+the catalogue and the core know networks. Done before the first lab is built, so errors can name the line.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +20,10 @@ from crosscut.session.refusal import phases
 
 
 def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -> None:
-    """UsageError with file and line, of this file or of a network's. `read` is what the file says; names are
-    looked at everywhere, what the core makes of them where it is to be measured."""
+    """Raises UsageError with the file and line, of the experiment or of a network.
+
+    Names are checked for all series; what the core makes of them only for `places`.
+    """
     folder = description.catalogue()
     networks = {file.stem for file in folder.glob("*.toml")} if folder else set()
     for series in read.series:
@@ -35,7 +38,7 @@ def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -
 
 
 def _measurable(series: Series, place: Realm, core: Core) -> None:
-    """What would only come out once the ranks are there."""
+    """Refuses what would otherwise fail only once the ranks have started."""
     room = _ranks(series.network, series.ranks_per_host) if series.network else 0
     if series.settings.worker and series.settings.worker not in _nodes(series.network):
         series.at.fail("worker", f"{series.network} has no node {series.settings.worker}")
@@ -72,7 +75,7 @@ def _phases(series: Series, place: Realm, ranks: int, core: Core) -> None:
 
 
 def _key(table: Table, on_lab: bool, reason: str) -> str:
-    """Where the parameter stands of which the core speaks."""
+    """The key that holds the parameter named in the core's message."""
     named = reason.removeprefix("--").partition(" ")[0].rstrip(":") if reason.startswith("--") else ""
     if on_lab and named in table.table("lab_parameters"):
         return "lab_parameters"

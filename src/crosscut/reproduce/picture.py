@@ -1,4 +1,4 @@
-"""The experiment's pictures in the paper's own form: SVG, and PNG beside it."""
+"""Draws an experiment's pictures in the form that the paper uses, as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 BINS = 40
 SUBTITLE_CHARACTERS = 140
 MOST_CROSSES = 6
-"""More simulated or reckoned figures of a series than this are a line."""
+"""Simulated or reckoned figures of a series beyond this number are drawn as a line."""
 _MOST_OWN_TICKS = 10
 LIMITED = "emulated, machine was the limit"
 _LOOKS = {Realm.EMULATED: "line", Realm.HERE: "line", Realm.SIMULATED: "dashed"}
 _NO_SERIES = -1
 _Entries = list[tuple[str, int, str]]
-"""A legend's (label, colour, look)."""
+"""Legend entries: (label, colour, look)."""
 
 
 def write(
     experiment: Experiment, rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve], folder: Path
 ) -> list[Path]:
-    """`picture.svg` and `.png`, `picture-2.svg` and so on; raises UsageError without matplotlib."""
+    """Writes `picture.svg` and `.png`, `picture-2.svg` and so on. Raises UsageError without matplotlib."""
     files = []
     for number, one in enumerate(experiment.pictures, 1):
         source = textwrap.wrap(experiment.source, SUBTITLE_CHARACTERS)
@@ -59,7 +59,7 @@ def write(
 def _points(
     axes: Axes, experiment: Experiment, rows: Sequence[ComparisonRow], _curves: Sequence[SeriesCurve]
 ) -> _Entries:
-    """Published rings, emulated dots in them, simulated crosses (many: a line) on top, over the row's x."""
+    """Draws figures over x: published rings, emulated dots in them, simulated crosses (if many, a line)."""
     colours: _Entries = []
     looks: dict[str, str] = {}
     for colour, series in enumerate(dict.fromkeys(row.series for row in rows)):
@@ -88,7 +88,7 @@ def _points(
 def _phases(
     axes: Axes, experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]
 ) -> _Entries:
-    """Each phase's rate over its number, a line for each series."""
+    """Draws each phase's rate over its number, one line for each series."""
     names = [series.name for series in experiment.series]
     drawn = [one for one in curves if one.phase_x]
     for one in drawn:
@@ -105,7 +105,7 @@ def _phases(
 def _histogram(
     axes: Axes, curves: Sequence[SeriesCurve], rates: Callable[[SeriesCurve], Sequence[float]]
 ) -> _Entries:
-    """How many routes, or phases, have which rate."""
+    """Draws how many routes or phases have which rate."""
     held = [one for one in curves if rates(one)]
     edges = np.linspace(0, 1.02 * max((max(rates(one)) for one in held), default=1.0), BINS + 1).tolist()
     for colour, one in enumerate(held):
@@ -115,7 +115,7 @@ def _histogram(
 
 
 def _scatter(axes: Axes, curves: Sequence[SeriesCurve]) -> _Entries:
-    """Every message's time over its size, both by powers."""
+    """Draws every message's time over its size, on logarithmic axes."""
     held = [one for one in curves if one.routes]
     for colour, one in enumerate(held):
         charts.plot(axes, colour, "specks", one.route_bytes, one.routes)
@@ -128,7 +128,7 @@ def _entries(held: Sequence[SeriesCurve], look: str) -> _Entries:
 
 
 def _limited_said(curves: Sequence[SeriesCurve]) -> str:
-    """Where marks are of many phases each, and cannot show which of them the machine limited."""
+    """Says how many phases the machine limited, for forms whose marks cannot show it; empty if none."""
     limited = [one for one in curves if any(one.phase_limited)]
     counts = ", ".join(
         f"{sum(one.phase_limited)} of {units.count(len(one.phase_limited), 'phase')} of {one.series}"

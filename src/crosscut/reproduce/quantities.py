@@ -1,4 +1,4 @@
-"""What is compared: pure functions from a run to the figure that a paper prints."""
+"""The quantities that papers print, as pure functions of a run."""
 
 from __future__ import annotations
 
@@ -15,46 +15,48 @@ from crosscut.run.run import Run
 
 Values = NDArray[np.float64]
 Figures = Callable[[Run, int], Values]
-"""[phase], or one value; bytes per second, or seconds."""
+"""[phase] or a single value, in bytes per second or seconds."""
 
 
 class Scaling(Enum):
-    """How a figure changes where rates are divided, or messages are shorter than the paper's."""
+    """Dependence of a figure on the lab's dilation, and on messages shorter than the paper's."""
 
     RATE = "rate"
-    """Divided by the dilation; as good as independent of the message where that is long."""
+    """Divided by the dilation; practically independent of the message's length, if it is long."""
     TRANSFER = "transfer"
-    """Time of long messages: multiplied by the dilation, proportional to the message."""
+    """Time of long messages: multiplied by the dilation, and proportional to the message."""
     LATENCY = "latency"
-    """Time of the hosts' and the switches' own: neither."""
+    """Time spent in hosts and switches: depends on neither."""
     SHARE = "share"
     """A ratio of rates."""
     COUNT = "count"
-    """A number of routes, which no rate changes."""
+    """A number of routes, independent of all rates."""
 
 
 @dataclass(frozen=True)
 class Quantity:
     kind: Scaling
     each_phase: bool
-    """One figure for each phase; else one of the whole run."""
+    """True: one figure for each phase; false: one for the whole run."""
     of: Figures
     help: str
     of_few_phases: bool = False
-    """One figure of a run that one or two of its phases decide."""
+    """True for a run's figure that one or two of its phases decide."""
     step: str = ""
-    """What makes the figure, where no run does alone: `walk` (running.py), `computing` (computing.py),
-    `workload` (applying.py), or all runs of a series: `joint` (joint.py)."""
+    """The step that derives the figure, if a single run cannot: `walk` (running.py), `computing`
+    (computing.py), `workload` (applying.py), or `joint` (joint.py), which needs all runs of a series."""
 
 
 def _over_repetitions(figures: xr.DataArray) -> Values:
-    """Medians of those that are known."""
+    """Median over repetitions, ignoring NaN."""
     return np.asarray(figures.median("repetition", skipna=True).values, dtype=np.float64)
 
 
 def _slowest_seconds(run: Run, size: int) -> Values:
-    """[phase] of the slowest rank that takes part; the median over repetitions. NaN where a rank failed: the
-    slowest is then not known."""
+    """[phase] seconds of the slowest rank that takes part; median over repetitions.
+
+    Repetitions in which a rank failed are NaN, as the slowest is then unknown.
+    """
     complete = (run.dataset["status"].isel(size=size) == MEASURED).all("rank")
     return _over_repetitions(run.rank_seconds(size).max("rank").where(complete))
 
@@ -77,7 +79,7 @@ def _aggregate_rate(run: Run, size: int) -> Values:
 
 
 def _sum_of_rates(run: Run, size: int) -> Values:
-    """Each route at its own pace: more than the phase's formula, which waits for the slowest."""
+    """Adds up the routes' own rates: more than the phase's formula, which waits for the slowest."""
     return _over_repetitions(run.message_rates(size).sum(("rank", "slot")))
 
 
@@ -87,7 +89,7 @@ def _drop(seconds: Values) -> float:
 
 
 def _whole(one_of: Callable[[Values], float], of: Figures) -> Figures:
-    """One figure of a run, made of those of its phases, or of its routes in all of them."""
+    """Derives one figure of a run from those of its phases, or of its routes in all phases."""
     return lambda run, size: np.asarray([one_of(of(run, size))], dtype=np.float64)
 
 
@@ -156,20 +158,20 @@ UNITS = {
 
 
 def fits(unit: str, kind: Scaling) -> bool:
-    """True if figures of this kind can be in this unit."""
+    """True if figures of this kind can have this unit."""
     if "/" in unit or unit in ("share", "routes"):
         return kind.value == {"share": "share", "routes": "count"}.get(unit, "rate")
     return kind in (Scaling.TRANSFER, Scaling.LATENCY)
 
 
 def scaled(values: Values, kind: Scaling, dilation: float, message_ratio: float) -> Values:
-    """As on the network itself and with the paper's message, which is `message_ratio` times the one sent."""
+    """Scales to the paper's network and message; `message_ratio` is the paper's message over the one sent."""
     if kind is Scaling.RATE:
         return values * dilation
     return values * (message_ratio / dilation) if kind is Scaling.TRANSFER else values
 
 
 def unevenness(run: Run, size: int) -> Values:
-    """[phase] coefficient of variation of the rates of a phase's routes; the median over repetitions."""
+    """[phase] coefficient of variation of the routes' rates; median over repetitions."""
     rates = run.message_rates(size)
     return _over_repetitions(rates.std(("rank", "slot")) / rates.mean(("rank", "slot")))

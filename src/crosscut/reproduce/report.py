@@ -1,4 +1,4 @@
-"""The table on a terminal, and the same as JSON."""
+"""Shows a comparison as a table on a terminal or as JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sizes_on_x(series: Series) -> bool:
 
 
 def places_on_x(experiment: Experiment, rows: Sequence[ComparisonRow]) -> str:
-    """What the numbers `at` count, where they do not say it themselves."""
+    """Names what the numbers in the column `at` stand for; empty if they are sizes."""
     numbered = {row.series for row in rows if row.x is not None}
     there = [one for one in experiment.series if one.name in numbered and not sizes_on_x(one)]
     if not there:
@@ -68,13 +68,13 @@ def places_on_x(experiment: Experiment, rows: Sequence[ComparisonRow]) -> str:
 
 
 def compared(experiment: Experiment) -> list[str]:
-    """What the figures are, a sentence for each quantity."""
+    """Describes the figures, in a sentence for each quantity."""
     names = dict.fromkeys(one.quantity_name for one in experiment.series)
     return [f"{name}: {QUANTITIES[name].help}" for name in names]
 
 
 def shown_x(x: float, is_size: bool) -> str:
-    """Without an exponent."""
+    """Formats an x value without an exponent."""
     return units.size(x) if is_size else np.format_float_positional(x, trim="-")
 
 
@@ -139,13 +139,13 @@ def _summary(one: Summary, experiment: Experiment) -> str:
 
 
 def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
-    """What is unlike the paper, in sentences."""
+    """Lists how the emulation differs from the paper, in sentences."""
     lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
         return []
     found = []
     for words, names in _named_by(lab, lambda one: switch_words.clause(one.switch)).items():
-        if words:  # not the plain one
+        if words:  # empty for the default switch
             found.append(words + (f", of {names}" if names else ""))
     for factor, names in _named_by(lab, lambda one: one.dilation).items():
         if factor != 1:
@@ -165,7 +165,7 @@ def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
 
 
 def _named_by(lab: Sequence[MeasuredSeries], trait: Callable[[MeasuredSeries], Trait]) -> dict[Trait, str]:
-    """The series with each trait; "" where all have the same."""
+    """Names of the series with each trait; empty if all share one."""
     found: dict[Trait, list[str]] = {}
     for one in lab:
         found.setdefault(trait(one), []).append(one.series.name)

@@ -1,4 +1,4 @@
-"""Runs an experiment's series, on labs that are built for it or on the simulator, and keeps the runs."""
+"""Runs an experiment's series on labs built for it, on the simulator or on this machine; keeps the runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class MeasuredSeries:
-    """The runs of one series at one place; several where its phases do not follow one another."""
+    """The runs of one series at one place: several if its phases are not consecutive."""
 
     series: Series
     place: Realm
@@ -41,38 +41,38 @@ class MeasuredSeries:
     dilation: float
     seconds: float
     values: tuple[float, ...] | None = None
-    """Figures of a step, in the series' own order; None: they are in the runs."""
+    """A step's figures, in the series' order; None: they are in the runs."""
     limited: tuple[bool, ...] = ()
     """For each of `values`: True if the machine was the limit."""
     switch: str = KERNEL
-    """What carried the lab, as typed: crosscut.network.switch_choice."""
+    """The lab's switch, as typed: see crosscut.network.switch_choice."""
 
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """What was typed."""
+    """Options as typed."""
 
     words: tuple[str, ...]
     out: Path
     listener: Listener
     told: Told
     dilation: float | None = None
-    """In place of the file's."""
+    """Overrides the file's dilation."""
     repetitions: int | None = None
     switch: str | None = None
-    """What carries the lab's frames, in place of the file's."""
+    """The lab's switch; overrides the file's choice."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A place, and what a lab is built of there."""
+    """A place, and what its lab is built from."""
 
     place: Realm
     network: str
     switch: str
     dilation: float
     on: str = ""
-    """What to write after `--on`, while it is there."""
+    """The value for `--on` while the place exists."""
 
     def measured(
         self, series: Series, runs: Sequence[Path], seconds: float = 0.0,
@@ -84,14 +84,14 @@ class Site:
 
 
 def measure(experiment: Experiment, place: Realm, how: ReproduceOptions) -> list[MeasuredSeries]:
-    """All series at one place, in the file's order; those of one network share a lab."""
+    """Measures all series at one place, returned in the file's order. Those with one site share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
     found: dict[str, MeasuredSeries] = {}
     for site in dict.fromkeys(_wanted_site(one, place, how) for one in wanted):
         with _built(site, how) as there:
             for one in _at([one for one in wanted if _wanted_site(one, place, how) == site], there, how):
                 name = one.series.name
-                if name in found:  # with another number of ranks
+                if name in found:  # measured with another number of ranks
                     runs, seconds = found[name].runs + one.runs, found[name].seconds + one.seconds
                     found[name] = replace(found[name], runs=runs, seconds=seconds)
                 else:
@@ -105,7 +105,7 @@ def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> Site:
 
 
 def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
-    """All that there is to measure on one network."""
+    """Measures all series of one network."""
     for one in series:
         if one.quantity.step == "walk":
             how.told(f"{one.name} on {site.place}")
@@ -118,13 +118,15 @@ def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[Mea
         except (UsageError, PlaceError) as error:
             if group[0].settings.backend != "mpi":
                 raise
-            # Not every machine has an MPI; what is measured without one stands by itself.
+            # Not every machine has an MPI, and what is measured without it stands by itself.
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
 def _walk(series: Series, on: str) -> tuple[float, ...]:
-    """Routes by nodes that forward on the way, for each number that the series names: traced on a lab, else
-    counted in the computed tables."""
+    """Number of routes with each number of forwarding nodes that the series names.
+
+    They are traced on a lab, and otherwise counted in the computed tables.
+    """
     place, argument = find_place(on)
     by_gateways = _traced(argument) if place.realm is Realm.EMULATED else counted(argument)
     return tuple(float(by_gateways.get(int(number), 0)) for number in series.x)
@@ -137,7 +139,7 @@ def counted(network: str) -> Mapping[int, int]:
 def _traced(lab: str) -> Mapping[int, int]:
     walked = walking.walk(state.read(lab), "", "", _WALK_SECONDS)
     if walked.unlike or walked.not_walked:
-        # Whatever is measured next would not be on the network of the file.
+        # Later series would not be measured on the network that the file describes.
         count = f"{len(walked.unlike)} routes are not as computed, {walked.not_walked} not walked"
         raise SessionError("\n  ".join([count, *map(walking.sentence, walked.unlike[:_SHOWN])]))
     return walked.by_gateways()
@@ -151,7 +153,7 @@ def _applied(series: Series, site: Site, how: ReproduceOptions) -> Iterator[Meas
             series, site.on or DEFAULT, kept, how.repetitions or series.repetitions
         )
     except (UsageError, PlaceError, WorkloadError) as error:
-        # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
+        # Not every machine has SimGrid, an MPI, or the processors asked for.
         how.told(f"left out: {series.name}: {error}")
         return
     yield site.measured(series, (kept,), seconds, shares)
@@ -159,7 +161,7 @@ def _applied(series: Series, site: Site, how: ReproduceOptions) -> Iterator[Meas
 
 @contextmanager
 def _built(site: Site, how: ReproduceOptions) -> Iterator[Site]:
-    """A lab is there inside, and gone after."""
+    """Builds a lab, if the place is one, and takes it down afterwards."""
     if site.place is not Realm.EMULATED:
         yield replace(site, on=f"{site.place}:{site.network}" if site.place is Realm.SIMULATED else "")
         return
@@ -176,7 +178,7 @@ def _built(site: Site, how: ReproduceOptions) -> Iterator[Site]:
 
 
 def _sessions(series: list[Series]) -> list[list[Series]]:
-    """Series that the same ranks can run, in the order of the file; those by ranks for each number apart."""
+    """Groups series that the same ranks can run, in the file's order, one group for each number of ranks."""
     groups: dict[tuple[int, int, str], list[Series]] = {}
     for one in series:
         for ranks in one.rank_counts or (one.ranks,):
@@ -212,7 +214,7 @@ def _group(group: list[Series], site: Site, how: ReproduceOptions) -> Iterator[M
 def _computing(
     session: Session, series: Series, lab: str, marks: computing.Marks, how: ReproduceOptions
 ) -> list[computing.PhaseOutcome]:
-    """Phase by phase, without and with a worker that computes."""
+    """Measures each phase without and with a computing worker."""
     outcomes = []
     for phase in series.phases:
 
@@ -230,7 +232,7 @@ def _computing(
 def _computed(series: Series, outcomes: list[computing.PhaseOutcome], site: Site) -> MeasuredSeries:
     is_work = series.quantity_name == "computing left"
     values = tuple(one.computing_left if is_work else one.rate_left for one in outcomes)
-    # Ranks that poll keep all cores busy by themselves: that is what is asked then.
+    # Polling ranks keep all cores busy by themselves, and then that is what the series is about.
     limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
     return site.measured(series, [path for one in outcomes for path in one.runs], 0.0, values, limited)
 
@@ -240,7 +242,7 @@ def _stem(series: Series) -> str:
 
 
 def _run(session: Session, job: Job) -> float:
-    """Seconds that it took."""
+    """Runs a job and returns the seconds it took. Raises SessionError unless it completed without failure."""
     outcome = session.run(job)
     if session.interrupted:
         raise Interrupted("interrupted")
@@ -272,7 +274,7 @@ def _job(
         options["repetitions"] = how.repetitions or series.repetitions
         options["warm_up"] = series.warm_up
         if series.quantity.kind.value == "latency" or place is Realm.HERE:
-            del options["iterations"]  # short messages: as many to a sample as the clock needs
+            del options["iterations"]  # short messages: the clock decides how many make a sample
     return Job(
         pattern=series.pattern,
         out=out,

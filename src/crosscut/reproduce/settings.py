@@ -1,4 +1,4 @@
-"""How ranks run beside the pattern, and what runs in its place: keys that few series need."""
+"""Keys that few series need: how ranks run, and what they run in place of a pattern."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _workload(name: str) -> applications.Workload:
 def _words(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
-    except ValueError as error:  # a quotation that does not end
+    except ValueError as error:  # an unclosed quotation
         raise UsageError(str(error)) from error
 
 
@@ -36,7 +36,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Application:
-    """What a series runs in place of a pattern: which workload, how, and what it is held against."""
+    """A workload that a series runs in place of a pattern, its options, and the base for comparison."""
 
     workload: Annotated[
         applications.Workload,
@@ -46,7 +46,7 @@ class Application:
     base: Base
     problem_class: Annotated[str, Key("class"), OneOf(applications.CLASSES)] = "S"
     options: Annotated[tuple[str, ...], _words] = ()
-    """Further words for it."""
+    """Further command-line words for it."""
 
     @property
     def base_options(self) -> tuple[str, ...]:
@@ -61,24 +61,24 @@ def _switch(text: str) -> str:
 @dataclass(frozen=True)
 class SeriesSettings:
     backend: Annotated[str, OneOf(("tcp", "mpi"))] = "tcp"
-    """The backend of live places."""
+    """Backend at live places."""
     switch: Annotated[str, _switch] = switch_choice.KERNEL
-    """What carries the lab's frames."""
+    """The lab's switch, as typed."""
     wait: Annotated[str, OneOf(("auto", "block", "poll"))] = "auto"
     worker: str = ""
-    """A node of the lab on which a process computes, beside the ranks: computing.py."""
+    """Node of the lab on which a process computes beside the ranks (computing.py)."""
     application: Annotated[Application | None, Writing.SAME_TABLE] = None
-    """In place of a pattern: applying.py."""
+    """Runs in place of a pattern (applying.py)."""
 
     def options(self) -> dict[str, object]:
-        """Members of a live job, where they differ from the core's defaults."""
+        """Options of a live job that differ from the core's defaults."""
         return {} if self.wait == "auto" else {"wait": self.wait}
 
 
 def check(
     table: Table, settings: SeriesSettings, places: tuple[Realm, ...], step: str, counts: tuple[int, ...]
 ) -> None:
-    """What does not go together."""
+    """Refuses settings that do not go together."""
     application = settings.application
     if (step == "computing") != bool(settings.worker):
         table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")

@@ -1,5 +1,7 @@
-"""Which figures of a lab are the machine's and not the network's: pure functions of what a run says about
-itself (attribute `trust`)."""
+"""Finds the figures of a lab that the machine limited rather than the network.
+
+Pure functions of a run's attribute `trust`.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from crosscut.reports.words.trust import emulations
 from crosscut.reproduce.quantities import Quantity
 from crosscut.run.run import Run
 
-# A figure over all phases of a run stands while the machine limited no more than this share of them. One that
-# a phase or two decide (`worst phase`, `drop`) stands only if it limited none.
+# A figure over all phases of a run counts if the machine limited at most this share of them. A figure decided
+# by one or two phases (`worst phase`, `drop`) counts only if it limited none.
 TOLERATED_SHARE = 0.1
 
 
 def phases(run: Run, size: int) -> list[bool]:
-    """[phase] of a run, whether the machine was its limit. Of what is no lab, or was not watched: never."""
+    """[phase] True if the machine was the limit. False throughout for runs not on a lab, or not watched."""
     numbers = [int(number) for number in run.dataset["phase"].values]
     limited: set[int] = set()
     for about in emulations(View.of(run)):
@@ -28,7 +30,7 @@ def phases(run: Run, size: int) -> list[bool]:
 
 
 def figures(quantity: Quantity, of_phases: Sequence[bool]) -> list[bool]:
-    """One for each figure that the quantity makes of a run with these phases."""
+    """One verdict for each figure that the quantity derives from a run with these phases."""
     if quantity.each_phase:
         return list(of_phases)
     tolerated = 0.0 if quantity.of_few_phases else TOLERATED_SHARE

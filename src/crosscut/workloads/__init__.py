@@ -1,1 +1,1 @@
-"""Application benchmarks: running, timing and verifying them on a place."""
+"""Runs, times and verifies application benchmarks on a place."""

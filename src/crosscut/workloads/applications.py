@@ -1,7 +1,7 @@
-"""Workloads: applications of crosscut's own (workloads/) that are run, timed and verified on a place.
+"""Workloads: crosscut's own applications (workloads/), which are run, timed and verified on a place.
 
-Each is an MPI program that prints one JSON object at its end. Here are their names, how they are found and
-started, and what they say, read with the care that is due to what another process wrote.
+Each is an MPI program that finally prints one JSON object. This module has their names, finds their
+executables and sources, and parses their results with the caution due to another process's output.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Workload:
     name: str
     summary: str
     messages: str
-    """What its communication is made of."""
+    """Kinds of messages that it sends."""
     ranks: str
-    """One of the numbers above (`ANY`, …); the program itself knows the largest number of each class."""
+    """Numbers of ranks that it takes: a constant above (`ANY`, …). Only the program knows class limits."""
     shares: tuple[str, ...] = ()
-    """Folders of workloads/npb that it has sources in, besides those of all and its own."""
+    """Further folders of workloads/npb with its sources, besides the common ones and its own."""
     suite: str = "npb"
-    """Empty: it stands alone, in workloads/NAME."""
+    """Empty: it belongs to no suite, and its folder is workloads/NAME."""
 
     @property
     def executable(self) -> str:
@@ -73,7 +73,7 @@ class Workload:
 NPB_SOURCE = "Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3 and 3.4 (MPI)"
 _CELLS = ("multipartition",)
 _alone = partial(Workload, suite="")
-# One folder of workloads/npb each, or of workloads/.
+# Each has a folder of its own in workloads/npb or workloads/.
 WORKLOADS = (
     Workload("bt", "flow of a gas: block-tridiagonal", "faces of cells; pipelines, large", SQUARE, _CELLS),
     Workload(
@@ -94,24 +94,24 @@ WORKLOADS = (
 
 
 class WorkloadError(CrosscutError):
-    """A workload is not here, failed, or did not say what it should."""
+    """A workload is missing, failed, or printed no valid result."""
 
 
 @dataclass(frozen=True)
 class WorkloadFigure:
-    """What a workload measures besides its time."""
+    """A quantity that a workload measures besides its time."""
 
     name: str
     value: float
     unit: str
-    """`s`, `B/s`, `1/s`, `share` (1 is all), or any other word; empty: none."""
+    """`s`, `B/s`, `1/s`, `share` (of 1), or any other word; empty if it has no unit."""
     at: str = ""
-    """Where it has several of a name: of which message size."""
+    """The message size, if there are several figures of one name."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of a workload said."""
+    """The result that one run of a workload printed."""
 
     name: str
     problem_class: str
@@ -123,12 +123,12 @@ class Result:
     mops: float
     verified: bool
     communication_seconds: tuple[float, float, float]
-    """Least, median and most over the ranks."""
+    """Minimum, median and maximum over the ranks."""
     figures: tuple[WorkloadFigure, ...] = ()
 
 
 class Timed(Protocol):
-    """What one run came to."""
+    """The interface of a run's result."""
 
     @property
     def seconds(self) -> float: ...
@@ -142,7 +142,7 @@ TimedResult = TypeVar("TimedResult", bound=Timed)
 
 @dataclass(frozen=True)
 class Repeated(Generic[TimedResult]):
-    """Runs of the same."""
+    """Repetitions of one measurement."""
 
     results: tuple[TimedResult, ...]
 
@@ -156,12 +156,12 @@ class Repeated(Generic[TimedResult]):
 
     @property
     def deviation_seconds(self) -> float | None:
-        """The standard deviation of a sample; None of one run."""
+        """Standard deviation of the sample; None for a single run."""
         return statistics.stdev(one.seconds for one in self.results) if len(self.results) > 1 else None
 
     @property
     def deviation_share(self) -> float | None:
-        """Share of the time; None for one run, and where no time was taken."""
+        """Standard deviation relative to the median; None for a single run, or if no time passed."""
         deviation = self.deviation_seconds
         return None if deviation is None or self.seconds <= 0 else deviation / self.seconds
 
@@ -171,7 +171,7 @@ class Repeated(Generic[TimedResult]):
 
 
 class ScalingRow(Repeated[Result]):
-    """Runs of one workload and class on so many ranks."""
+    """Runs of one workload and class on one number of ranks."""
 
     @property
     def mops(self) -> float:
@@ -186,7 +186,7 @@ class ScalingRow(Repeated[Result]):
 
     @property
     def figures(self) -> tuple[WorkloadFigure, ...]:
-        """Medians of the runs."""
+        """Medians over the runs."""
         by_kind: dict[tuple[str, str, str], list[float]] = {}
         for one in (figure for result in self.results for figure in result.figures):
             by_kind.setdefault((one.name, one.unit, one.at), []).append(one.value)
@@ -198,7 +198,7 @@ class ScalingRow(Repeated[Result]):
 
 @dataclass(frozen=True)
 class ScalingCurve:
-    """Runs of one workload and class over numbers of ranks, as far as they came."""
+    """Runs of one workload and class over numbers of ranks, as far as they succeeded."""
 
     workload: Workload
     problem_class: str
@@ -224,12 +224,12 @@ class ScalingCurve:
 
 
 def speed_up(row: ScalingRow, base: ScalingRow) -> float:
-    """Against the fewest ranks that were run, which count as that many times one."""
+    """Speed-up relative to the smallest run, whose own speed-up is taken to be its number of ranks."""
     return base.first.ranks * base.seconds / row.seconds if row.seconds > 0 else math.nan
 
 
 def find(names: Sequence[str]) -> list[Workload]:
-    """Those named, `all` of them, or those of a suite (`npb`); raises UsageError."""
+    """Finds workloads by name, `all`, or those of a suite (`npb`). Raises UsageError."""
     known = {workload.name: workload for workload in WORKLOADS}
     if list(names) == ["all"]:
         return list(WORKLOADS)
@@ -244,7 +244,7 @@ def find(names: Sequence[str]) -> list[Workload]:
 
 
 def parse_classes(text: str) -> tuple[str, ...]:
-    """`S,W`; raises UsageError."""
+    """Parses classes such as `S,W`. Raises UsageError."""
     found = tuple(dict.fromkeys(text.split(",")))
     for one in found:
         if one not in CLASSES:
@@ -253,7 +253,7 @@ def parse_classes(text: str) -> tuple[str, ...]:
 
 
 def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
-    """`4`, `1,2,4`, `1-16`; and whether a range was among them. Raises UsageError."""
+    """Parses `4`, `1,2,4` or `1-16`; returns (counts, whether there was a range). Raises UsageError."""
     counts: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -270,8 +270,11 @@ def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
 
 
 def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
-    """Counts of a range that it takes, but for limits of a class, which the program knows; those named one
-    by one are run, or refused."""
+    """The counts to run: those of a range are filtered by what the workload takes.
+
+    Counts named one by one are kept, for the program to accept or refuse. A class's limits are also left to
+    the program.
+    """
     return tuple(count for count in counts if not ranged or workload.takes(count))
 
 
@@ -286,7 +289,7 @@ def _candidates(name: str) -> Iterator[Path]:
 
 
 def find_executable(workload: Workload) -> Path:
-    """Raises WorkloadError where it was not built."""
+    """Finds the program. Raises WorkloadError if it was not built."""
     if named := os.environ.get(VARIABLE):
         path = Path(named) / workload.executable
         if not os.access(path, os.X_OK):
@@ -302,7 +305,7 @@ def find_executable(workload: Workload) -> Path:
 
 
 def source_folder() -> Path:
-    """workloads/ of this installation or working tree; raises WorkloadError."""
+    """The folder workloads/ of this installation or working tree. Raises WorkloadError if it is missing."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "source" / "workloads", package.parents[1] / "workloads"):
         if (folder / "npb" / "common").is_dir():
@@ -311,14 +314,14 @@ def source_folder() -> Path:
 
 
 def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
-    """Its source files, and the folders that hold them and its headers."""
+    """Returns its source files, and the folders with them and their headers."""
     folders = [source_folder() / name for name in workload.folders]
     files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
     return files, folders
 
 
 def parse_result(text: str) -> Result:
-    """The last line of a workload's standard output. Raises WorkloadError."""
+    """Parses the last line of a workload's standard output. Raises WorkloadError."""
     lines = text.strip().splitlines()
     try:
         value = json.loads(lines[-1] if lines else "")

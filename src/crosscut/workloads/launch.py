@@ -1,4 +1,4 @@
-"""Starting workloads on a place: as MPI programs, or on a simulated network under SimGrid's SMPI."""
+"""Runs workloads on a place: as MPI programs, or under SimGrid's SMPI on a simulated network."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from crosscut.workloads.applications import (
 
 
 def runs_workloads(place: Place) -> bool:
-    """True also for the simulator: workloads are compiled for it."""
+    """True if workloads run there, which includes the simulator: they are compiled for it."""
     return place.starts_mpi or place.realm is Realm.SIMULATED
 
 
 def places() -> list[str]:
-    """Where workloads run, as typed after `--on`."""
+    """Places that run workloads, as typed after `--on`."""
     return [typed_as(place) for place in all_places() if runs_workloads(place)]
 
 
 @dataclass(frozen=True)
 class MpiWhere:
-    """Where and how an MPI program is asked to run."""
+    """Place and parameters of a run of an MPI program."""
 
     on: str = "local"
     launcher: str = ""
@@ -49,25 +49,25 @@ class MpiWhere:
 
 @dataclass(frozen=True)
 class Where(MpiWhere):
-    """Where a workload runs."""
+    """Place and parameters of a run of a workload."""
 
     compute: str = "host"
-    """On a simulated network: how long computing takes (`smpi.SimulationSettings`)."""
+    """On a simulated network: determines how long computing takes (see `smpi.SimulationSettings`)."""
     options: tuple[str, ...] = ()
     """Further words for the workload."""
 
 
-# MPI_Test of the workloads takes a microsecond: SimGrid's own 0.1 ms, which grows with every question in vain
-# (its options smpi/test, smpi/grow-injected-times), would be most of what those take that ask.
+# The workloads' MPI_Test takes about 1 us. SimGrid's default of 0.1 ms, which grows with every unsuccessful
+# call (smpi/test, smpi/grow-injected-times), would dominate the time of workloads that poll.
 _ASKING = ("smpi/test:1e-6", "smpi/grow-injected-times:no")
 
 Runner = Callable[[Workload, str, int], Result]
-"""Workload, class, ranks."""
+"""Runs a workload; takes it, its class and its number of ranks."""
 
 
 @contextmanager
 def opened(where: Where) -> Iterator[Runner]:
-    """A place ready to run workloads, one after another; whatever was built for it is removed at the end."""
+    """Prepares a place to run workloads one after another; removes what was built for it at the end."""
     place, argument = ready_place(where.on, runs_workloads, "workloads run")
     if place.realm is Realm.SIMULATED:
         with tempfile.TemporaryDirectory(prefix="crosscut-workload-") as folder:
@@ -109,7 +109,7 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
 
 
 def _compiled(workload: Workload) -> Path:
-    """For SMPI, whose library is another than MPI's. Kept for the next time: it takes a while."""
+    """Compiles a workload against SMPI instead of MPI. The result is cached, as compiling takes a while."""
     compiler = "smpicxx"
     files, folders = sources(workload)
     options = ["-std=c++20", "-O2"]
@@ -143,7 +143,10 @@ def _run(command: MpiCommand, where: Where, workload: Workload, ranks: int) -> R
 
 
 def _checked(text: str, status: int, trouble: str, workload: Workload, ranks: int) -> Result:
-    """A result that failed its verification is one; the caller says so. Raises where there is none."""
+    """Parses a result, even one that failed its verification, which is the caller's concern.
+
+    Raises UsageError if the program refused its arguments, WorkloadError if there is no valid result.
+    """
     if '"verified"' not in text:
         said = trouble.strip().splitlines()
         refused = next((line for line in said if f"{workload.executable}: error: " in line), "")

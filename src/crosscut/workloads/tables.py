@@ -1,5 +1,4 @@
-"""Workloads on a terminal: which there are, runs over numbers of ranks, what they measure besides their time,
-and what of many verified."""
+"""Shows workloads on a terminal: the list of them, scaling curves, other figures, and which runs verified."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from crosscut.workloads.applications import (
     speed_up,
 )
 
-# Size of a drawn curve: columns and lines.
+# A curve is drawn from this many points on, with this many lines.
 FEWEST_POINTS, HEIGHT = 3, 8
 _SHOWN: dict[str, Callable[[float], str]] = {
     "s": units.seconds,
@@ -29,12 +28,12 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "1/s": lambda value: f"{value:,.0f} /s" if value >= 1000 else f"{value:.3g} /s",
 }
 
-# Between two columns of a table.
+# Blanks between two columns of a table.
 _GAP = 3
 
 
 def listing(screen: Screen, known: Sequence[Workload]) -> None:
-    """NPB's eight, then those that stand alone: each group with the words that run it."""
+    """Lists NPB's workloads and the others, with the command that runs them."""
     _group(screen, "NAS Parallel Benchmarks", [one for one in known if one.suite == "npb"])
     screen.line(NPB_SOURCE, "dim")
     _group(screen, "Programs with options of their own (--options)", [one for one in known if not one.suite])
@@ -74,7 +73,7 @@ def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence
 
 
 def _plot(screen: Screen, rows: Sequence[ScalingRow]) -> None:
-    """The relative deviation of a time is, to first order, that of the speed-up."""
+    """Plots the speed-up, whose relative deviation is to first order that of the time."""
     median = np.array([speed_up(row, rows[0]) for row in rows])
     spread = np.array([row.deviation_share or 0 for row in rows])
     columns = PlotColumns([row.first.ranks for row in rows], median * (1 - spread), median * (1 + spread))
@@ -86,7 +85,7 @@ def _plot(screen: Screen, rows: Sequence[ScalingRow]) -> None:
 
 
 def summary(screen: Screen, curves: Sequence[ScalingCurve], elapsed_seconds: float) -> None:
-    """What ran, and whether all of it came to the right result."""
+    """Shows what ran, and how many of the runs verified."""
     screen.title("What ran")
     table = Rows("<workload", "<class", "<ranks", "runs", "<verified")
     for one in curves:
@@ -104,7 +103,7 @@ def summary(screen: Screen, curves: Sequence[ScalingCurve], elapsed_seconds: flo
 
 
 def spans(counts: Sequence[int]) -> str:
-    """`1, 2, 4`; of three and more in a row the first and the last: `1 to 16`."""
+    """Formats counts such as `1, 2, 4`; three or more in a row as `1 to 16`."""
     return ", ".join(
         f"{first} to {last}" if last > first + 1 else ", ".join(map(str, range(first, last + 1)))
         for first, last in spelling.spans(counts)
@@ -112,8 +111,10 @@ def spans(counts: Sequence[int]) -> str:
 
 
 def show_figures(screen: Screen, rows: Sequence[ScalingRow]) -> None:
-    """A column for each number of ranks, and as many tables as it takes; figures that have several places get
-    a table for each number."""
+    """Shows figures with a column for each number of ranks, in as many tables as the width requires.
+
+    Figures that depend on the message size get a table for each number of ranks.
+    """
     single = [one for row in rows for one in row.figures if not one.at]
     names = tuple(dict.fromkeys(one.name for one in single))
     columns = [
@@ -129,7 +130,7 @@ def show_figures(screen: Screen, rows: Sequence[ScalingRow]) -> None:
 
 
 def _fitting(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
-    """Neighbours together as long as they fit; one alone always does."""
+    """Groups neighbouring columns that fit the width together; a column too wide stands alone."""
     groups: list[list[list[str]]] = []
     room = 0
     for column in columns:

@@ -1,4 +1,4 @@
-"""Faults of real machine rooms: the kinds there are, and how a fault is checked and recorded. Pure."""
+"""The kinds of faults found in real machine rooms, and how a fault is checked and recorded. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kind_of(name: str) -> FaultKind:
 
 
 def as_json(fault: Fault) -> dict[str, Any]:
-    """What lab.json and a run record: only what means something."""
+    """The fault as lab.json and runs record it: only the members that its kind uses."""
     kept = ("kind", "nodes", *kind_of(fault.kind).options)
     found = {key: value for key, value in asdict(fault).items() if key in kept and value is not None}
     return found | {"nodes": list(fault.nodes), "says": kind_of(fault.kind).says(fault)}
@@ -44,13 +44,13 @@ def from_json(entry: Mapping[str, Any]) -> Fault:
 
 
 def for_switch(faults: Iterable[Fault], made: LabPlan) -> str:
-    """What crosscut-switch is told: a bad cable a line."""
+    """Formats the faults for crosscut-switch, one bad cable a line."""
     lines = (line for fault in faults for line in kind_of(fault.kind).lines(fault, made))
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def check_options(kind: str, given: Mapping[str, str]) -> None:
-    """UsageError for what was typed and means nothing to this kind: members of `Fault`, as typed."""
+    """Raises UsageError for an option that this kind does not use. `given`: members of `Fault` as typed."""
     for member, typed in given.items():
         if member not in kind_of(kind).options:
             others = ", ".join(names_with(member))
@@ -58,13 +58,15 @@ def check_options(kind: str, given: Mapping[str, str]) -> None:
 
 
 def names_with(member: str) -> list[str]:
-    """Kinds to which a member of `Fault` means something."""
+    """Kinds that use this member of `Fault`."""
     return [kind.name for kind in KINDS if member in kind.options]
 
 
 def check(fault: Fault, made: LabPlan, *, in_kernel: bool = True) -> None:
-    """UsageError for what cannot be planted in this lab, with the reason. Not `in_kernel`: crosscut-switch
-    carries it."""
+    """Raises UsageError, with the reason, if the fault cannot be planted in this lab.
+
+    Not `in_kernel`: crosscut-switch carries the lab.
+    """
     kind = kind_of(fault.kind)
     if len(fault.nodes) != kind.nodes:
         raise UsageError(

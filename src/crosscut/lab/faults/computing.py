@@ -1,7 +1,7 @@
 """A process that computes and counts: `python -m crosscut.lab.faults.computing FILE`, on a node of a lab.
 
-The count stands in the file's first eight bytes, so that whoever reads it disturbs nobody. It ends when its
-standard input does.
+The count is kept in the first eight bytes of the file, so reading it disturbs no process. The process ends
+when its standard input closes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 COUNT = struct.Struct("=Q")
-# A fraction of a millisecond: the count is never far behind.
+# Takes a fraction of a millisecond, so the count is never far behind.
 _STEPS_AT_ONCE = 2000
 
 

@@ -1,4 +1,4 @@
-"""A fault as typed, and what a kind of fault must be able to do. Pure."""
+"""A fault as typed, and the interface of a kind of fault. Pure."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from crosscut.lab.plan.plan import Cable, End, LabPlan
 DIRECTIONS = ("both", "in", "out")
 
 Line = dict[str, Any]
-"""A bad cable as crosscut-switch is told of it (core/user_switch/lists.hpp)."""
+"""A bad cable, in the form that crosscut-switch reads (core/user_switch/lists.hpp)."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """As typed. The kind says which members mean something."""
+    """A fault as typed. Its kind says which members have a meaning."""
 
     kind: str
     nodes: tuple[str, ...]
     adapter: int | None = None
-    """None: the first; of `dead`, all of them."""
+    """None: the first; for `dead`, all of them."""
     share: float = 0.1
-    """What is left of the rate."""
+    """Fraction of the rate that is left."""
     direction: str = "both"
-    """As the node sees it: `in`, what comes to it."""
+    """As seen from the node: `in` is what it receives."""
     seconds: float = 0.02
-    """How long it is down or deaf,"""
+    """Length of each outage in seconds."""
     every: float = 1.0
-    """and how often: from one beginning to the next."""
+    """Seconds from the start of one outage to the start of the next."""
     bytes: int = 576
 
     @property
     def one_adapter(self) -> int:
-        """The adapter, for kinds that are about one cable."""
+        """The adapter's number, for kinds that affect a single cable."""
         return self.adapter or 0
 
     @property
@@ -45,7 +45,7 @@ class Fault:
         return self.nodes[0]
 
     def names(self, *, adapter: bool | None = None) -> list[str]:
-        """`n1`, or `n1 (eth1)`; unless told, with an adapter that is not the first."""
+        """`n1`, or `n1 (eth1)`. By default only adapters other than the first are named."""
         named = self.one_adapter > 0 if adapter is None else adapter
         return [node + (f" (eth{self.adapter})" if named else "") for node in self.nodes]
 
@@ -57,40 +57,43 @@ class Fault:
 class FaultKind(ABC):
     """A kind of fault: one file in `kinds/` and one line in `catalogue.KINDS`.
 
-    What touches the kernel runs in a child process, which may enter other namespaces."""
+    Methods that touch the kernel run in a child process, which may enter other namespaces.
+    """
 
     name: ClassVar[str]
     help: ClassVar[str]
     nodes: ClassVar[int] = 1
-    """How many it takes."""
+    """Number of nodes that it takes."""
     options: ClassVar[tuple[str, ...]] = ()
-    """Members of `Fault` that mean something, besides `nodes`."""
+    """Members of `Fault` that this kind uses, besides `nodes`."""
     of_node: ClassVar[bool] = False
-    """No matter of cables and switches, so crosscut-switch knows nothing of it."""
+    """It concerns the node rather than cables or switches, so crosscut-switch is told nothing about it."""
     worker: ClassVar[bool] = False
-    """A process keeps it up, which `work` describes; in the kernel's network alone, unless `of_node`."""
+    """A process, returned by `work`, keeps the fault up. Only in labs on the kernel, unless `of_node`."""
 
     @abstractmethod
     def says(self, fault: Fault) -> str:
-        """What is wrong now, in a clause."""
+        """Describes in a clause what is wrong."""
 
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
-        """UsageError for what this lab cannot have. Not `in_kernel`: crosscut-switch carries it."""
+        """Raises UsageError if this lab cannot have it. Not `in_kernel`: crosscut-switch carries the lab."""
 
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
-        """Nodes whose cables it touches: no second fault may touch them."""
+        """Nodes whose cables the fault touches, and which no second fault may touch."""
         return frozenset(nodes)
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
-        """In the kernel. Not `planted`: everything as the plan has it, the worker having ended. `folder`: the
-        lab's."""
+        """Plants the fault in the kernel.
+
+        Not `planted`: restores everything to the plan, the worker having ended. `folder` is the lab's.
+        """
 
     def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
-        """What the worker calls and never returns from; everything is opened beforehand."""
+        """Opens everything needed, and returns the worker's function, which never returns."""
         raise NotImplementedError(f"{self.name} has no worker")
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
-        """What crosscut-switch is told; nothing of what is `of_node`."""
+        """Lines for crosscut-switch; none for kinds that are `of_node`."""
         return iter(())
 
 
@@ -99,7 +102,7 @@ def cable_line(fault: Fault) -> Line:
 
 
 def cable_of(made: LabPlan, node: str, adapter: int) -> tuple[Cable, End, End]:
-    """The cable of a node's adapter, its end there, and its far end."""
+    """Returns the cable of a node's adapter, its end at the node, and its far end."""
     host = made.hosts.index(node)
     for cable in made.cables_of(host):
         for near, far in (cable.ends, cable.ends[::-1]):
@@ -113,7 +116,7 @@ def port_of(made: LabPlan, fault: Fault, node: str) -> End:
 
 
 def ends(made: LabPlan, node: str, adapters: Iterable[int], direction: str = "both") -> Iterator[End]:
-    """Where to shape: what comes to a node leaves by the far end of its cable."""
+    """Yields the ends to shape. What a node receives leaves by the far end of its cable."""
     for adapter in adapters:
         _, near, far = cable_of(made, node, adapter)
         if direction != "in":
@@ -123,7 +126,11 @@ def ends(made: LabPlan, node: str, adapters: Iterable[int], direction: str = "bo
 
 
 def check_port(fault: Fault, made: LabPlan, *, in_kernel: bool, moves: bool = False) -> None:
-    """UsageError where a node's cable has no port of a switch. `moves`: the cable goes to another port."""
+    """Raises UsageError if a node's cable does not lead to a switch.
+
+    In user space that matters only for a cable that moves to another port (`moves`), and a node that forwards
+    cannot be moved.
+    """
     for node in fault.nodes:
         if port_of(made, fault, node).host is not None and (in_kernel or moves):
             raise UsageError(f"{fault.kind}: the cable of {node} leads to a host; it takes a switch")

@@ -1,4 +1,4 @@
-"""What kinds of faults do to the kernel's network. Callers are child processes, which go where cables end."""
+"""Applies faults to the kernel's network. Callers are child processes, which enter the cables' namespaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fabric(folder: Path) -> Kernel:
-    """The kernel in the switches' namespace, to which this process goes."""
+    """Enters the switches' namespace and opens its kernel interface."""
     from crosscut.lab.kernel import links
 
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
@@ -31,7 +31,7 @@ def go_to(made: LabPlan, folder: Path, end: End) -> None:
 
 
 def shape(made: LabPlan, folder: Path, end: End, bucket: Bucket | None) -> None:
-    """Without a bucket: as it was built."""
+    """Shapes an end with this bucket; None restores the bucket it was built with."""
     from crosscut.lab.kernel import build, links
 
     go_to(made, folder, end)
@@ -43,12 +43,12 @@ def shape(made: LabPlan, folder: Path, end: End, bucket: Bucket | None) -> None:
 
 
 def nothing(made: LabPlan, end: End) -> Bucket:
-    """The end's own rate, and room for no frame."""
+    """A bucket of the end's own rate that has room for no frame."""
     return made.bucket(min(end.bits_per_second, 1e9), end.name).shut()
 
 
 def alternate(fault: Fault, begin: Callable[[], None], end: Callable[[], None]) -> NoReturn:
-    """By the clock, so that lateness does not add up."""
+    """Begins and ends outages on a fixed schedule, so that delays do not accumulate."""
     start = time.monotonic()
     while True:
         begin()

@@ -1,7 +1,7 @@
-"""Plants and lifts faults in a lab that is up.
+"""Plants faults in a running lab, and lifts them.
 
-The process that keeps a fault up is `python -m crosscut.lab.faults.plant LAB FAULT`, in the lab. It is killed
-when the fault is lifted; whoever kills it restores the settings that it changed.
+The process that keeps a fault up is `python -m crosscut.lab.faults.plant LAB FAULT`, inside the lab. It is
+killed when the fault is lifted; whoever kills it restores the settings that it changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crosscut.network import switch_choice
 
 
 def plant(name: str, fault: Fault) -> Mapping[str, Any]:
-    """Returns what was recorded of it."""
+    """Plants a fault and returns its record."""
     with state.locked(name) as folder:
         record = state.read(name)
         made = lifecycle.plan_of(record)
@@ -47,7 +47,7 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
 
 
 def lift(name: str, which: str) -> list[Mapping[str, Any]]:
-    """One fault by its number (`f1`), those of a node, or `all`; returns what was lifted."""
+    """Lifts one fault by its id (`f1`), those of a node, or `all`. Returns the records of those lifted."""
     with state.locked(name) as folder:
         record = state.read(name)
         made = lifecycle.plan_of(record)
@@ -74,7 +74,7 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
 
 
 def _is_of_switch(record: state.Record, fault: Fault) -> bool:
-    """crosscut-switch plants it; else the parts of the kernel."""
+    """True if crosscut-switch plants the fault, false if it is planted in the kernel."""
     return not switch_choice.parse(record.switch).in_kernel and not kind_of(fault.kind).of_node
 
 
@@ -89,7 +89,7 @@ def _tell_switch(record: state.Record, made: LabPlan, folder: Path, faults: Iter
 
 
 def refuse_overlap(record: state.Record, fault: Fault) -> None:
-    """Two on one cable would undo each other's settings when they are lifted."""
+    """Raises UsageError for a second fault on a cable: lifting one would undo the settings of the other."""
     for entry in record.faults:
         touched = kind_of(entry["kind"]).cabled(entry["nodes"]) & kind_of(fault.kind).cabled(fault.nodes)
         if touched:
@@ -100,7 +100,7 @@ def refuse_overlap(record: state.Record, fault: Fault) -> None:
 
 
 def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Process:
-    """A process in the lab: `down` finds it there."""
+    """Starts the process inside the lab, where `down` finds it."""
     node = fault.node if kind_of(fault.kind).of_node else enter.FABRIC
     words = [sys.executable, "-m", "crosscut.lab.faults.plant", record.name, json.dumps(as_json(fault))]
     command = enter.command(record, folder, node, words)
@@ -119,7 +119,7 @@ def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Pro
 
 
 def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) -> None:
-    """CrosscutError where it is not in the lab: it is not killed because a file says so."""
+    """Raises CrosscutError if the process is not in the lab: a record alone is no reason to kill it."""
     if not removal.contains(folder, record.holder, worker):
         raise CrosscutError(
             f"{folder / 'lab.json'}: process {worker.pid}, named as that of a fault, is not in the lab and "
@@ -128,7 +128,7 @@ def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) 
 
 
 def keep_up(name: str, text: str) -> None:
-    """What `_start_worker` starts; never returns."""
+    """The main function of the process that `_start_worker` starts; never returns."""
     fault = from_json(json.loads(text))
     work = kind_of(fault.kind).work(lifecycle.plan_of(state.read(name)), state.folder(name), fault)
     print("planted", flush=True)

@@ -1,4 +1,4 @@
-"""Builds a lab from its plan. Runs in a child process, which goes through all namespaces in turn."""
+"""Builds a lab from its plan, in a child process that enters all namespaces in turn."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from crosscut.lab.plan.shaping import Bucket
 
 OfHost = TypeVar("OfHost", Neighbour, IpRoute)
 
-# Kernel parameters of every namespace of a lab. No address is learnt or redirected; runs do not learn either.
+# Kernel parameters of every namespace of a lab. Nodes learn neither addresses nor redirects, and TCP keeps no
+# metrics.
 SETTINGS = {
     "net.ipv6.conf.all.disable_ipv6": "1",
     "net.ipv6.conf.default.disable_ipv6": "1",
-    # The one algorithm that a kernel lets every namespace choose, whatever its own default is.
+    # The only algorithm that any kernel lets every namespace choose, whatever its own default.
     "net.ipv4.tcp_congestion_control": "reno",
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv4.conf.default.rp_filter": "0",
     "net.ipv4.conf.all.send_redirects": "0",
     "net.ipv4.conf.default.send_redirects": "0",
-    # A gateway tells of every packet that dies there (`lab walk`): else 50 at once, then 1,000 a second.
+    # A gateway reports every packet that expires there (`lab walk`), not 50 at once and then 1,000 a second.
     "net.ipv4.icmp_ratelimit": "0",
     "net.ipv4.icmp_ratemask": "0",
 }
@@ -41,15 +42,17 @@ _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespac
 
 
 def build(plan: LabPlan, folder: Path) -> None:
-    """Everything, or an exception: then the caller removes what is pinned."""
+    """Builds everything. On an exception the caller removes what is pinned."""
     spaces(plan, folder)
     switches(plan, folder)
     nodes(plan, folder, shaped=True)
 
 
 def spaces(plan: LabPlan, folder: Path) -> None:
-    """Namespaces of the switches and of every node, pinned, with names and settings. Without adapters: these
-    come from `switches`, or from a program that is the network (`lab/switch/`)."""
+    """Makes and pins the namespaces of the switches and of every node, with their names and settings.
+
+    They have no adapters yet: `switches` makes those, or the program that is the network (`lab/switch/`).
+    """
     for kind in (*_SPACES, "shm"):
         (folder / kind).mkdir(exist_ok=True)
     namespaces.unshare(namespaces.NEW_NET)
@@ -65,7 +68,7 @@ def spaces(plan: LabPlan, folder: Path) -> None:
 
 
 def switches(plan: LabPlan, folder: Path) -> None:
-    """Bridges, cables, capacities, and the databases by which frames find their way."""
+    """Makes the bridges, cables and capacities, and the databases by which frames are forwarded."""
     with contextlib.ExitStack() as stack:
         there = _opened(plan, folder, stack)
         namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
@@ -86,7 +89,7 @@ def switches(plan: LabPlan, folder: Path) -> None:
 
 
 def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
-    """Adapters, which are there by now: addresses, neighbours, routes; `shaped`: their own buckets."""
+    """Sets up the adapters, which exist by now: addresses, neighbours, routes and, if `shaped`, buckets."""
     neighbours, routes = _by_host(plan.neighbours), _by_host(plan.routes)
     with contextlib.ExitStack() as stack:
         for host, there in enumerate(_opened(plan, folder, stack)):
@@ -102,8 +105,8 @@ def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
 def _await_links(plan: LabPlan, folder: Path, *, ports: bool) -> None:
     """Waits until every adapter, and every port of the bridges, passes frames.
 
-    The kernel does so for a device that was set up only when its link watch runs, up to a second later, and
-    later still while other namespaces are taken down. Until then frames are dropped without a word.
+    The kernel activates a new device only when its link watch runs: up to a second later, or later still
+    while other namespaces are being removed. Until then frames are silently dropped.
     """
     until = time.monotonic() + _LINKS_SECONDS
     adapters = [
@@ -120,12 +123,12 @@ def _await_links(plan: LabPlan, folder: Path, *, ports: bool) -> None:
                     f"{called} is not up after {_LINKS_SECONDS:g} s; try crosscut lab up again"
                 )
             time.sleep(0.01)
-    with Kernel() as last:  # takes the lock under which the link watch is at work on the last of them
+    with Kernel() as last:  # takes the lock that the link watch holds while it handles the last of them
         last.change("lo", state="up")
 
 
 def _opened(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> list[int]:
-    """Descriptors of the nodes' network namespaces."""
+    """Opens the nodes' network namespaces; returns their descriptors."""
     namespaces.make_room(len(plan.hosts))
     return [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]
 
@@ -138,16 +141,16 @@ def _by_host(items: Sequence[OfHost]) -> dict[int, list[OfHost]]:
 
 
 def set_kernel(settings: dict[str, str]) -> None:
-    """Sets the kernel's parameters of this process's network namespace."""
+    """Sets kernel parameters in this process's network namespace."""
     for name, value in settings.items():
         path = Path("/proc/sys") / name.replace(".", "/")
-        # A kernel without IPv6 has nothing to switch off.
+        # A kernel without IPv6 has nothing to disable.
         if path.exists() or not name.startswith("net.ipv6"):
             path.write_text(value, encoding="ascii")
 
 
 def forward(entries: Iterable[Entry]) -> None:
-    """At the bridges of this process's network namespace."""
+    """Adds forwarding entries to the bridges of this process's network namespace."""
     bulk.send(bulk.forwarding(index_of(entry.port), entry.mac) for entry in entries)
 
 
@@ -156,7 +159,7 @@ def bridge_name(number: int) -> str:
 
 
 def _cables(fabric: Kernel, plan: LabPlan, nodes: Sequence[int]) -> None:
-    """Those with an end at a switch; a wire between two hosts never sees the switches' namespace."""
+    """Makes the cables with an end at a switch. Wires between two hosts are made in a host's namespace."""
     for cable in plan.cables:
         port, other = (cable.a, cable.b) if cable.a.host is None else (cable.b, cable.a)
         if port.host is None:
@@ -165,13 +168,13 @@ def _cables(fabric: Kernel, plan: LabPlan, nodes: Sequence[int]) -> None:
 
 
 def shape_end(kernel: Kernel, plan: LabPlan, end: End, bucket: Bucket | None = None) -> None:
-    """Without a bucket: as the plan has it. In this process's network namespace."""
+    """Shapes an end in this process's network namespace; without a bucket, as planned."""
     if bucket is None and math.isinf(end.bits_per_second):
         return
     bucket = bucket or plan.bucket(end.bits_per_second, end.name)
     kernel.shape(end.name, bucket)
     if plan.serves_in_turn(end.host):
-        if bucket.is_shut:  # a class would have room
+        if bucket.is_shut:  # a queue for each sender would still have room
             bulk.send([bulk.first_come(index_of(end.name), bucket.limit_bytes)])
         else:
             _take_turns(kernel, plan, end.name, bucket)
@@ -182,7 +185,7 @@ def _take_turns(kernel: Kernel, plan: LabPlan, name: str, bucket: Bucket) -> Non
 
 
 def _share(fabric: Kernel, plan: LabPlan) -> None:
-    """Switches' own capacities, and links of which both directions share one rate."""
+    """Sets up switches' own capacities, and links whose two directions share one rate."""
     for number, capacity in enumerate(plan.capacities):
         bucket = plan.bucket(capacity.bits_per_second, capacity.name)
         _medium(fabric, plan, f"in{number}", bucket)
@@ -210,9 +213,9 @@ def _pass(fabric: Kernel, port: str, number: int, capacity: SwitchCapacity) -> N
 
 
 def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
-    """A port that was put in the place of another (or back in its own) passes the switch that is there."""
+    """Puts a port under the capacity of the switch whose port `place` is; `place` may be the port itself."""
     if any(port in capacity.ports for capacity in plan.capacities):
-        with contextlib.suppress(CrosscutError):  # it may be without, from an exchange before
+        with contextlib.suppress(CrosscutError):  # an earlier exchange may have left it without hooks
             fabric.remove_hooks(port)
     for number, capacity in enumerate(plan.capacities):
         if place in capacity.ports:
@@ -220,7 +223,7 @@ def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
 
 
 def share_directions(kernel: Kernel, plan: LabPlan, end: End) -> None:
-    """Both directions of a cable pass one bucket, at this end of it."""
+    """Sends both directions of a cable through one bucket, at this end."""
     medium = f"h{end.name}"
     _medium(kernel, plan, medium, plan.bucket(end.bits_per_second, end.name))
     kernel.add_hooks(end.name)
@@ -229,7 +232,7 @@ def share_directions(kernel: Kernel, plan: LabPlan, end: End) -> None:
 
 
 def _wires(node: Kernel, plan: LabPlan, nodes: Sequence[int], host: int) -> None:
-    """From this host to others, made at their `a` end."""
+    """Makes the wires from this host to others; each wire is made at its `a` end."""
     for cable in plan.cables_of(host):
         a, b = cable.ends
         if a.host == host and b.host is not None:
@@ -240,7 +243,7 @@ def _wires(node: Kernel, plan: LabPlan, nodes: Sequence[int], host: int) -> None
 
 
 def _node(node: Kernel, plan: LabPlan, host: int, *, shaped: bool) -> None:
-    """Adapters with addresses, up and shaped."""
+    """Sets up a node's adapters: addresses, state, shaping."""
     node.change("lo", state="up")
     for adapter in range(plan.adapters[host]):
         name = addresses.interface(adapter)

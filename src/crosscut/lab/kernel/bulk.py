@@ -1,18 +1,18 @@
-"""Many neighbours, forwarding entries, routes and classes of queues at once.
+"""Adds many neighbours, forwarding entries, routes and queue classes at once.
 
-A lab of n nodes has n (n - 1) neighbours. These messages are written here, byte by byte (rtnetlink(7),
-pkt_sched.h, pkt_cls.h), many times as fast as one request each.
+A lab of n nodes has n (n - 1) neighbours. These messages are composed here byte by byte (rtnetlink(7),
+pkt_sched.h, pkt_cls.h), which is many times faster than one request each.
 
-Queues below a token bucket serve senders in turn. First in, first out gives a flow the share of a link that
-it has of the queue. At a host that forwards, Linux keeps its own senders to about 1 ms of queue (TCP small
-queues), and what it forwards for others fills the rest: its own messages starve until those of others are
-through. So there every sender has a queue, served round robin by bytes (Shreedhar and Varghese 1995), as the
-distributions' default, fq_codel, does. Here it is made of HTB's classes, of which none is ever over its rate,
-so that only their turns matter.
+Queues below a token bucket serve senders in turn. In a first-in-first-out queue a flow's share of the link
+is its share of the queue. On a host that forwards, Linux limits local senders to about 1 ms of queue (TCP
+small queues) while forwarded traffic fills the rest, so the host's own messages starve until the others are
+through. Every sender therefore has its own queue, served round robin by bytes (Shreedhar and Varghese 1995),
+as in fq_codel, the default of most distributions. The queues are HTB classes that never exceed their rate, so
+only their turns matter.
 
-What is short goes first, as who sends seldom does in fq_codel. Else acknowledgements wait behind their host's
-own data, and a flow without any competitor takes long to come up to speed, or stands still while the other
-direction's queue drains (Zhang, Shenker, Clark 1991).
+Short packets go first, as sparse flows do in fq_codel. Otherwise acknowledgements wait behind their host's
+own data, and a flow without any competitor is slow to reach its rate, or stalls while the queue of the
+opposite direction drains (Zhang, Shenker, Clark 1991).
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _NTF_MASTER = 0x04
 _TABLE_MAIN, _PROTOCOL_STATIC, _SCOPE_UNIVERSE, _SCOPE_LINK, _UNICAST = 254, 4, 0, 253, 1
 _RTNH_F_ONLINK = 4
 _AT_ONCE = 300
-"""Messages, of a hundred bytes or less: no more than a socket takes."""
+"""Messages to send at once; of 100 bytes or less each, they fit a socket's buffer."""
 
 MOST_CLASSES = 64
-"""Senders beyond share one, by the last bits of their number (stochastic fair queueing: McKenney 1990)."""
+"""Further senders share classes by their number's last bits (stochastic fair queueing: McKenney 1990)."""
 QUEUES_IN_ONE = 16
-"""A sender's queue has this part of the room that there would be for all."""
+"""A sender's queue gets the bucket's room divided by this."""
 _NEWQDISC, _NEWCLASS, _NEWFILTER = 36, 40, 44
 BUCKET = 0x10000
-"""Handle of every bucket: with it, another rate leaves what is below in its place."""
+"""Handle of every bucket. Reusing it lets the rate change while the queues below stay in place."""
 _TURNS = 0x20000
 _TCM = struct.Struct("=BxxxiIII")
 _KIND, _OPTIONS = 1, 2
 _HTB_PARAMETERS, _HTB_INIT = 1, 2
 _HTB_VERSION, _RATE_TO_QUANTUM = 3, 10
 _RATE = struct.Struct("=BBHhHI")
-_ETHERNET = 1  # a link layer for which the kernel needs no table of rates
+_ETHERNET = 1  # a link layer for which the kernel needs no rate table
 _BYTES_PER_SECOND = 2**32 - 1
 _ONE_SECOND_TICKS = 10**9 // 64
 _U32_CLASS, _U32_SELECTOR = 1, 5
@@ -58,28 +58,28 @@ _U32_TERMINAL = 1
 _LENGTH_IN_IPV4, _SOURCE_IN_IPV4 = 0, 12  # RFC 791; the length is the lower half of the first word
 _ETH_P_IP = 0x0800
 _SHORT_BYTES = 128
-"""Shorter packets go first: an acknowledgement has 52 bytes, with three selective blocks 80 (RFC 2018)."""
+"""Shorter packets go first. An acknowledgement has 52 bytes, or 80 with three SACK blocks (RFC 2018)."""
 _SHORT = MOST_CLASSES
-"""The number of the class for these."""
+"""Class number of short packets."""
 
 Message = tuple[int, bytes]
-"""Its type, and what follows the header."""
+"""Message type, and the bytes after the header."""
 
 
 def neighbour(index: int, ip: str, mac: str) -> Message:
-    """A permanent one, for which nobody asks: the kernel's table is one for all namespaces, and bounded."""
+    """A permanent entry, which needs no ARP: the kernel's bounded table serves all namespaces."""
     body = _NEIGHBOUR.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
     return _NEWNEIGH, body + attribute(_NDA_DST, socket.inet_aton(ip)) + attribute(_NDA_LLADDR, _bytes(mac))
 
 
 def forwarding(port: int, mac: str) -> Message:
-    """At the port's bridge, frames for `mac` leave by it."""
+    """An entry of the port's bridge: frames for `mac` leave by this port."""
     body = _NEIGHBOUR.pack(socket.AF_BRIDGE, port, _NOARP, _NTF_MASTER, 0)
     return _NEWNEIGH, body + attribute(_NDA_LLADDR, _bytes(mac))
 
 
 def route(index: int, to: str, via: str) -> Message:
-    """To one host; `via` empty: it is the neighbour itself."""
+    """A route to one host; with `via` empty it is a neighbour."""
     scope, flags = (_SCOPE_UNIVERSE, _RTNH_F_ONLINK) if via else (_SCOPE_LINK, 0)
     body = _ROUTE.pack(socket.AF_INET, 32, 0, 0, _TABLE_MAIN, _PROTOCOL_STATIC, scope, _UNICAST, flags)
     body += attribute(_RTA_DST, socket.inet_aton(to)) + attribute(_RTA_OIF, struct.pack("=i", index))
@@ -95,7 +95,7 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def send(messages: Iterable[Message]) -> None:
-    """To the kernel of this process's network namespace; OSError of the first that it refuses."""
+    """Sends to the kernel of this process's network namespace. OSError for the first message refused."""
     waiting = iter(messages)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
         kernel.bind((0, 0))
@@ -104,7 +104,7 @@ def send(messages: Iterable[Message]) -> None:
 
 
 def _exchange(kernel: socket.socket, chunk: Sequence[Message]) -> None:
-    """Errors come for every message, an acknowledgement for the last alone."""
+    """Sends one chunk. The kernel reports an error for any message, but acknowledges only the last."""
     data = b""
     for left, (kind, body) in zip(reversed(range(len(chunk))), chunk, strict=True):
         flags = _REQUEST | _CREATE | _REPLACE | (0 if left else _ACK)
@@ -125,9 +125,11 @@ def _exchange(kernel: socket.socket, chunk: Sequence[Message]) -> None:
 
 
 def in_turn(index: int, senders: int, quantum_bytes: int, limit_bytes: int) -> Iterator[Message]:
-    """Below the bucket of device `index`, a class for each of so many senders, each with a
-    queue as long as the device's, and one of so many bytes for what is short. In place of classes that are
-    there, which the kernel would not change."""
+    """Queues that serve senders in turn, below the bucket of device `index`.
+
+    Each of `senders` gets a class whose queue has the device's length; short packets get a class with a queue
+    of `limit_bytes`. Existing classes are replaced, as the kernel cannot change them.
+    """
     yield first_come(index, 0)
     classes = min(senders, MOST_CLASSES)
     init = struct.pack("=5I", _HTB_VERSION, _RATE_TO_QUANTUM, 1, 0, 0)
@@ -145,7 +147,7 @@ def in_turn(index: int, senders: int, quantum_bytes: int, limit_bytes: int) -> I
 
 
 def first_come(index: int, limit_bytes: int) -> Message:
-    """Below the bucket of device `index`, one queue of so many bytes."""
+    """One queue of `limit_bytes` below the bucket of device `index`."""
     return _queue(index, BUCKET | 1, limit_bytes)
 
 
@@ -163,20 +165,20 @@ def _tc(index: int, handle: int, parent: int, info: int, options: bytes, kind: b
 
 
 def _filter(index: int, turn: int, options: bytes) -> Message:
-    """A filter of a device; those with the lowest turn are asked first."""
+    """A filter of a device; lower `turn` is tried first."""
     info = turn << 16 | struct.unpack("=H", struct.pack("!H", _ETH_P_IP))[0]
     return _NEWFILTER, _tc(index, 0, _TURNS, info, options, kind=b"u32\0")
 
 
 def _parameters(quantum_bytes: int, last: bool) -> bytes:
-    """`last`: sends when no class that is not has anything."""
+    """Parameters of an HTB class. `last`: it is served only while no other kind of class has packets."""
     rate = _RATE.pack(0, _ETHERNET, 0, 0, 0, _BYTES_PER_SECOND)
     limits = struct.pack("=5I", _ONE_SECOND_TICKS, _ONE_SECOND_TICKS, quantum_bytes, 0, int(last))
     return attribute(_HTB_PARAMETERS, rate + rate + limits)
 
 
 def _selector(number: int, mask: int, value: int, offset_bytes: int) -> bytes:
-    """Into this class: packets whose four bytes at this place of IPv4's header, masked, are the value."""
+    """Selects a class for packets whose four bytes at an offset of the IPv4 header, masked, equal `value`."""
     key = struct.pack("!II", mask, value) + struct.pack("=ii", offset_bytes, 0)
     selector = struct.pack("=BBBxHHhhI", _U32_TERMINAL, 0, 1, 0, 0, 0, 0, 0) + key
     return attribute(_U32_CLASS, struct.pack("=I", _class(number))) + attribute(_U32_SELECTOR, selector)

@@ -1,7 +1,7 @@
 """Links, bridges, buckets and redirections of one network namespace, through rtnetlink (pyroute2).
 
-A `Kernel` speaks to the namespace in which it was made, wherever its process goes afterwards; names of
-devices are those in the namespace in which the process is.
+A `Kernel` stays connected to the namespace in which it was made, wherever its process goes afterwards. Device
+names are resolved in the process's current namespace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from crosscut.lab.plan.shaping import Bucket
 _INGRESS, _EGRESS = 0xFFFFFFF2, 0xFFFFFFF3  # hooks of clsact: linux/pkt_sched.h
 _ALL_PROTOCOLS = 3  # ETH_P_ALL
 _EVERYTHING = ["0x0/0x0+0"]
-_CLASS = 0x10001  # a filter must name one; nothing reads it
+_CLASS = 0x10001  # a filter must name one, but nothing reads it
 _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
 _SIOCGIFFLAGS, _IFF_RUNNING = 0x8913, 0x40  # linux/sockios.h, linux/if.h
 _PRIORITY = 10
@@ -44,18 +44,18 @@ class Kernel(AbstractContextManager["Kernel"]):
             raise CrosscutError(f"the kernel refuses {what} {shown}: {error.args[-1]}") from error
 
     def add_bridge(self, name: str, mtu: int) -> None:
-        """One that never learns, floods or speaks: its ports' static entries are all it knows."""
+        """Adds a bridge that does not learn, flood or speak: it knows only its ports' static entries."""
         self._ask("link", "add", kind="bridge", ifname=name, mtu=mtu, br_stp_state=0, br_mcast_snooping=0)
         self.change(name, state="up")
 
     def add_pair(self, name: str, peer: str, peer_namespace: int | None, mtu: int, segments: int) -> None:
-        """A cable: one end here, the other in the namespace of that descriptor, or here too."""
+        """Makes a cable: one end here, the other in the namespace of that descriptor (None: here too)."""
         end = {"num_tx_queues": 1, "num_rx_queues": 1, "mtu": mtu, "gso_max_segs": segments}
         there = {"ifname": peer, **end} | ({} if peer_namespace is None else {"net_ns_fd": peer_namespace})
         self._ask("link", "add", kind="veth", ifname=name, peer=there, **end)
 
     def add_medium(self, name: str, bucket: Bucket) -> None:
-        """A bucket that several ports share, as a device of its own."""
+        """Adds a bucket that several ports share, as a device of its own."""
         self._ask("link", "add", kind="ifb", ifname=name, num_tx_queues=1, num_rx_queues=1)
         self.change(name, state="up")
         self.shape(name, bucket)
@@ -75,7 +75,7 @@ class Kernel(AbstractContextManager["Kernel"]):
         self._ask("brport", "set", index=index_of(port), **silent)
 
     def shape(self, name: str, bucket: Bucket) -> None:
-        """What leaves by this device; in place of any bucket before."""
+        """Shapes what leaves by this device, replacing any former bucket."""
         self._ask(
             "tc", "replace", "tbf", index_of(name), handle=bulk.BUCKET,
             rate=f"{math.floor(bucket.bits_per_second)}bit",
@@ -86,27 +86,27 @@ class Kernel(AbstractContextManager["Kernel"]):
         self._ask("tc", "del", index=index_of(name), root=True)
 
     def take_turns(self, name: str, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
-        """Below the bucket: each of so many senders has a queue of its own."""
-        # A class's queue is as long as the device's when it is made, counted in bundles. It is a short one:
-        # who may not have more than a part of the link is to learn it soon, and not after a megabyte.
+        """Gives each sender a queue of its own, below the bucket."""
+        # A new class takes its queue length, in bundles, from the device. It is kept short: a sender limited
+        # to a share of the link should learn so soon, not after a megabyte.
         room = bucket.limit_bytes // bulk.QUEUES_IN_ONE // bundle_bytes
         self.change(name, txqlen=max(_LEAST_BUNDLES, room))
         bulk.send(bulk.in_turn(index_of(name), senders, bundle_bytes, bucket.limit_bytes))
 
     def delay(self, name: str, seconds: float) -> None:
-        """Needs the kernel's netem."""
+        """Delays what leaves by this device; needs the kernel's netem."""
         self._ask("tc", "add", "netem", index_of(name), delay=round(seconds * 1e6))
 
     def add_hooks(self, name: str) -> None:
-        """Before any redirection at this device."""
+        """Adds the hooks that redirections at this device need."""
         self._ask("tc", "add", "clsact", index_of(name))
 
     def remove_hooks(self, name: str) -> None:
-        """With all redirections there."""
+        """Also removes all redirections of this device."""
         self._ask("tc", "del", "clsact", index_of(name))
 
     def redirect(self, name: str, *, entering: bool, medium: str) -> None:
-        """What enters (or leaves by) a device passes the medium first."""
+        """Sends what enters (or leaves by) a device through the medium first."""
         action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index_of(medium)}
         self._ask(
             "tc", "add-filter", "u32", index_of(name), parent=_INGRESS if entering else _EGRESS,
@@ -115,7 +115,7 @@ class Kernel(AbstractContextManager["Kernel"]):
 
 
 def index_of(name: str) -> int:
-    """The index of a device of this process's network namespace."""
+    """Index of a device in this process's network namespace. Raises CrosscutError if there is none."""
     try:
         return socket.if_nametoindex(name)
     except OSError as error:
@@ -123,14 +123,14 @@ def index_of(name: str) -> int:
 
 
 def is_running(name: str) -> bool:
-    """True if a device of this process's network namespace is up and its carrier is there: netdevice(7)."""
+    """True if a device of this process's network namespace is up and has a carrier: netdevice(7)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", name.encode(), 0))
     return bool(struct.unpack_from("16xH", answer)[0] & _IFF_RUNNING)
 
 
 def gather_received(name: str) -> None:
-    """Receivers put segments together again (GRO), as adapters' drivers do: fewer acknowledgements."""
+    """Enables GRO, as adapters' drivers do: receivers merge segments, and send fewer acknowledgements."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         import ctypes
 

@@ -1,6 +1,6 @@
-"""Namespaces by the kernel's own calls (Python has them from 3.12 on), and work done inside them.
+"""Namespaces through the kernel's own calls (Python has them since 3.12), and work done inside them.
 
-Only a child process ever leaves the namespaces that crosscut was started in: `in_child`.
+Only child processes (`in_child`) leave the namespaces that crosscut was started in.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def opened(path: Path | str) -> Iterator[int]:
 
 
 def make_room(descriptors: int) -> None:
-    """For as many beside those of Python, and the kernel's sockets and files."""
+    """Raises the limit to this many descriptors, besides those of Python and the kernel's sockets."""
     least = descriptors + 64
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < least:
@@ -70,7 +70,7 @@ def set_host_name(name: str) -> None:
 
 
 def pin(kind: str, path: Path) -> None:
-    """Keeps this process's namespace (`net`, `uts`, `ipc`) alive by a mount, when the process is gone."""
+    """Keeps this process's namespace (`net`, `uts`, `ipc`) alive through a mount after the process ends."""
     path.touch(mode=0o444)
     source = f"/proc/self/ns/{kind}".encode()
     _checked(_libc.mount(source, str(path).encode(), None, _MS_BIND, None), f"cannot keep {path}")
@@ -81,13 +81,15 @@ def make_mounts_private() -> None:
 
 
 def unmount(path: Path | str) -> None:
-    """Also while somebody is in it."""
+    """Unmounts lazily, so it works even while in use."""
     _checked(_libc.umount2(os.fsencode(path), _MNT_DETACH), f"cannot unmount {path}")
 
 
 def in_child(work: Callable[[], Result]) -> Result:
-    """Runs `work` in a child that may go into other namespaces; returns or raises what it does. The child
-    dies with this process, and takes what it had not pinned with it."""
+    """Runs `work` in a child that may enter other namespaces; returns or raises what it does.
+
+    The child dies with this process, and everything that it has not pinned goes with it.
+    """
     parent = os.getpid()
     reading, writing = os.pipe()
     sys.stdout.flush()

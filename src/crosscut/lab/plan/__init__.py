@@ -1,1 +1,1 @@
-"""What a lab is to be made of: pure functions of a network and a few choices."""
+"""Plans the parts of a lab: pure functions of the network and a few choices."""

@@ -1,4 +1,4 @@
-"""Numbers of nodes as names for the kernel. The same in every lab, as labs never meet."""
+"""Addresses and device names for the nodes' numbers. All labs use the same ones, as they never meet."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ MOST_ADAPTERS = 200
 
 
 def ip(host: int, adapter: int) -> str:
-    """10.ADAPTER.0.0/16; adapter -1 is that of a host that forwards: it has one address for all."""
+    """An address in 10.ADAPTER.0.0/16. Adapter -1 stands for the only address of a host that forwards."""
     number = host + 1
     return f"10.{max(adapter, 0)}.{number >> 8}.{number & 255}"
 
 
 def mac(host: int, adapter: int) -> str:
-    """Locally administered."""
+    """A locally administered address."""
     return f"02:63:{adapter:02x}:00:{host >> 8:02x}:{host & 255:02x}"
 
 
@@ -23,5 +23,5 @@ def interface(adapter: int) -> str:
 
 
 def port(cable: int, end: str) -> str:
-    """A switch's port: the end `a` or `b` of a cable."""
+    """The switch port at end `a` or `b` of a cable."""
     return f"p{cable}{end}"

@@ -1,4 +1,4 @@
-"""What a lab is to be made of: a pure function of the network and a few choices. Nothing is built here."""
+"""The plan of a lab: a pure function of the network and a few choices. Builds nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosscut.lab.plan import addresses, shaping
 from crosscut.network.paths import Edge, Ways
 from crosscut.network.switch_choice import Queues
 
-# Host names, which know no case.
+# Host names are case-insensitive; these are in lower case.
 _RESERVED = {
     enter.FABRIC: "that is where its switches are (crosscut lab exec)",
     "localhost": "on every node that is the node itself",
@@ -22,20 +22,20 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class End:
-    """The end of a cable. `host` None: a port of the bridge `bridge`."""
+    """One end of a cable. With `host` None it is a port of the bridge `bridge`."""
 
     vertex: int
     host: int | None
     bridge: int
     name: str
     bits_per_second: float
-    """Rate at which frames leave by this end; infinite: not shaped."""
+    """Rate at which frames leave by this end; not shaped if infinite."""
 
 
 @dataclass(frozen=True)
 class Cable:
     number: int
-    """The network's edge."""
+    """Number of the network's edge."""
     a: End
     b: End
     half_duplex: bool
@@ -50,7 +50,8 @@ class Cable:
 
 @dataclass(frozen=True)
 class SwitchCapacity:
-    """A switch's own: what passes these ports goes through one bucket (each way, unless `is_through`)."""
+    """A switch's own capacity: one bucket for all traffic through these ports (one each way, unless
+    `is_through`)."""
 
     name: str
     bits_per_second: float
@@ -76,7 +77,7 @@ class IpRoute(NamedTuple):
     host: int
     to: str
     via: str
-    """Empty: the neighbour itself."""
+    """Empty: the destination is a neighbour."""
     adapter: int
 
 
@@ -84,7 +85,7 @@ class IpRoute(NamedTuple):
 class LabPlan:
     hosts: tuple[str, ...]
     adapters: tuple[int, ...]
-    """How many each host has."""
+    """Number of adapters of each host."""
     forwarding: frozenset[int]
     bridges: tuple[str, ...]
     cables: tuple[Cable, ...]
@@ -98,7 +99,7 @@ class LabPlan:
     queues: Queues = Queues.ROUTERS
 
     def serves_in_turn(self, host: int | None) -> bool:
-        """True if queues at this host's adapters (None: at switches) take one sender after the other."""
+        """True if queues at this host's adapters (None: at switches) serve senders in turn."""
         return self.queues is Queues.FAIR or (self.queues is Queues.ROUTERS and host in self.forwarding)
 
     def bucket(self, bits_per_second: float, where: str) -> shaping.Bucket:
@@ -114,8 +115,10 @@ class LabPlan:
 def plan(
     ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queues = Queues.ROUTERS
 ) -> LabPlan:
-    """UsageError for what cannot be built here, with the reason. Not `shaped`: a program is the network, and
-    what buckets cannot do does not matter."""
+    """Plans a lab. Raises UsageError, with the reason, if it cannot be built here.
+
+    Not `shaped`: crosscut-switch is the network, so the limits of the kernel's buckets do not matter.
+    """
     _check(ways)
     bridge = bridge_of_switch(ways)
     cables = tuple(_cables(ways, bridge, dilation))
@@ -146,7 +149,7 @@ def plan(
 
 
 def host_bits_per_second(cables: tuple[Cable, ...]) -> float:
-    """What all hosts together may send: the work of this machine."""
+    """Returns the bits per second that all hosts together may send: the load on this machine."""
     rates = (end.bits_per_second for cable in cables for end in cable.ends if end.host is not None)
     return sum(rate for rate in rates if not math.isinf(rate))
 
@@ -191,12 +194,12 @@ def _cables(ways: Ways, bridge: tuple[int, ...], dilation: float) -> Iterator[Ca
     for number, edge in enumerate(ways.edges):
         a, b = (_end(ways, bridge, number, edge, vertex, dilation) for vertex in (edge.a, edge.b))
         if a.host is None and b.host is None and a.bridge == b.bridge:
-            continue  # within a switch that has no bound inside
+            continue  # inside a switch that is unlimited within
         yield Cable(number, a, b, edge.half_duplex and not _bounded_anyway(ways, edge))
 
 
 def _bounded_anyway(ways: Ways, edge: Edge) -> bool:
-    """A shared medium that carries no more than the link: both directions share it already."""
+    """True if a shared medium at an end carries no more than the link: both directions share it already."""
     switches = [
         ways.switches[vertex - len(ways.hosts)] for vertex in (edge.a, edge.b) if not ways.is_host(vertex)
     ]
@@ -216,7 +219,7 @@ def _end(ways: Ways, bridge: tuple[int, ...], number: int, edge: Edge, vertex: i
 
 
 def _bridge_names(ways: Ways, bridge: tuple[int, ...]) -> tuple[str, ...]:
-    """Names of all switches in each bridge."""
+    """For each bridge, the names of its switches."""
     names: dict[int, list[str]] = {}
     for switch, number in zip(ways.switches, bridge, strict=True):
         names.setdefault(number, []).append(switch.name)
@@ -247,19 +250,22 @@ def _entries(ways: Ways, cables: dict[int, Cable]) -> Iterator[Entry]:
 
 
 def _neighbours(ways: Ways) -> Iterator[Neighbour]:
-    """Each host's next hosts, by the address that they are known by there, for each route."""
+    """Each host's next hops, with the addresses by which it knows them, for each route."""
     for route in ways.routes:
         for hop in route.hops:
             adapter = ways.hosts[hop.at].adapters.index(hop.edge)
-            # A host that forwards has one address; another one an address for each adapter.
+            # A host that forwards has a single address; any other has one for each adapter.
             known_by = route.adapter if hop.next == route.host else -1
             ip, mac = addresses.ip(hop.next, known_by), addresses.mac(hop.next, hop.entering)
             yield Neighbour(hop.at, adapter, ip, mac)
 
 
 def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
-    """What the address itself does not imply: hosts that forward know every host, others what is not reached
-    by the adapter of the same number."""
+    """Routes that the addresses do not imply.
+
+    Hosts that forward need one to every host, others one to whatever the adapter of the same number does not
+    reach directly.
+    """
     for route in ways.routes:
         for hop in route.hops:
             adapter = ways.hosts[hop.at].adapters.index(hop.edge)
@@ -271,10 +277,11 @@ def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
 
 
 def bridge_of_switch(ways: Ways) -> tuple[int, ...]:
-    """The bridge's number, for each switch.
+    """The bridge's number for each switch.
 
-    Switches joined by links without a bound (the ASICs of a line card) are one bridge: every bridge that a
-    frame passes costs this machine time, and nothing would be shaped between them."""
+    Switches joined by links without a limit (the ASICs of a line card) form one bridge: each bridge along a
+    path costs this machine time, and there is nothing to shape between them.
+    """
     merged = _merged(ways)
     return merged if _agree(ways, merged) else tuple(range(len(ways.switches)))
 
@@ -292,7 +299,7 @@ def _merged(ways: Ways) -> tuple[int, ...]:
         if ways.is_host(edge.a) or ways.is_host(edge.b):
             continue
         bounded = not (math.isinf(edge.bits_per_second) and math.isinf(edge.back_bits_per_second))
-        # What passes a backplane is counted at its ports, also those towards switches.
+        # A backplane counts traffic at its ports, including those that lead to other switches.
         through = any(ways.switches[vertex - hosts].is_through for vertex in (edge.a, edge.b))
         if not bounded and not through:
             a, b = find(edge.a - hosts), find(edge.b - hosts)
@@ -302,7 +309,7 @@ def _merged(ways: Ways) -> tuple[int, ...]:
 
 
 def _agree(ways: Ways, bridge: tuple[int, ...]) -> bool:
-    """True if the merged tables name one port for each destination."""
+    """True if the tables of merged switches name a single port for each destination."""
     hosts = len(ways.hosts)
     inside = {
         number

@@ -1,4 +1,4 @@
-"""From a link's rate to a token bucket: what the kernel is told so that TCP sees that link."""
+"""From a link's rate to a token bucket: what to tell the kernel so that TCP sees such a link."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 
 DEFAULT_MTU_BYTES = 1500
-# Ethernet beyond the MTU: TBF counts 14 bytes of header; the wire has 24 more (IEEE 802.3: check sum 4,
-# preamble 8, gap 12), hence 38 in all.
+# Ethernet's bytes beyond the MTU. TBF counts the header (14); the wire carries 24 more (IEEE 802.3: checksum
+# 4, preamble 8, gap 12), so 38 in all.
 HEADER_BYTES = 14
 FRAMING_BYTES = 38
-# IPv4, TCP and its time stamps, which Linux sends (RFC 791, RFC 9293, RFC 7323).
+# IPv4, TCP and the TCP timestamps, which Linux sends (RFC 791, RFC 9293, RFC 7323).
 TCP_HEADERS_BYTES = 52
-# A bucket holds 1.3 ms: with less, a timer that is late leaves the link idle; with more, longer messages
-# pass unshaped.
+# The burst that a bucket holds. With less, a late timer leaves the link idle; with more, longer messages pass
+# unshaped.
 BURST_SECONDS = 1.3e-3
-# What a sender hands down at once must fit in the bucket, or TBF takes it apart again, at great cost.
+# A sender's bundle must fit in the bucket, or TBF segments it again, at great cost.
 SEGMENT_SECONDS = 1.0e-3
-MOST_SEGMENTS = 42  # 64 kB, TCP's own limit
+MOST_SEGMENTS = 42  # 64 kB, TCP's own limit for a bundle
 QUEUE_SECONDS = 50e-3
 LEAST_QUEUE_BYTES = 64_000
 _NO_ROOM_BYTES = 1
-# TBF's rate is 32 bits of bytes a second.
+# TBF stores the rate in 32 bits, as bytes per second.
 MOST_BITS_PER_SECOND = 8.0 * (2**32 - 1)
 LEAST_BITS_PER_SECOND = 64e3
-# As many bits a second, of all hosts together, go through two cores in bundles of the smallest size for 100
-# Mbit/s: 34,000 a second. A frame by itself costs hardly less than a bundle, and switches of several bridges
-# cost more than one: in slow motion there is room for that.
+# Two cores carry this many bits per second, over all hosts, in the smallest bundles of a 100 Mbit/s network:
+# 34,000 bundles per second. A single frame costs hardly less than a bundle, and several bridges cost more
+# than one, so a dilated lab uses only half as many.
 FINE_BITS_PER_SECOND = 3.3e9
 FINE_BUNDLES_PER_SECOND = 17e3
 
 
 @dataclass(frozen=True)
 class Frames:
-    """How the file's protocol counts, and how the kernel does."""
+    """Frame sizes as the network's protocol counts them, and as the kernel does."""
 
     mtu_bytes: int
     tokens_per_bit: float
-    """TBF's tokens for each bit of the link: frames on the wire are longer than TBF counts them."""
+    """TBF tokens for each bit of the link. Frames are longer on the wire than TBF counts them."""
 
     def bundle_bytes(self, segments: int) -> int:
-        """As TBF counts what a sender hands down at once."""
+        """Size of a sender's bundle of `segments` frames, as TBF counts it."""
         return segments * (self.mtu_bytes + HEADER_BYTES)
 
 
@@ -55,7 +55,7 @@ class Bucket:
     """Bytes that may wait."""
 
     def shut(self) -> Bucket:
-        """With room for no frame: nothing passes."""
+        """Returns this bucket with room for no frame, so that nothing passes."""
         return replace(self, limit_bytes=_NO_ROOM_BYTES)
 
     @property
@@ -64,7 +64,7 @@ class Bucket:
 
 
 def frames(mtu: int, framing: int, efficiency: float) -> Frames:
-    """`mtu` 0: the file says what share of a rate is payload, and nothing else."""
+    """`mtu` 0: the file gives only the fraction of a rate that is payload (`efficiency`)."""
     if mtu == 0:
         size = DEFAULT_MTU_BYTES
         return Frames(size, efficiency * (size + HEADER_BYTES) / (size - TCP_HEADERS_BYTES))
@@ -74,9 +74,11 @@ def frames(mtu: int, framing: int, efficiency: float) -> Frames:
 def segments(
     lowest_bits_per_second: float, mtu_bytes: int, all_bits_per_second: float, dilation: float = 1.0
 ) -> int:
-    """Bytes that a sender may hand down at once, in a lab with this slowest link. Where the hosts are
-    together too fast for this machine's cores, frames go in larger bundles; in slow motion, of which these
-    are the rates, too, but never larger than without."""
+    """Number of frames that a sender may hand down at once (1 to MOST_SEGMENTS), given the slowest link.
+
+    Bundles grow if all hosts together are too fast for this machine's cores. They also grow in a dilated lab
+    (the rates are the dilated ones), but never beyond what the lab would have undilated.
+    """
     if math.isinf(lowest_bits_per_second):
         return MOST_SEGMENTS
     frame_bits = 8 * (mtu_bytes + HEADER_BYTES)
@@ -89,14 +91,13 @@ def segments(
 
 
 def _bundled(lowest_bits_per_second: float, all_bits_per_second: float, frame_bits: int) -> int:
-    """Frames of a bundle that delays others by no more than SEGMENT_SECONDS, or a few times that where the
-    network is fast."""
+    """Frames in a bundle that delays others by SEGMENT_SECONDS, or up to four times that on fast networks."""
     coarse = min(4, max(1, math.ceil(all_bits_per_second / FINE_BITS_PER_SECOND)))
     return round(coarse * lowest_bits_per_second * SEGMENT_SECONDS / frame_bits)
 
 
 def bucket(bits_per_second: float, size: Frames, segments_at_once: int, where: str) -> Bucket:
-    """For a link (or switch) of this rate. UsageError where the kernel has none for it."""
+    """The bucket of a link or switch of this rate. Raises UsageError if the kernel cannot shape it."""
     rate = bits_per_second * size.tokens_per_bit
     if not LEAST_BITS_PER_SECOND <= rate <= MOST_BITS_PER_SECOND:
         way_out = (

@@ -1,4 +1,4 @@
-"""In what a lab is unlike the network of its file, as sentences: shown, and recorded in every run."""
+"""Differences between a lab and the network of its file, as sentences that are shown and put in every run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from crosscut.base import units
 from crosscut.lab.plan.plan import LabPlan, host_bits_per_second
 from crosscut.network.paths import Ways
 
-# 32 nodes of 100 Mbit/s, all sending and receiving, kept two cores of a virtual machine half busy.
+# 32 nodes of 100 Mbit/s, all sending and receiving, kept two virtual cores half busy.
 MOST_BITS_PER_SECOND_OF_A_CORE = 3e9
-# One thread carries every frame: of 16 nodes of 100 Mbit/s, all sending, 77 to 89 % on a busy machine.
+# One thread carries every frame. 16 nodes of 100 Mbit/s, all sending, load it 77 to 89 % on a busy machine.
 MOST_BITS_PER_SECOND_OF_USER_SWITCH = 1.6e9
 
 
 def differences(ways: Ways, made: LabPlan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
-    """`in_kernel`: bridges and buckets carry it; else crosscut-switch."""
+    """Lists the differences. `in_kernel`: bridges and buckets carry the frames, otherwise crosscut-switch."""
     of_switch = _of_bridges(ways) if in_kernel else _of_routers(ways)
     return (*of_switch, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
 
@@ -74,5 +74,5 @@ def _of_speed(made: LabPlan, cores: int, in_kernel: bool) -> Iterator[str]:
 
 
 def _dilation(least: float) -> int:
-    """A round number of times by which the machine is too slow."""
+    """Returns the smallest round factor that is at least `least`."""
     return next(step for step in (2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5, 10**6, 10**9) if step >= least)

@@ -1,1 +1,1 @@
-"""crosscut-switch, the switch in user space: starting it and talking to it."""
+"""crosscut-switch, the switch in user space: how it is started and queried."""

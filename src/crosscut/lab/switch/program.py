@@ -1,8 +1,8 @@
-"""`crosscut-switch`, which carries frames between the nodes of a lab: where it is, what it reads and says,
+"""`crosscut-switch`, which carries frames between the nodes of a lab: its executable, its input and output,
 and its process, which outlives the command that started it.
 
-It runs in the namespace `fabric`, where `down` finds it even when the record of it was lost. What it says
-goes into a file: a pipe that nobody reads would stop it, and the network with it.
+It runs in the namespace `fabric`, where `down` finds it even if its record is lost. Its output goes to a
+file: a pipe that nobody reads would block it, and with it the network.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from crosscut.network import switch_choice
 
 PROGRAM = "crosscut-switch"
 VARIABLE = "CROSSCUT_SWITCH"
-# What adapters of nodes are made with.
+# The device through which the nodes' adapters are made.
 TUN = Path("/dev/net/tun")
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 10.0
 _SAID, _ERRORS, _TAPS, _FAULTS = "switch.said", "switch.errors", "taps.json", "faults.json"
 _POLL_SECONDS = 0.005
 _WORDS_KEPT_BYTES = 4096
-# How well the emulation kept its times (lateness of deliveries, against when they were due), what full queues
-# of the emulated network dropped, and what those of the nodes lost before it: where its statistics have them.
+# Paths in its statistics of the figures by which a run is judged: lateness of deliveries, drops by the
+# emulated network's full queues, and losses in the nodes' own queues before that.
 _TRUST = {
     "seconds": "seconds",
     "cpu_share": "cpu_share",
@@ -57,25 +57,25 @@ class UserSwitchError(CrosscutError):
 
 @dataclass(frozen=True)
 class Tap:
-    """An adapter of a host: the switch makes the device `name` in the namespace at `netns`."""
+    """A host's adapter: the switch makes the device `name` in the namespace at `netns`."""
 
     host: int
     netns: Path
     name: str = "eth0"
     adapter: int = 0
     addresses: tuple[str, ...] = ()
-    """IPv4 addresses for which the switch answers ARP; none are needed where neighbours are static."""
+    """IPv4 addresses for which the switch answers ARP; not needed with static neighbour entries."""
     mac: str = ""
-    """Empty: that of `mac_of`."""
+    """Empty: the address of `mac_of`."""
 
 
 def mac_of(host: int, adapter: int = 0) -> str:
-    """The hardware address that the switch gives this adapter: for static neighbour entries."""
+    """Returns the MAC address that the switch gives this adapter, for static neighbour entries."""
     return "02:cc:" + ":".join(f"{byte:02x}" for byte in (adapter, *host.to_bytes(3, "big")))
 
 
 def taps_list(taps: Iterable[Tap]) -> str:
-    """The list that `crosscut-switch --taps` reads, with the empty line that ends it."""
+    """Formats the list that `crosscut-switch --taps` reads, with its terminating empty line."""
     lines = [
         json.dumps(
             {
@@ -93,7 +93,7 @@ def taps_list(taps: Iterable[Tap]) -> str:
 
 
 def trust_of(statistics: Mapping[str, object]) -> dict[str, float]:
-    """The figures by which a run on the lab is judged; raises UserSwitchError where one is missing."""
+    """Extracts the figures by which a run on the lab is judged. Raises UserSwitchError if one is missing."""
     found: dict[str, float] = {}
     for name, path in _TRUST.items():
         value: object = statistics
@@ -106,7 +106,7 @@ def trust_of(statistics: Mapping[str, object]) -> dict[str, float]:
 
 
 def find_switch() -> Path:
-    """The program: named by CROSSCUT_SWITCH, beside the core, or on PATH; raises UserSwitchError."""
+    """Finds the executable: CROSSCUT_SWITCH, beside the core, or on PATH. Raises UserSwitchError if none."""
     if named := os.environ.get(VARIABLE):
         if not os.access(named, os.X_OK):
             raise UserSwitchError(f"{VARIABLE}={named}: no executable file there; unset it or correct it")
@@ -120,7 +120,7 @@ def find_switch() -> Path:
 
 
 def unavailable() -> str:
-    """Why no switch in user space can have adapters here; empty where one can."""
+    """Returns why the switch cannot run here, or "" if it can."""
     try:
         find_switch()
     except CrosscutError as error:
@@ -136,7 +136,7 @@ def unavailable() -> str:
 
 
 def start(record: state.Record, folder: Path, made: LabPlan, network: Path) -> state.Process:
-    """Waits until all adapters are there; UserSwitchError has the program's own words."""
+    """Starts the switch and waits until all adapters exist. UserSwitchError carries the program's message."""
     (folder / _TAPS).write_text(taps_list(_taps(made, folder)), encoding="ascii")
     (folder / _FAULTS).write_text("", encoding="utf-8")
     words = [str(find_switch()), str(network.absolute()), "--taps", str(folder / _TAPS)]
@@ -165,20 +165,20 @@ def _taps(made: LabPlan, folder: Path) -> list[Tap]:
 
 
 def statistics(record: state.Record) -> Mapping[str, Any]:
-    """What has passed since the lab was built, and how late it was. One asks at a time."""
+    """Asks for counts and delays of frames since the lab was built. Serves one caller at a time."""
     if record.switch_process is None:
         raise UserSwitchError(f"lab {record.name} is carried by the kernel, which keeps no such statistics")
     return _ask(record, state.folder(record.name), signal.SIGUSR1, "statistics")
 
 
 def runs(record: state.Record) -> bool:
-    """True where the process that the record names runs and is in the lab: a signal would end any other."""
+    """True if the recorded process runs and is in the lab; a signal would end any other process."""
     process = record.switch_process
     return process is not None and removal.contains(state.folder(record.name), record.holder, process)
 
 
 def set_faults(record: state.Record, folder: Path, lines: str) -> None:
-    """All that are planted (faults/catalogue.py). Where the switch refuses them it has those of before."""
+    """Replaces the planted faults (faults/catalogue.py). If the switch refuses them, restores the former."""
     file = folder / _FAULTS
     before = file.read_text(encoding="utf-8")
     try:
@@ -202,14 +202,14 @@ def _ask(record: state.Record, folder: Path, number: signal.Signals, event: str)
         raise UserSwitchError(f"the lab's switch has ended{_last_words(folder)}")
     with (folder / _SAID).open("r+b") as said:
         fcntl.flock(said, fcntl.LOCK_EX)
-        said.truncate(0)  # it appends: what it says next stands at the beginning
+        said.truncate(0)  # it writes in append mode, so its next output starts the file
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
         return _answer(folder, process, event, ANSWER_SECONDS)
 
 
 def failure(record: state.Record) -> str | None:
-    """Why nothing is carried any more; None while it is, and where the kernel does it."""
+    """Returns why frames are no longer carried; None if they are, or if the kernel carries them."""
     if record.switch_process is None:
         in_kernel = switch_choice.parse(record.switch).in_kernel
         return None if in_kernel else "its switch was never started"
@@ -219,7 +219,7 @@ def failure(record: state.Record) -> str | None:
 def _answer(folder: Path, process: state.Process, event: str, seconds: float) -> Mapping[str, Any]:
     deadline = time.monotonic() + seconds
     while True:
-        alive = process.alive()  # before looking: what it said last counts
+        alive = process.alive()  # checked before reading, so that its last output counts
         for line in _lines(folder / _SAID):
             with contextlib.suppress(ValueError):
                 value = json.loads(line)
@@ -233,7 +233,7 @@ def _answer(folder: Path, process: state.Process, event: str, seconds: float) ->
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Whole ones."""
+    """The complete lines of a file; none if it does not exist."""
     try:
         return path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Walking the routes of a lab, as traceroute does."""
+"""Walks the routes of a lab, like traceroute."""

@@ -1,4 +1,4 @@
-"""Ways as traceroute finds them: UDP with a rising time to live, and who says that the packet died there.
+"""Finds paths the way traceroute does: UDP packets with a rising TTL, and the ICMP errors that come back.
 
 A socket stays in the network namespace in which it was made, so one process probes from all nodes at once.
 """
@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_HOPS = 64
-# Where the traceroute of 1988 began; the port says with which time to live a packet was sent.
+# The first port of the 1988 traceroute. The offset from it tells which TTL a packet was sent with.
 FIRST_PORT = 33434
 WAITS_SECONDS = (0.25, 0.5, 1.0)
-"""For an answer to the first packet, the second, the third: what is lost three times is not there."""
-# Answers wait in a queue of bounded size (SO_RCVBUF); a slow link has a queue too.
+"""Time to wait for an answer to the first, second and third packet. After three losses the hop is silent."""
+# Limits the probes in flight: answers wait in a bounded queue (SO_RCVBUF), and a slow link has a queue too.
 AT_ONCE = 16
 _TIME_EXCEEDED, _UNREACHABLE = 11, 3  # ICMP types: RFC 792
 _IP_RECVERR = 11  # linux/in.h
@@ -30,12 +30,12 @@ THERE, SILENT, NO_ROUTE, CIRCLE, TOO_LONG, NOT_WALKED = (
 )  # fmt: skip
 
 Sockets = Mapping[int, socket.socket]
-"""By the host's number."""
+"""Keyed by host number."""
 
 
 @dataclass
 class Way:
-    """The addresses that answered, in order, and how it ended."""
+    """The addresses that answered, in order, and how the walk ended."""
 
     hops: list[str] = field(default_factory=list)
     end: str = ""
@@ -46,12 +46,12 @@ class Way:
 @dataclass(frozen=True)
 class Probe:
     source: int
-    """The host's number."""
+    """Host number."""
     to: str
 
 
 def walk(sockets: Sockets, wanted: Iterable[Probe], until: float) -> dict[Probe, Way]:
-    """Every way, hop by hop. `until`, by the monotonic clock: what is not walked by then ends NOT_WALKED."""
+    """Walks all paths hop by hop. Those not finished by `until` (monotonic seconds) end as NOT_WALKED."""
     ways: dict[Probe, Way] = {probe: Way() for probe in wanted}
     for ttl in range(1, MOST_HOPS + 1):
         going = [probe for probe, way in ways.items() if not way.end]
@@ -63,7 +63,7 @@ def walk(sockets: Sockets, wanted: Iterable[Probe], until: float) -> dict[Probe,
 
 
 def _portions(going: Sequence[Probe]) -> Iterator[list[Probe]]:
-    """So many probes of each source at once."""
+    """Splits the probes into batches with at most AT_ONCE from each source."""
     by_source: dict[int, list[Probe]] = {}
     for probe in going:
         by_source.setdefault(probe.source, []).append(probe)
@@ -72,7 +72,7 @@ def _portions(going: Sequence[Probe]) -> Iterator[list[Probe]]:
 
 
 def _hop(sockets: Sockets, ways: dict[Probe, Way], ttl: int, until: float) -> None:
-    """One hop further on each of these ways."""
+    """Advances each of these paths by one hop."""
     missing = dict(ways)
     for wait in WAITS_SECONDS:
         if time.monotonic() >= until:
@@ -92,7 +92,7 @@ def _hop(sockets: Sockets, ways: dict[Probe, Way], ttl: int, until: float) -> No
 
 
 def _send(sender: socket.socket, to: str, ttl: int) -> int:
-    """0, or the error's number; ENETUNREACH: the node itself has no route."""
+    """Returns 0 or an errno. ENETUNREACH means that the node itself has no route."""
     control = [(socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", ttl))]
     number = 0
     for _ in range(8):
@@ -100,11 +100,11 @@ def _send(sender: socket.socket, to: str, ttl: int) -> int:
             sender.sendmsg([b"which way?"], control, 0, (to, FIRST_PORT + ttl))
             return 0
         except OSError as error:
-            # An answer to an earlier packet is told to the next call as well; it stays in the queue.
+            # sendmsg also reports the ICMP error for an earlier packet, which stays in the error queue.
             number = error.errno or errno.EIO
             if number == errno.ENETUNREACH and not _has_answer(sender):
                 return number
-    return errno.EAGAIN if number == errno.ENETUNREACH else number  # as if lost: it is sent again
+    return errno.EAGAIN if number == errno.ENETUNREACH else number  # treated as lost, so it is sent again
 
 
 def _has_answer(there: socket.socket) -> bool:
@@ -116,11 +116,11 @@ def _has_answer(there: socket.socket) -> bool:
 
 
 def _collect(sockets: Sockets, missing: dict[Probe, Way], ttl: int, until: float) -> None:
-    """Takes answers until all are there, or it is too late; whoever answered is missing no more."""
+    """Collects answers until none is missing or `until` has passed; removes those found from `missing`."""
     poll = select.poll()
     sources = {sockets[probe.source].fileno(): probe.source for probe in missing}
     for descriptor in sources:
-        poll.register(descriptor, 0)  # the queue of errors is always reported
+        poll.register(descriptor, 0)  # POLLERR, which signals the error queue, is always reported
     while missing and (left := until - time.monotonic()) > 0:
         for descriptor, _ in poll.poll(1000 * left):
             source = sources[descriptor]
@@ -140,7 +140,7 @@ def _note(way: Way, to: str, who: str, is_end: bool) -> None:
 
 
 def _answers(there: socket.socket) -> Iterator[tuple[str, int, str, bool]]:
-    """(to whom, with which time to live, who answers, whether it went no further) of each that has come."""
+    """Yields (destination, TTL, who answered, whether it ends there) for each queued ICMP error."""
     while True:
         try:
             _, control, _, (to, port) = there.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
@@ -148,14 +148,14 @@ def _answers(there: socket.socket) -> Iterator[tuple[str, int, str, bool]]:
             return
         for level, kind, data in control:
             if level == socket.IPPROTO_IP and kind == _IP_RECVERR and len(data) >= 24:
-                # struct sock_extended_err, then the sockaddr_in of who sent the ICMP message: ip(7).
+                # struct sock_extended_err, then the sockaddr_in of the ICMP message's sender: ip(7).
                 _, origin, icmp, _, _, _, _ = struct.unpack_from("=IBBBBII", data)
                 if origin == _ORIGIN_ICMP and icmp in (_TIME_EXCEEDED, _UNREACHABLE):
                     yield to, port - FIRST_PORT, socket.inet_ntoa(data[20:24]), icmp == _UNREACHABLE
 
 
 def opened() -> socket.socket:
-    """In this process's network namespace."""
+    """Opens a probing socket in this process's network namespace."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.setblocking(False)
     udp.setsockopt(socket.IPPROTO_IP, _IP_RECVERR, 1)

@@ -1,4 +1,4 @@
-"""Every route of a lab walked, and held against the tables that the lab was built from."""
+"""Walks every route of a lab and compares it with the tables that the lab was built from."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class WalkedPath:
-    """Nodes by their names, an adapter beyond the first as `n3/eth1`."""
+    """Node names; an adapter other than the first is written `n3/eth1`."""
 
     source: str
     to: str
     computed: tuple[str, ...]
-    """Nodes on the way, the last is `to`."""
+    """Nodes along the path; the last is `to`."""
     found: tuple[str, ...]
     end: str
-    """How the walk ended: probe.py."""
+    """End of the walk: a constant of probe.py."""
     not_sent: str = ""
     """Why the last packet could not be sent."""
 
@@ -54,7 +54,7 @@ class WalkedPath:
 
     @property
     def nodes(self) -> set[str]:
-        """Nodes of the computed path, both ends included."""
+        """Nodes of the computed path, including both ends."""
         return self.ends | {name.partition("/")[0] for name in self.computed}
 
     @property
@@ -69,7 +69,7 @@ class Walked:
 
     @property
     def unlike(self) -> list[WalkedPath]:
-        """Went another way, or did not arrive."""
+        """Routes that took another path or did not arrive."""
         return [one for one in self.routes if not one.is_as_computed and one.end != probing.NOT_WALKED]
 
     @property
@@ -77,8 +77,10 @@ class Walked:
         return sum(one.end == probing.NOT_WALKED for one in self.routes)
 
     def spoilt(self) -> list[str]:
-        """Nodes of which no route is sound: none from them, to them, or computed to pass them. Only where no
-        other node is an end of all these: it could be that one as well."""
+        """Nodes without a sound route: none from them, to them, or computed to pass through them.
+
+        A node is left out if some other node is an end of all its bad routes, as that one may be the cause.
+        """
         sound = {node for one in self.routes if one.is_as_computed for node in one.nodes}
         suspects: dict[str, set[str]] = {}
         for one in self.unlike:
@@ -88,13 +90,13 @@ class Walked:
         return sorted(node for node, others in suspects.items() if not others)
 
     def by_gateways(self) -> dict[int, int]:
-        """Routes that arrived, by the number of nodes that forwarded them."""
+        """Number of routes that arrived, by how many nodes forwarded them."""
         found = Counter(one.gateways for one in self.routes if one.end == probing.THERE)
         return dict(sorted(found.items()))
 
 
 def computed(network: Ways) -> dict[Probe, tuple[str, ...]]:
-    """Addresses on the way from every host to every adapter of every other, by the tables."""
+    """Addresses along the path from every host to every adapter of every other, according to the tables."""
     found: dict[Probe, tuple[str, ...]] = {}
     for route in network.routes:
         after = {hop.at: hop.next for hop in route.hops}
@@ -110,7 +112,7 @@ def computed(network: Ways) -> dict[Probe, tuple[str, ...]]:
 
 
 def names_of(network: Ways) -> dict[str, str]:
-    """By address."""
+    """Node or adapter name for each address."""
     return {
         addresses.ip(number, adapter): host.name + (f"/{addresses.interface(adapter)}" if adapter else "")
         for number, host in enumerate(network.hosts)
@@ -119,7 +121,10 @@ def names_of(network: Ways) -> dict[str, str]:
 
 
 def walk(record: state.Record, source: str, to: str, seconds: float) -> Walked:
-    """Walks from one source to one node or adapter, or (empty) all routes, within this time."""
+    """Walks from `source` to the node or adapter `to`; an empty string stands for all.
+
+    Stops after `seconds`. Raises UsageError if no route matches.
+    """
     network = paths.parse(state.read_network(record.name))
     names = names_of(network)
     expected = {
@@ -137,7 +142,10 @@ def walk(record: state.Record, source: str, to: str, seconds: float) -> Walked:
 
 
 def is_meant(name: str, to: str) -> bool:
-    """`n3` is the node with all its adapters, `n3/eth0` the first alone, which has the node's name."""
+    """True if `to` selects this address.
+
+    `n3` selects a node with all its adapters; `n3/eth0` only the first, whose address has the node's name.
+    """
     node, _, adapter = to.partition("/")
     if not adapter:
         return to in ("", name.partition("/")[0])
@@ -145,7 +153,7 @@ def is_meant(name: str, to: str) -> bool:
 
 
 def nothing_to_walk(network: Ways, source: str, to: str) -> str:
-    """Why no route is from there to there, and what to write."""
+    """Explains why no route matches, and what to write instead."""
     hosts = {host.name for host in network.hosts}
     node = to.partition("/")[0]
     if source.partition("/")[0] in hosts and "/" in source:
@@ -178,7 +186,7 @@ def _routes(
 
 
 def _walk(folder: Path, nodes: Sequence[str], wanted: Sequence[Probe], seconds: float) -> dict[Probe, Way]:
-    """In a child process, which goes through the nodes' namespaces."""
+    """Runs in a child process, which enters the nodes' namespaces one after another."""
     sources = sorted({probe.source for probe in wanted})
     namespaces.make_room(len(sources))
     with contextlib.ExitStack() as stack:
@@ -190,7 +198,7 @@ def _walk(folder: Path, nodes: Sequence[str], wanted: Sequence[Probe], seconds: 
 
 
 def sentence(one: WalkedPath) -> str:
-    """n0 → n1 → n2, and where it went another way, or nowhere, the computed one."""
+    """Returns `n0 → n1 → n2`; if that is not the computed path, also how it ended and the computed one."""
     text = " → ".join([one.source, *one.found])
     if one.is_as_computed:
         return text

@@ -1,1 +1,1 @@
-"""How far a lab can be trusted while it is measured."""
+"""Judges how far a lab can be trusted during a measurement."""

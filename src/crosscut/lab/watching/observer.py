@@ -1,7 +1,7 @@
-"""Looks after a lab while a session measures on it, and writes into each run how far it could be trusted.
+"""Watches a lab while a session measures on it, and records in each run how far the lab could be trusted.
 
-Before and after, an unloaded pair of nodes says what the lab does when nobody asks much of it. One process
-holds both ends: a socket stays in the network namespace in which it was made.
+Before and after each run, an unloaded pair of nodes shows how the lab performs at rest. One process holds
+both ends: a socket stays in the network namespace in which it was made.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from crosscut.run import lock
 from crosscut.run.format import load_json
 
 _PATIENCE_SECONDS = 5.0
-# What was measured after one run serves as `before` of the next that begins so soon.
+# A reference measured after one run also serves as `before` of a run that begins within this time.
 _REFERENCE_SECONDS = 1.0
 _TIMEOUT_SECONDS = 2.0
 _PINGS = 40
 _PINGING_SECONDS = 0.1
-# Slow start is over by then at 100 Mbit/s; buckets that were full are empty.
+# Long enough at 100 Mbit/s for slow start to end and for initially full buckets to drain.
 _WARM_UP_SECONDS = 0.05
 _STREAM_SECONDS = 0.15
-# Bytes over a slow link, at least: bursts of frames must not decide.
+# Least amount to count over a slow link, so that bursts of frames do not decide.
 _STREAM_LEAST_BYTES = 100_000
 _STREAM_MOST_SECONDS = 0.6
 _SEND_BYTES, _RECEIVE_BYTES = 16_384, 1 << 18
@@ -49,10 +49,10 @@ _SEND_BYTES, _RECEIVE_BYTES = 16_384, 1 << 18
 
 @dataclass
 class Observer:
-    """Watches one session, whose jobs come one after the other."""
+    """Watches one session, whose jobs run one after another."""
 
     name: str
-    """The lab's."""
+    """Name of the lab."""
     ranks_per_host: int
     _watcher: subprocess.Popen[str] | None = field(init=False, default=None)
     _begin: float = field(init=False, default=0.0)
@@ -62,7 +62,7 @@ class Observer:
     _switch: Mapping[str, Any] = field(init=False, default_factory=dict)
 
     def begin(self) -> Mapping[str, object]:
-        """When a job is about to start: what the run records of the lab."""
+        """Starts watching before a job, and returns what its run records about the lab."""
         record = state.read(self.name)
         if time.monotonic() - self._measured_at > _REFERENCE_SECONDS:
             self._before = self._reference(record)
@@ -74,19 +74,19 @@ class Observer:
         return describe.attributes(record, self.ranks_per_host)
 
     def observe(self, event: Event) -> None:
-        """Every event of the session."""
+        """Handles every event of the session."""
         if event["event"] == "progress":
             numbers = [event.get(key) for key in ("size", "phase", "repetition")]
             size, phase, repetition = (number if isinstance(number, int) else 0 for number in numbers)
             self._marks.append(trust.ProgressMark(time.monotonic(), size, phase, repetition))
         elif event["event"] == "finished" and self._watcher is not None:
-            with contextlib.suppress(CrosscutError):  # what was measured is worth more than its judgement
+            with contextlib.suppress(CrosscutError):  # a run is worth more than a judgement of the lab
                 self._record(Path(str(event["out"])))
         elif event["event"] == "error":
             self.end()
 
     def end(self) -> dict[str, Any]:
-        """Ends the watching and returns what was seen; does nothing if it was never begun."""
+        """Stops watching and returns what was seen; empty if nothing was watched."""
         watcher, self._watcher = self._watcher, None
         if watcher is None:
             return {}
@@ -129,19 +129,19 @@ class Observer:
 
 
 def _watch() -> subprocess.Popen[str]:
-    """Its standard input is its life-line."""
+    """Starts the watcher, which ends when its standard input closes."""
     pipe = subprocess.PIPE
     words = [sys.executable, "-m", "crosscut.lab.watching.watch"]
     watcher = process_group.start(
         words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, process_group=0
     )
     assert watcher.stdout is not None
-    watcher.stdout.readline()  # it watches
+    watcher.stdout.readline()  # it has begun to watch
     return watcher
 
 
 def _statistics(record: state.Record) -> Mapping[str, Any]:
-    """What crosscut-switch counted; empty if it does not carry this lab, or cannot say."""
+    """The statistics of crosscut-switch; empty if it does not carry this lab or does not answer."""
     if record.switch_process is None:
         return {}
     try:
@@ -151,7 +151,7 @@ def _statistics(record: state.Record) -> Mapping[str, Any]:
 
 
 def _phases(out: Path) -> tuple[int, int]:
-    """First and last of the run, by the pattern's numbers."""
+    """First and last phase of the run, in the pattern's numbering."""
     value: object = load_json(out / "zarr.json")
     for key in ("attributes", "job", "phases"):
         value = value.get(key) if isinstance(value, dict) else None
@@ -163,8 +163,11 @@ def _phases(out: Path) -> tuple[int, int]:
 
 
 def _append(out: Path, about: Mapping[str, Any]) -> None:
-    """One for each session that measured part of the run. Whole or not at all, as the core writes it, and
-    after the core, which has told of the run's end a moment before it lets go of it."""
+    """Adds an entry to `trust` in the run, which has one for each session that measured a part of it.
+
+    Written atomically, as the core does, and after the core: it reports the end of a run a moment before it
+    releases the run.
+    """
     path = out / "zarr.json"
     with lock.alone(out, _PATIENCE_SECONDS):
         document = load_json(path)
@@ -177,7 +180,7 @@ def _append(out: Path, about: Mapping[str, Any]) -> None:
 
 
 def pair(made: LabPlan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, int]:
-    """The first two hosts that no fault is planted on; else the first two."""
+    """The first two hosts without a planted fault; failing that, the first two."""
     broken: set[object] = set()
     for fault in faults:
         nodes = fault.get("nodes")
@@ -188,7 +191,7 @@ def pair(made: LabPlan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, 
 
 
 def measure(record: state.Record, made: LabPlan, hosts: tuple[int, int]) -> dict[str, object]:
-    """Round trip of a byte and rate of a stream, or why there is none."""
+    """Round trip of a byte and rate of a stream, or an error."""
     try:
         return holder.inside(record, partial(_measure, made, state.folder(record.name), hosts))
     except CrosscutError as error:
@@ -196,7 +199,7 @@ def measure(record: state.Record, made: LabPlan, hosts: tuple[int, int]) -> dict
 
 
 def _measure(made: LabPlan, folder: Path, hosts: tuple[int, int]) -> dict[str, object]:
-    # The hosts' first addresses; a host that forwards has no other.
+    # Uses the hosts' first addresses; a host that forwards has no other.
     where = [folder / "net" / made.hosts[host] for host in hosts]
     with contextlib.ExitStack() as stack:
         namespaces.enter(where[0], namespaces.NEW_NET)
@@ -217,7 +220,7 @@ def _measure(made: LabPlan, folder: Path, hosts: tuple[int, int]) -> dict[str, o
 
 
 def _round_trip(one: socket.socket, other: socket.socket) -> float:
-    """Median."""
+    """Median, in seconds."""
     times: list[float] = []
     end = time.monotonic() + _PINGING_SECONDS
     while len(times) < _PINGS and (len(times) < 3 or time.monotonic() < end):

@@ -1,8 +1,8 @@
-"""How far a lab could be trusted during a run: a pure function of what was seen meanwhile.
+"""Judges how far a lab could be trusted during a run: a pure function of what was observed.
 
-What the processor was too slow for is no behaviour of the network. So spells in which the cores were busy
-are held against the phases that were measured in them, as far as the session's progress tells (at most ten
-times a second).
+If the processor was too slow, the figures do not show the network. Periods in which the cores were busy are
+therefore matched with the phases measured in them, to the resolution of the session's progress events (at
+most ten a second).
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from crosscut.base.records import finite
 from crosscut.lab.plan.shaping import BURST_SECONDS
 from crosscut.lab.watching.watch import Window
 
-# Share of all cores' time. Beyond it a rank or the emulator mostly waits for a core.
-# Nice processes should make room, and count where wake-ups are so late that a bucket lies idle.
+# Share of all cores' time beyond which a rank or the emulator mostly waits for a core. Nice processes should
+# make room; they count only if wake-ups are so late that a bucket idles.
 LIMITING_SHARE = 0.9
-# Share of one core's time, spent on frames: beyond it frames wait, even where other cores are idle. The
-# kernel moves no queue from one core to another.
+# Share of one core's time spent on frames. Beyond it frames wait even if other cores are idle: the kernel
+# moves no queue from one core to another.
 FULL_CORE_SHARE = 0.95
-# A phase is limited if more than this share of the time in which it was measured was.
+# A phase is limited if the machine limited more than this share of the time in which it was measured.
 LIMITED_SHARE_OF_PHASE = 0.5
 _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 @dataclass(frozen=True)
 class Seen:
-    """By the watching process."""
+    """Observations of the watching process."""
 
     cores: int
     windows: tuple[Window, ...]
     late_microseconds: Mapping[int, int]
-    """How many wake-ups were late by so much."""
+    """Number of wake-ups by lateness."""
 
 
 @dataclass(frozen=True)
 class ProgressMark:
-    """The session said that it has measured up to here."""
+    """A progress event: the session has measured up to here."""
 
     at: float
     """Monotonic clock, seconds."""
     size: int
     phase: int
-    """The pattern's own number."""
+    """In the pattern's numbering."""
     repetition: int
 
 
 def parse(document: Mapping[str, Any]) -> Seen:
-    """What the watching process printed."""
+    """Parses what the watching process printed."""
     late = {int(key): int(count) for key, count in document["late_microseconds"].items()}
     return Seen(int(document["cores"] or 1), tuple(document["windows"]), late)
 
 
 def quantile(late_microseconds: Mapping[int, int], share: float) -> float:
-    """Seconds; NaN where nothing was seen."""
+    """Quantile of the lateness in seconds; NaN if no wake-up was seen."""
     wanted = share * sum(late_microseconds.values())
     seen = 0
     for value in sorted(late_microseconds):
@@ -68,7 +68,7 @@ def quantile(late_microseconds: Mapping[int, int], share: float) -> float:
 
 
 def busy(windows: Sequence[Window], begin: float, end: float) -> float:
-    """Share of all cores' time between two instants; NaN where no window lies there."""
+    """Busy share of all cores' time between two instants; NaN if no window overlaps."""
     seconds = total = 0.0
     for until, length, share, *_ in windows:
         overlap = min(end, until) - max(begin, until - length)
@@ -93,9 +93,9 @@ def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
 
 
 def passed(before: ProgressMark | None, after: ProgressMark, first: int, last: int) -> set[int]:
-    """Phases that were measured between two marks. Repetitions follow each other, phases in each."""
+    """Phases measured between two marks, which follow each other within repetitions."""
     if before is None or before.size != after.size:
-        # How long the one before went on is not known.
+        # The previous size may have gone on after its last mark; how far is unknown.
         return set(range(first, after.phase + 1)) if after.repetition <= 1 else set(range(first, last + 1))
     if after.repetition == before.repetition and after.phase > before.phase:
         return set(range(before.phase + 1, after.phase + 1))
@@ -109,8 +109,8 @@ def passed(before: ProgressMark | None, after: ProgressMark, first: int, last: i
 def limited_phases(
     seen: Seen, begin: float, marks: Sequence[ProgressMark], first: int, last: int
 ) -> dict[int, set[int]]:
-    """By size, those that this machine limited."""
-    # Time that each phase took, over its repetitions, and what of it was limited.
+    """For each size, the phases that this machine limited."""
+    # Time spent on each phase over all repetitions, and how much of it was limited.
     taken: dict[tuple[int, int], float] = defaultdict(float)
     limited: dict[tuple[int, int], float] = defaultdict(float)
     before, since = None, begin
@@ -152,7 +152,7 @@ def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
 
 
 def of_switch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What crosscut-switch did between two statistics of it: its own lateness, and what was lost."""
+    """Returns crosscut-switch's lateness, CPU share and lost frames between two of its statistics."""
     seconds = after["seconds"] - before["seconds"]
     cpu = after["cpu_share"] * after["seconds"] - before["cpu_share"] * before["seconds"]
     frames = {

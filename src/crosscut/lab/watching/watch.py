@@ -1,7 +1,7 @@
-"""Watches this machine while a lab is measured: `python -m crosscut.lab.watching.watch`, until stdin ends.
+"""Watches this machine while a lab is measured: `python -m crosscut.lab.watching.watch`, until stdin closes.
 
-A process of its own: in crosscut's a wake-up would wait for the interpreter, not for the machine. What it saw
-is one line of JSON at the end (`Seen` of trust.py).
+It is a separate process because in crosscut's own a wake-up would wait for the interpreter, not only for the
+machine. At the end it prints what it saw as one line of JSON (`Seen` in trust.py).
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from collections import Counter
 from pathlib import Path
 
 WAKE_SECONDS = 0.01
-# /proc/stat counts in hundredths of a second: a window this long knows a core's share to 10 %. A window ends
-# by the clock, not after ten wake-ups: these come late on a busy machine, and a window would outlast a run.
+# /proc/stat counts in hundredths of a second, so a window this long resolves a core's share to 10 %. Windows
+# end by the clock, not after ten wake-ups, which come late on a busy machine: a window could outlast a run.
 WINDOW_SECONDS = 0.1
-# Then neighbours are merged: a run of a week is as large as one of an hour.
+# Beyond this, neighbours are merged, so that a week's record is no larger than an hour's.
 MOST_WINDOWS = 4096
-# proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guests are in user.
+# proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guest time is included in user.
 _NICE, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL, _COUNTED = 1, 3, 4, 6, 7, 8
 
 Window = list[float]
-"""End (monotonic clock), seconds; of all cores' time the shares that were busy, stolen, and busy counting
-processes with a nice value too; largest lateness in seconds; of the time of the core that carries most of the
-network, the share that this took."""
+"""[end (monotonic clock), length, busy share, stolen share, busy share with nice processes, largest lateness,
+softirq share of the core that spends most on it]: times in seconds, the first three shares of all cores'
+time."""
 
 
 def ticks(text: str, niceness: int) -> tuple[int, int, int, int]:
-    """Ticks of all cores since boot: all, busy, stolen, busy with nice processes. The hypervisor's ticks were
-    not to be had: busy. Processes with a nice value make room for ranks, unless the ranks have one too."""
+    """Ticks of all cores since boot: (all, busy, stolen, busy including nice processes).
+
+    Stolen ticks count as busy: the hypervisor withheld them. Nice processes make room for ranks, so they are
+    not busy, unless the ranks are nice too (`niceness` above 0).
+    """
     counts = [int(word) for word in text.split("\n", 1)[0].split()[1 : 1 + _COUNTED]]
     counts += [0] * (_COUNTED - len(counts))
     filled = sum(counts) - counts[_IDLE] - counts[_IOWAIT]
@@ -39,7 +42,7 @@ def ticks(text: str, niceness: int) -> tuple[int, int, int, int]:
 
 
 def carrying(text: str) -> list[tuple[int, int]]:
-    """[core] ticks since boot: all, and those of softirqs, in which frames pass queues and bridges."""
+    """[core] (all ticks, softirq ticks) since boot. Frames pass queues and bridges in softirqs."""
     found = []
     for line in text.splitlines():
         name, *words = line.split()
@@ -50,13 +53,13 @@ def carrying(text: str) -> list[tuple[int, int]]:
 
 
 def fullest(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> float:
-    """The largest share of a core's time that softirqs took. Cores may come and go."""
+    """The largest share of any core's time spent in softirqs. Cores may come and go."""
     shares = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(before, after, strict=False) if b[0] > a[0]]
     return max(shares, default=0.0)
 
 
 def merged(windows: list[Window]) -> list[Window]:
-    """Two by two; an odd one at the end stays."""
+    """Merges windows in pairs; an odd one at the end stays."""
     found = []
     for first, second in zip(windows[::2], windows[1::2], strict=False):
         seconds = first[1] + second[1]
@@ -80,7 +83,7 @@ def main() -> None:
         late_microseconds[round(1e6 * (now - due))] += 1
         latest = max(latest, now - due)
         full = now - began >= window_seconds
-        # A job that is shorter than a window ends in the first one.
+        # A job shorter than a window ends within the first.
         ending = bool((windows or full) and select.select([sys.stdin], [], [], 0)[0])
         if not full and not ending:
             continue
@@ -90,7 +93,7 @@ def main() -> None:
         shares = [(after[i] - before[i]) / passed for i in (1, 2, 3)]
         windows.append([now, now - began, *shares, latest, fullest(carried, carried_after)])
         began, before, carried, latest = now, after, carried_after, 0.0
-        if not full:  # too few ticks to stand by themselves
+        if not full:  # too few ticks for a window of its own
             windows[-2:] = merged(windows[-2:])
         if len(windows) > MOST_WINDOWS:
             windows, window_seconds = merged(windows), 2 * window_seconds

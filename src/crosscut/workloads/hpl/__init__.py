@@ -1,1 +1,1 @@
-"""High-Performance Linpack and b_eff's rings: hpcc, another's program, started and read."""
+"""High-Performance Linpack and b_eff's rings: runs hpcc, an external program, and parses its output."""

@@ -1,4 +1,4 @@
-"""What is asked of HPL, and the file that says it to hpcc (its README, section 3; HPL's tuning.html)."""
+"""Parameters of HPL, and hpcc's input file for them (hpcc's README, section 3; HPL's tuning.html)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crosscut.base.errors import CrosscutError, UsageError
 
 INPUT = "hpccinf.txt"
 OUTPUT = "hpccoutf.txt"
-# HPL's numbers of the ways in which a panel goes along a row of the grid (HPL_bcast).
+# HPL's ways to broadcast a panel along a row of the grid, in the order of their numbers (HPL_bcast).
 BROADCASTS = ("1rg", "1rM", "2rg", "2rM", "Lng", "LnM")
 BROADCAST_NAMES = {
     "1rg": "increasing ring",
@@ -21,25 +21,26 @@ BROADCAST_NAMES = {
     "Lng": "spread and roll",
     "LnM": "spread and roll, modified",
 }
-# HPL_MAX_PARAM: as many values hpcc takes of any one parameter.
+# HPL_MAX_PARAM: the most values that hpcc takes for a parameter.
 MOST_VALUES = 20
-# For smaller ones hpcc's other benchmarks, sized after it, crash or never end (1 and 10, hpcc 1.5.0).
+# hpcc's other benchmarks derive their sizes from the order. With smaller ones they crash or never end (1 and
+# 10, hpcc 1.5.0).
 SMALLEST_ORDER, LARGEST_ORDER = 100, 1_000_000
 LARGEST_BLOCK = 1024
 MOST_RANKS = 4096
 BYTES_A_NUMBER = 8
-# Scaled residuals below this pass; HPL's own.
+# HPL's own limit: scaled residuals below it pass.
 THRESHOLD = 16.0
 
 
 @dataclass(frozen=True)
 class HplInput:
     order: int
-    """N: of the matrix."""
+    """N, the order of the matrix."""
     blocks: tuple[int, ...]
-    """NB: columns of a panel."""
+    """NB, the columns of a panel."""
     rows: int
-    """P and Q: the grid of ranks."""
+    """Rows of the grid of ranks, P; `columns` is Q."""
     columns: int
     broadcasts: tuple[str, ...]
     repeat: int
@@ -62,7 +63,7 @@ class HplInput:
 
 @dataclass(frozen=True)
 class Memory:
-    """How much the matrix is to take of this machine's: a share, or bytes."""
+    """Memory for the matrix: a share of this machine's, or a number of bytes."""
 
     share: float = 0.0
     in_bytes: int = 0
@@ -78,7 +79,7 @@ def parse_order(text: str) -> int:
 
 
 def parse_memory(text: str) -> Memory:
-    """`10%` of what is free, or `2GB`."""
+    """Parses `10%` of free memory, or `2GB`."""
     if not text.strip().endswith("%"):
         return Memory(in_bytes=units.parse_bytes(text))
     share = units.parse_fraction(text)
@@ -88,7 +89,7 @@ def parse_memory(text: str) -> Memory:
 
 
 def parse_blocks(text: str) -> tuple[int, ...]:
-    """`80` or `64,128`."""
+    """Parses `80` or `64,128`."""
     words = text.split(",")
     if not all(word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= LARGEST_BLOCK for word in words):
         raise UsageError(f"'{text[:40]}': give block sizes from 1 to {LARGEST_BLOCK}, such as 80 or 64,128")
@@ -99,7 +100,7 @@ def parse_blocks(text: str) -> tuple[int, ...]:
 
 
 def parse_grid(text: str) -> tuple[int, int]:
-    """`2x4`: two rows of four."""
+    """Parses `2x4`: two rows of four."""
     first, cross, last = text.partition("x")
     if not cross or not all(
         word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= MOST_RANKS for word in (first, last)
@@ -109,7 +110,7 @@ def parse_grid(text: str) -> tuple[int, int]:
 
 
 def parse_broadcasts(text: str) -> tuple[str, ...]:
-    """`1rg,2rg`; HPL's numbers do as well."""
+    """Parses `1rg,2rg`, or HPL's numbers."""
     numbered = {str(number): name for number, name in enumerate(BROADCASTS)}
     found = []
     for word in text.split(","):
@@ -124,13 +125,13 @@ def parse_broadcasts(text: str) -> tuple[str, ...]:
 
 
 def grid_of(ranks: int) -> tuple[int, int]:
-    """As square as can be, and no more rows than columns: what HPL's tuning guide advises."""
+    """The squarest grid with no more rows than columns, as HPL's tuning guide advises."""
     rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
     return rows, ranks // rows
 
 
 def order_for(matrix_bytes: float, block: int) -> int:
-    """The largest whose matrix fits, in whole blocks where there is room for one."""
+    """The largest order whose matrix fits, a multiple of the block size if one fits. Raises UsageError."""
     order = min(LARGEST_ORDER, math.isqrt(int(matrix_bytes) // BYTES_A_NUMBER))
     if order < SMALLEST_ORDER:
         raise UsageError(
@@ -142,7 +143,7 @@ def order_for(matrix_bytes: float, block: int) -> int:
 
 
 def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
-    """Memory of this machine that can be taken without swapping (proc(5): MemAvailable)."""
+    """This machine's memory that is available without swapping (proc(5): MemAvailable), in bytes."""
     try:
         for line in file.read_text(encoding="ascii", errors="replace").splitlines():
             name, _, rest = line.partition(":")
@@ -156,8 +157,11 @@ def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
 
 
 def input_file(asked: HplInput) -> str:
-    """Repetitions as further broadcasts, all in turn, so that drift of the machine meets all alike. hpcc's
-    other benchmarks cannot be left out; PTRANS takes sizes from the same lines."""
+    """Text of hpcc's input file.
+
+    Repetitions are written as further broadcasts, interleaved, so that drift of the machine affects all
+    alike. hpcc's other benchmarks cannot be left out; PTRANS takes sizes from the same lines.
+    """
     broadcasts = [BROADCASTS.index(name) for name in asked.broadcasts] * asked.repeat
     lines = (
         ("", "written by crosscut"),

@@ -1,7 +1,7 @@
-"""hpccoutf.txt, read: solutions of HPL with their residual check, and b_eff's ping-pongs and rings.
+"""Parses hpccoutf.txt: HPL's solutions with their residual checks, and b_eff's ping-pongs and rings.
 
-Another program wrote it, perhaps on another machine, perhaps only half of it. What is missing or does not fit
-is named with file and line.
+The file comes from another program, possibly from another machine, and may be incomplete. Errors about what
+is missing or inconsistent name the file and line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crosscut.base.errors import UsageError
 from crosscut.workloads.hpl.input import BROADCASTS
 
 LARGEST_FILE_BYTES = 16 << 20
-# HPL_pdtest.c: W, order of the ranks, look-ahead, broadcast, recursion (panels), panel (columns).
+# HPL_pdtest.c: W, order of ranks, look-ahead, broadcast, recursion (panels), panel (columns).
 _ROW = re.compile(
     r"W([RC])(\d{1,3})([0-5])([LCR])(\d{1,3})([LCR])(\d{1,3})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
     r"\s+(\S{1,40})\s+(\S{1,40})"
@@ -28,20 +28,20 @@ _BANNER = "This is the DARPA/DOE HPC Challenge"
 _ENDED = "End of HPC Challenge tests."
 MICROSECOND = 1e-6
 GIGABYTE = 1e9
-"""hpcc's, in its rates: `1 MB/s = 10**6 byte/sec`."""
+"""hpcc's unit for rates is decimal: `1 MB/s = 10**6 byte/sec`."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """One system solved."""
+    """One solution of a system."""
 
     order: int
     block: int
     grid: tuple[int, int]
-    """Rows and columns of ranks."""
+    """Rows and columns of the grid of ranks."""
     broadcast: str
     seconds: float
-    """From the rate, which has four digits; the time is printed in hundredths of a second."""
+    """Computed from the rate, which has four digits; the printed time is rounded to 0.01 s."""
     flops_per_second: float
     residual: float
     """Scaled: ||Ax-b|| / (eps (||A|| ||x|| + ||b||) N), in infinity norms."""
@@ -50,7 +50,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Spread:
-    """Over pairs of ranks."""
+    """A figure over pairs of ranks."""
 
     minimum: float
     mean: float
@@ -59,7 +59,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Ring:
-    """All ranks at once, both ways."""
+    """A ring in which all ranks send at once, in both directions."""
 
     seconds: float
     bytes_per_second: float
@@ -67,12 +67,12 @@ class Ring:
 
 @dataclass(frozen=True)
 class Rings:
-    """b_eff's latencies (8 B) and rates of a process (2 MB)."""
+    """b_eff's latencies (8 B) and rates per process (2 MB)."""
 
     ping_pong_seconds: Spread
     ping_pong_bytes_per_second: Spread
     natural: Ring
-    """Neighbours in the ring are neighbours in rank."""
+    """Neighbours in the ring have neighbouring ranks."""
     random: Ring
     """Mean over rings in random order."""
 
@@ -82,9 +82,9 @@ class Output:
     ranks: int
     solutions: tuple[Solution, ...]
     rings: Rings | None
-    """None of one rank, which has nobody to send to."""
+    """None for a single rank, which has no peer."""
     product_flops_per_second: float
-    """Rate of a rank that multiplies matrices by itself while all do (StarDGEMM, mean): no network in it."""
+    """Rate at which a rank multiplies matrices by itself while all do (StarDGEMM, mean); uses no network."""
 
     @property
     def verified(self) -> bool:
@@ -92,12 +92,12 @@ class Output:
 
 
 def operations(order: int) -> float:
-    """As HPL counts them for one solution (HPL_pdtest.c)."""
+    """Floating-point operations of one solution, as HPL counts them (HPL_pdtest.c)."""
     return order**2 * (2 / 3 * order + 3 / 2)
 
 
 class _Lines:
-    """The file's lines, and what complaints begin with."""
+    """The file's lines, and its name for error messages."""
 
     def __init__(self, text: str, name: str) -> None:
         self.lines = text.splitlines()
@@ -122,8 +122,10 @@ def load(file: Path) -> Output:
 
 
 def parse(text: str, name: str) -> Output:
-    """UsageError where it is not the whole output of one run that solved something. hpcc appends to a file
-    that is there: what counts is its last run."""
+    """Parses the last run in the file, as hpcc appends to an existing one.
+
+    Raises UsageError if that run is incomplete or solved nothing. `name` is for error messages.
+    """
     lines = _Lines(text, name)
     begin = _begin(lines)
     solutions = _solutions(lines, begin)
@@ -140,7 +142,7 @@ def parse(text: str, name: str) -> Output:
 
 
 def _begin(lines: _Lines) -> int:
-    """The line at which HPL's section of the last run begins."""
+    """The line where the last run's section of HPL begins."""
     last_run = max((i for i, line in enumerate(lines.lines) if line.startswith(_BANNER)), default=0)
     for index, line in enumerate(lines.lines[last_run:], last_run):
         if line.startswith("Begin of HPL section"):
@@ -187,7 +189,7 @@ def _solution(
         raise lines.wrong(
             index, f"the time {row[12]!r} s and the rate {row[13]!r} GFlop/s are not of one solution"
         )
-    # A residual that is no number failed, whatever is written beside it.
+    # A residual that is not finite failed, whatever the verdict beside it.
     try:
         value = float(residual[1])
     except ValueError:

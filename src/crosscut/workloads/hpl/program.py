@@ -1,5 +1,7 @@
-"""hpcc on this machine, and the launcher of its MPI: Debian's is linked with Open MPI, while crosscut's own
-programs come with MPICH."""
+"""Finds hpcc on this machine, and the launcher of the MPI it is linked with.
+
+Debian's hpcc is linked with Open MPI, while crosscut's own programs come with MPICH.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ INSTALL = (
 class HplProgram:
     path: Path
     mpi: str
-    """As `launchers.linked_with` names it."""
+    """As named by `launchers.linked_with`."""
 
 
 def find() -> HplProgram:
-    """PlaceError where there is none."""
+    """Finds hpcc. Raises PlaceError if there is none."""
     named = os.environ.get(VARIABLE)
     path = named or shutil.which(NAME)
     if named and not os.access(named, os.X_OK):
@@ -38,7 +40,7 @@ def find() -> HplProgram:
 
 
 def unavailable() -> str | None:
-    """Why HPL cannot run here."""
+    """Returns why HPL cannot run here, or None if it can."""
     try:
         launcher_for(find(), "")
     except PlaceError as error:
@@ -47,5 +49,5 @@ def unavailable() -> str | None:
 
 
 def launcher_for(program: HplProgram, named: str) -> Launcher:
-    """The one named, else of the MPI that it is linked with."""
+    """The launcher named, or by default that of the MPI it is linked with."""
     return launchers.launcher_for(program.path, program.mpi, named)

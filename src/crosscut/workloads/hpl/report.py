@@ -1,4 +1,4 @@
-"""HPL on a terminal, and as JSON."""
+"""Reports HPL's results on a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = {"name": "crosscut-hpl", "version": 1}
 
 
 class HplRow(Repeated[Solution]):
-    """Repetitions of one system, solved in one way."""
+    """Repetitions of one system with the same parameters."""
 
     @property
     def flops_per_second(self) -> float:
@@ -40,7 +40,7 @@ class HplRow(Repeated[Solution]):
 
 
 def rows(solutions: Sequence[Solution]) -> list[HplRow]:
-    """By order, grid, block and broadcast, in the order in which they came first."""
+    """Groups solutions by order, grid, block and broadcast, in order of first appearance."""
     found: dict[object, list[Solution]] = {}
     for one in solutions:
         found.setdefault((one.order, one.grid, one.block, one.broadcast), []).append(one)
@@ -48,12 +48,12 @@ def rows(solutions: Sequence[Solution]) -> list[HplRow]:
 
 
 def best_of(found: Sequence[HplRow]) -> HplRow:
-    """With the highest median: the mean of luck is no result, nor is its best."""
+    """The row with the highest median; the best single repetition may be luck."""
     return max(found, key=lambda row: row.flops_per_second)
 
 
 def flops(rate: float) -> str:
-    """`12.3 GFlop/s`; HPL's papers and lists count in powers of ten."""
+    """Formats a rate like `12.3 GFlop/s`, in powers of ten as HPL's papers and lists do."""
     for factor, name in ((1e12, "TFlop/s"), (1e9, "GFlop/s"), (1e6, "MFlop/s"), (1e3, "kFlop/s")):
         if rate >= factor:
             return f"{rate / factor:.3g} {name}" if rate < 1000 * factor else f"{rate / factor:,.0f} {name}"

@@ -1,4 +1,4 @@
-"""Starting hpcc on a place, in a folder of its own that is removed at the end."""
+"""Runs hpcc on a place, in a temporary folder of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crosscut.workloads.hpl.output import Output
 from crosscut.workloads.launch import MpiWhere
 
 _TOO_FEW = "Need at least"
-"""HPL's words (HPL_pdinfo) if it runs on fewer processes than its input asks for."""
+"""HPL's message (HPL_pdinfo) if it runs on fewer processes than its input asks for."""
 _ALONE = (
     "If its MPI is another than the launcher's, each rank ran alone: leave --launcher out, or name that MPI's"
 )
@@ -29,14 +29,14 @@ _ALONE = (
 @dataclass(frozen=True)
 class HplWhere(MpiWhere):
     keep: Path | None = None
-    """A copy of hpcc's output."""
+    """File for a copy of hpcc's output; None: no copy."""
 
 
 @dataclass(frozen=True)
 class HplRun:
     on: str
     hosts: int
-    """On which ranks were; 0: nobody says."""
+    """Number of hosts used; 0 if unknown."""
     output: Output
 
 
@@ -45,12 +45,12 @@ def starts_mpi(place: Place) -> bool:
 
 
 def places() -> list[str]:
-    """Where hpcc can be run, as typed after `--on`."""
+    """Places that can run hpcc, as typed after `--on`."""
     return [typed_as(place) for place in all_places() if place.starts_mpi]
 
 
 def run(asked: HplInput, where: HplWhere) -> HplRun:
-    """Raises WorkloadError where hpcc fails; a residual above the threshold is for the caller to refuse."""
+    """Runs hpcc. Raises WorkloadError if it fails; too large a residual is left to the caller."""
     place, argument = ready_place(where.on, starts_mpi, "HPL runs")
     if where.keep is not None and where.keep.exists():
         raise UsageError(f"--keep {where.keep}: it exists; name another file")
@@ -77,7 +77,7 @@ def _folder(above: Path) -> Iterator[Path]:
 
 
 def _run(command: MpiCommand, where: HplWhere, folder: Path) -> str:
-    """What it and its launcher said: its result is in a file."""
+    """Runs it and returns what it and its launcher printed; the result itself is in a file."""
     try:
         done = process_group.run(command.words, command.environment, where.time_limit_seconds, folder)
     except process_group.Overran as error:

@@ -1,1 +1,1 @@
-"""A file for each kind of fault; `catalogue.KINDS` lists them."""
+"""The kinds of faults, one a file; `catalogue.KINDS` lists them."""

@@ -1,4 +1,4 @@
-"""A process that computes all the time beside the ranks of a node."""
+"""A process that computes without pause beside a node's ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that hangs, its link up."""
+"""A node that hangs while its link stays up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crosscut.lab.plan.plan import LabPlan
 
 
 def adapters(made: LabPlan, fault: Fault) -> Iterable[int]:
-    """All of the node, unless one is named."""
+    """All adapters of the node, unless one is named."""
     number = made.hosts.index(fault.node)
     return range(made.adapters[number]) if fault.adapter is None else [fault.adapter]
 

@@ -1,4 +1,4 @@
-"""A cable in a port of the wrong switch, of which no table knows."""
+"""A cable in a port of the wrong switch, unknown to all forwarding tables."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ class Miswire(FaultKind):
         return frozenset(nodes[:1])
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
-        """The first node's port goes to the second's switch, or back. A bridge forgets its entries of a port
-        that leaves it, so nothing is sent to the node any more; only where it belongs are they made again."""
+        """Moves the first node's port to the second's switch, or back.
+
+        A bridge drops its entries for a port that leaves it, so nothing reaches the node any more. The
+        entries are made again only when the port returns to its own switch.
+        """
         from crosscut.lab.kernel import build
 
         port, other = (port_of(made, fault, node) for node in fault.nodes)

@@ -9,7 +9,7 @@ from crosscut.lab.faults import in_kernel as kernels
 from crosscut.lab.faults.fault import Fault, FaultKind, cable_of
 from crosscut.lab.plan.plan import LabPlan
 
-SMALLEST_BYTES = 68  # RFC 791: every IPv4 link carries as many
+SMALLEST_BYTES = 68  # RFC 791: every IPv4 link carries datagrams of this size
 
 
 class Mtu(FaultKind):

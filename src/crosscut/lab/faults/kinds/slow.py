@@ -1,4 +1,4 @@
-"""A bad connector, or a port of lower speed."""
+"""A link that carries less than its rate: a bad connector, or a port of lower speed."""
 
 from __future__ import annotations
 

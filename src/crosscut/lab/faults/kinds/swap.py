@@ -1,4 +1,4 @@
-"""Two nodes' cables that sit in each other's place, and switches that have learned it."""
+"""Two nodes' cables in each other's place, with switches that have learned of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Swap(FaultKind):
         check_port(fault, made, in_kernel=in_kernel, moves=True)
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
-        """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
+        """Exchanges two nodes' ports: their bridges, switch capacities, and other switches' entries."""
         from crosscut.lab.kernel import build
 
         a, b = (port_of(made, fault, node) for node in fault.nodes)
@@ -42,8 +42,11 @@ class Swap(FaultKind):
 
 
 def exchanged_entries(made: LabPlan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
-    """The databases of switches that were told of the exchange: frames for one node go where those for the
-    other went, and at the last switch leave by the node's own port."""
+    """The forwarding entries of switches that have learned the exchange.
+
+    Frames for either node take the path that led to the other, and leave the last switch by the node's own
+    port.
+    """
     port = dict(zip(ports, reversed(ports), strict=True))
     mac = dict(zip(macs, reversed(macs), strict=True))
     return tuple(
