@@ -1,1 +1,1 @@
-"""Runs held against each other, and against what was promised."""
+"""Compares runs with each other, and with what was promised."""

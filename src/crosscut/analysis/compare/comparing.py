@@ -1,4 +1,4 @@
-"""What changed between two runs: only what is beyond the noise, and large enough to matter."""
+"""Changes between two runs that are beyond noise and large enough to matter."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from crosscut.run.run import Run
 @dataclass(frozen=True)
 class ComparisonSettings:
     error_rate: float = 0.01
-    """Probability of any change told, where there is none."""
+    """Probability of reporting any change when nothing changed."""
     matters: float = 0.03
-    """Smaller changes are not told, however clear."""
+    """Changes smaller than this share are not reported, however clear."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Difference:
     second: float
     shift: Shift
     doubt: float
-    """Probability of a change as clear, anywhere in the comparison, where there is none."""
+    """Probability that chance alone produces a change this clear anywhere in the comparison."""
     explained_by: Subject | None = None
 
     @property
@@ -49,19 +49,19 @@ class Difference:
 @dataclass(frozen=True)
 class Comparison:
     changes: tuple[Difference, ...]
-    """Those that matter, the broadest first."""
+    """Significant changes that are large enough to matter; for each message size, the broadest first."""
     classes: tuple[Difference, ...]
     """Every class of routes, changed or not."""
     tests: int
     repetitions: tuple[int, int]
-    """Repetitions of each run, as tested: neighbours that depend on each other count as one."""
+    """Repetitions of each run, as tested: correlated neighbours count as one."""
     conditions: tuple[str, ...]
-    """What may explain the changes, and is none of the network."""
+    """Circumstances other than the network that may explain the changes."""
     notes: tuple[str, ...]
     computed: bool
-    """Both were computed without noise: every difference is one."""
+    """Both runs were computed without noise, so every difference is real."""
     of_launches: bool = False
-    """The repetitions of each are launches."""
+    """The repetitions of each run are launches."""
 
     @property
     def worse(self) -> bool:
@@ -69,6 +69,11 @@ class Comparison:
 
 
 def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) -> Comparison:
+    """Compares two runs. `groups`: of the ranks of `first`.
+
+    Raises UsageError if the runs may not be compared or have too few repetitions, and UndecidedError if the
+    machine limited all that they have in common or there are too few launches.
+    """
     matched = match(first, second)
     _refuse_limited(first, second, matched)
     one, other = _both(first, second, matched, groups)
@@ -107,7 +112,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
 
 
 def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
-    """Where nothing would be left to tell of."""
+    """Raises UntoldError if the machine limited every common phase in one run or the other."""
     both, sizes, phases = (first, second), matched.sizes_bytes, matched.phases
     if any(len(conditions.unlimited(both, size, phases)) for size in sizes):
         return
@@ -139,7 +144,7 @@ def _joined(parts: Sequence[SampleColumns]) -> SampleColumns:
 
 
 def _common(one: SampleColumns, other: SampleColumns) -> tuple[SampleColumns, SampleColumns]:
-    """The subjects that both have measured, in one order."""
+    """Returns both with only the subjects that both measured, in the same order."""
     there = {
         subject: at for at, subject in enumerate(other.subjects) if np.isfinite(other.values[:, at]).any()
     }
@@ -152,7 +157,7 @@ def _common(one: SampleColumns, other: SampleColumns) -> tuple[SampleColumns, Sa
 
 
 def _complete(values: Floats) -> Floats:
-    """Repetitions in which everything was measured (adaptive ones: the first of each phase)."""
+    """Returns the repetitions in which everything was measured (in an adaptive run, the first few)."""
     return values[np.isfinite(values).all(axis=1)]
 
 
@@ -162,8 +167,10 @@ def _noiseless(run: Run) -> bool:
 
 
 def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str]) -> Floats:
-    """Repetitions, or means of as many neighbours as depend on each other: the test takes them to be
-    exchangeable, which those of a drifting host are not."""
+    """Returns the repetitions, or the means of blocks of neighbours if neighbours are correlated.
+
+    The test assumes that repetitions are exchangeable, which those of a drifting host are not.
+    """
     classes = [at for at, subject in enumerate(found.subjects) if subject.family is Family.CLASS] or [0]
     count = len(rows)
     if count < 8:
@@ -172,9 +179,8 @@ def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str])
     power = (deviations**2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         lags = np.where(power > 0, (deviations[1:] * deviations[:-1]).sum(axis=0) / power, 0.0)
-    # Beyond 2.6 standard errors (1 %, Bartlett 1946). An autoregression of first order leaves (1 + r) / (1 -
-    # r) times
-    # the variance.
+    # Below 2.6 standard errors (1 %, Bartlett 1946) the correlation is not significant. A first-order
+    # autoregression inflates the variance of the mean by (1 + r) / (1 - r).
     lag = float(np.max(lags))
     if lag * math.sqrt(count) < 2.6:
         return rows
@@ -224,7 +230,8 @@ def _changes(
 
 
 def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
-    """A node that changed as all did, a route that changed as its node or its class did, say nothing new."""
+    """Marks changes that another one explains: a node's by its class, a route's by its node or class, a
+    phase's by any of these."""
     classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
     ends: dict[tuple[int, Family, int], Difference] = {
         (c.subject.size_bytes, c.subject.family, rank): c
@@ -243,7 +250,7 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
             ]  # fmt: skip
         elif subject.family in (Family.OUT, Family.IN):
             causes = [c for (of, _), c in classes.items() if of == size]
-        elif subject.family is Family.PHASE:  # set by its slowest rank
+        elif subject.family is Family.PHASE:  # a phase is as slow as its slowest rank
             causes = [c for c in others if c.subject.size_bytes == size]
         cause = next((c for c in causes if c is not None and _alike(c, change, matters)), None)
         found.append(replace(change, explained_by=cause.subject) if cause is not None else change)
@@ -251,6 +258,6 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
 
 
 def _alike(cause: Difference, change: Difference, matters: float) -> bool:
-    """Changed to the same side, and not much further."""
+    """True if both changed in the same direction, and `change` not much more than `cause`."""
     same_side = cause.worse == change.worse
     return same_side and abs(change.shift.middle) <= abs(cause.shift.middle) + max(2 * matters, 0.1)

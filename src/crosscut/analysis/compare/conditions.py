@@ -1,7 +1,7 @@
-"""What was made unlike on purpose, or went wrong with the machine, while runs of an emulated cluster were
-measured: differences between them that are no change of the network.
+"""Conditions other than the network that may explain differences between runs.
 
-Attributes come from files, so nothing in them is trusted.
+Runs of an emulated cluster may differ on purpose (switch, slow motion, planted faults), or because the
+emulating machine was the limit. Attributes come from files, so nothing in them is trusted.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _NAMED = 3
 
 
 class UndecidedError(UsageError):
-    """Nothing can be told of the runs, and that is nobody's mistake."""
+    """Nothing can be concluded from the runs, although they were used correctly."""
 
     def __init__(self, why: str, conditions: Sequence[str]) -> None:
         super().__init__(why)
         self.conditions = tuple(conditions)
-        """Conditions of the runs, as of any that are compared."""
+        """Sentences, as from `differences`."""
 
 
 class UntoldError(UndecidedError):
-    """The machine limited everything that the runs have in common: nothing is known of the network."""
+    """The machine limited everything that the runs have in common, so nothing is known about the network."""
 
     def __init__(self, whose: str, conditions: Sequence[str]) -> None:
         super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}", conditions)
 
 
 def differences(runs: Sequence[Run]) -> list[str]:
-    """A sentence each: other switches, other slow motion, other faults."""
+    """Returns a sentence for each condition that differs: switch, slow motion, planted faults."""
     labs = [run for run in runs if is_emulated(run.attributes)]
     return [
         *_differing(labs, _switch, "measured on different switches", "what changed may be the switch alone"),
@@ -50,7 +50,7 @@ def differences(runs: Sequence[Run]) -> list[str]:
 
 
 Told = tuple[Hashable, str]
-"""What must be equal, and its words."""
+"""(value that must be equal, words for it)"""
 
 
 def _differing(runs: Sequence[Run], told: Callable[[Run], Told], differing: str, hence: str) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _faults(run: Run) -> Told:
 
 
 def overloaded(runs: Iterable[Run]) -> list[str]:
-    """A sentence for each run that was carried by crosscut-switch when its core was full."""
+    """Returns a sentence for each run during which crosscut-switch used nearly all of its core."""
     found = []
     for run in runs:
         shares = [
@@ -104,18 +104,18 @@ def overloaded(runs: Iterable[Run]) -> list[str]:
 
 
 def unlimited(runs: Iterable[Run], size_bytes: int, phases: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the phases that this machine limited in none of the runs."""
+    """Returns those of the phases that this machine limited in none of the runs."""
     bad = frozenset[int]().union(*(limited_phases(run.attributes, size_bytes) for run in runs))
     return phases[~np.isin(phases, sorted(bad))]
 
 
 def is_all_limited(run: Run, sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> bool:
-    """True if the machine, not the network, limited everything that is to be compared."""
+    """True if the machine limited every phase at every size that is to be compared."""
     return all(not len(unlimited([run], size, phases)) for size in sizes_bytes)
 
 
 def left_out(runs: Iterable[Run], sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> list[str]:
-    """A sentence for each run of which the machine limited something."""
+    """Returns a sentence for each run in which the machine limited any phase."""
     found = []
     for run in runs:
         lost = {size: len(phases) - len(unlimited([run], size, phases)) for size in sizes_bytes}

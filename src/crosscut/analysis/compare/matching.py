@@ -1,4 +1,4 @@
-"""True if runs may be compared, and which rank of one is which of the other. Nodes are known by identity."""
+"""Decides whether two runs may be compared, and matches their ranks by the identity of their nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
 
-# What a run was told to do, that makes it another measurement: attribute path, words for people.
+# Settings that make a run another measurement if they differ: attribute path, words for people.
 _MUST_AGREE = (
     (("pattern", "name"), "pattern"),
     (("pattern", "parameters"), "parameters of the pattern"),
@@ -25,7 +25,7 @@ _MUST_AGREE = (
     (("sync", "policy"), "sync policy"),
     (("job", "compute"), "--compute"),
 )
-# What may be the very thing that was changed; told beside the result.
+# Settings that may be the very change under test: differences are noted beside the result.
 _TOLD = (
     (("backend", "name"), "backend"),
     (("backend", "parameters"), "parameters of the backend"),
@@ -39,18 +39,18 @@ _TOLD = (
 
 @dataclass(frozen=True)
 class Match:
-    """How the second of two runs lies over the first."""
+    """How the second of two runs maps onto the first."""
 
     sizes_bytes: tuple[int, ...]
     ranks: NDArray[np.int64]
-    """[rank of the second] of the first; -1: its node is not in the first."""
+    """[rank of the second] rank of the first; -1: its node is not in the first."""
     phases: NDArray[np.int64]
-    """Numbers of those that both have: routes of others would make another mean of a class."""
+    """Numbers of the phases that both have: the routes of other phases would shift the median of a class."""
     notes: tuple[str, ...]
 
 
 def match(first: Run, second: Run) -> Match:
-    """UsageError, with every reason, where the two may not be compared."""
+    """Matches two runs; raises UsageError, with every reason, if they may not be compared."""
     reasons = [
         f"{words}: {_shown(one)} and {_shown(other)}"
         for path, words in _MUST_AGREE
@@ -87,7 +87,7 @@ def match(first: Run, second: Run) -> Match:
 
 
 def on_phases(run: Run, phases: NDArray[np.int64]) -> xr.Dataset:
-    """The run's arrays, of these phases alone."""
+    """Returns the run's arrays with these phases alone."""
     kept = np.isin(_phases(run), phases)
     return run.dataset if kept.all() else run.dataset.isel(phase=np.nonzero(kept)[0])
 
@@ -102,7 +102,7 @@ def _ranks(first: Run, second: Run) -> NDArray[np.int64]:
 
 
 def _places(run: Run) -> list[tuple[str, int]]:
-    """[rank] identity of its node, and its number among the ranks there."""
+    """[rank] identity of its node, and its number among the ranks of that node."""
     names = run.node_names
     entries = list(listed(run.attributes.get("nodes")))
     seen = Counter[str]()

@@ -1,4 +1,4 @@
-"""Promises held against runs: a verdict each, with the probability that it is wrong."""
+"""Judges promises by runs: a verdict for each, with the probability that it is wrong."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Quantities:
-    """What a promise is about, one column each: [repetition, quantity] in the promise's own unit."""
+    """What a promise is about. `values`: [repetition, quantity] in the promise's own unit."""
 
     labels: tuple[tuple[int, ...], ...]
-    """Ranks (a node's, a route's source and destination), or a phase's number negated; none: all together."""
+    """[quantity] ranks of a node (with -1 appended: as receiver), or a route's source and destination, or the
+    negated number of a phase; an empty label: all routes together."""
     values: Floats
 
 
@@ -45,29 +46,33 @@ class PromiseVerdict:
     promise: Promise
     verdict: Verdict
     doubt: float
-    """Probability of a verdict of this kind, at any time, where the opposite is the case."""
+    """Probability of reaching this verdict, at any time, if the opposite were true."""
     repetitions: int
     quantities: int
     broken: tuple[tuple[int, ...], ...]
-    """Labels of those that miss the bound, each beyond doubt; the worst first."""
+    """Labels of quantities that each miss the bound beyond doubt; the worst first."""
     worst_label: tuple[int, ...]
     worst: float = math.nan
-    """Median of the quantity that is furthest on the wrong side."""
+    """Median of the worst quantity: the smallest if the bound is a floor, else the largest."""
     middle: float = math.nan
+    """Median of the medians of all quantities."""
     repetitions_needed: int | None = None
-    """Undecided: so many would decide, if further ones are like those that were measured; None: unknown."""
+    """If undecided, how many would decide, provided further ones resemble those measured; None: unknown."""
     reason: str = ""
     """Why nothing could be decided."""
     left_out: str = ""
-    """What was measured and not looked at, and why; empty: nothing."""
+    """What was measured but not judged, and why; empty: nothing."""
     of_launches: bool = False
-    """Repetitions are launches."""
+    """The repetitions are launches."""
 
 
 def judge(
     promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], error_rate: float
 ) -> PromiseVerdict:
-    """`error_rate`: of this verdict. Repetitions of all runs that measured it, in their order."""
+    """Judges one promise by the repetitions, in order, of all runs that measured it.
+
+    `groups`: by path of the run; `""` is for the others. `error_rate`: of this verdict alone.
+    """
     taken = [run for run in runs if measures(run, promise)]
     if not taken:
         return _nothing(
@@ -97,7 +102,7 @@ def judge(
 
 
 def _left_out(promise: Promise, runs: Sequence[Run]) -> str:
-    """What the emulating machine limited, of all runs together; empty where that is nothing."""
+    """Says how many phases of all runs together the emulating machine limited; empty if none."""
     there = [np.asarray(run.dataset["phase"].values) for run in runs]
     limited = [
         np.isin(phases, sorted(machine.limited_phases(run.attributes, promise.size_bytes)))
@@ -118,7 +123,7 @@ def measures(run: Run, promise: Promise) -> bool:
 
 
 def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
-    """What the emulating machine limited is no quantity of the network: as if it were not measured."""
+    """Returns what the promise bounds. Phases that the emulating machine limited count as not measured."""
     limited = machine.limited_phases(run.attributes, promise.size_bytes)
     taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
     if promise.kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
@@ -159,7 +164,7 @@ def _of_routes(promise: Promise, run: Run, taken: Samples, groups: Groups) -> Qu
 
 
 def _spread(logs: Floats) -> Floats:
-    """[repetition, 1] from the 5th to the 95th percentile of routes' rates, over their median."""
+    """[repetition, 1] range from the 5th to the 95th percentile of the routes' rates, over their median."""
     if not logs.shape[1] or not np.isfinite(logs).any():
         return np.zeros((len(logs), 0))
     there: NDArray[np.bool_] = np.asarray(np.isfinite(logs).all(axis=1), bool)
@@ -176,8 +181,8 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
 
     def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
-        """Logs of evidence that all keep the promise, that some break it, and that each [quantity] does, had
-        there been `times` as many repetitions."""
+        """Returns logs of the evidence that all keep the promise, that some break it, and, by quantity, that
+        it breaks it, had there been `times` as many repetitions."""
         kept = sequential.evidence(times * met, times * missed, promise.of_the_time)
         broken = sequential.evidence(times * missed, times * met, 1 - promise.of_the_time)
         return sequential.all_of(kept), sequential.any_of(broken), broken
@@ -192,7 +197,7 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     medians = np.array([float(np.median(values[finite[:, at], at])) if finite[:, at].any() else np.nan
                         for at in range(values.shape[1])])  # fmt: skip
     order = np.argsort(medians if promise.at_least else -medians, kind="stable")
-    # One alone is told only if it is beyond doubt among all of them.
+    # A single quantity is named only if it is beyond doubt despite their number.
     sure = broken >= needed + math.log(values.shape[1])
     repetitions = int(finite.sum(axis=0).max())
     more = None
@@ -219,7 +224,7 @@ class Checked:
 
 
 def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
-    """Each at its part of the error rate, so that it holds for all of them together (Bonferroni)."""
+    """Judges each promise at its share of the error rate, which then holds for all together (Bonferroni)."""
     groups = {"": NO_GROUPS}
     if any(promise.routes and promise.routes != WITHIN_NODE for promise in spec.promises):
         groups |= _groups(runs)
@@ -228,7 +233,8 @@ def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, Groups]:
-    """Groups of every run; if it shows none itself (a ping-pong), as another run of as many ranks does."""
+    """Returns the groups of every run. One that shows none (a ping-pong) gets those of another run with as
+    many ranks."""
     found = {str(run.path): groups_of(run) for run in runs}
     known = next(((run.ranks, groups) for run in runs if (groups := found[str(run.path)]).known), None)
     if known is not None:

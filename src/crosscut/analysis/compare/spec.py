@@ -1,4 +1,4 @@
-"""The file of what was promised: TOML, every mistake told with file, line and key."""
+"""Reads a spec, the TOML file of promises; every mistake is reported with file, line and key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.base.toml_fields import DERIVED, NO_TABLE, Filled, Key, OneOf, Sca
 
 
 class PromiseKind(Enum):
-    """What a promise is about: one quantity for each thing of its kind."""
+    """What a promise bounds: one quantity per phase, route or node; for SPREAD one for all routes."""
 
     BISECTION = "bisection"
     PHASE = "phase"
@@ -36,7 +36,7 @@ _FACTORS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def parse_rate(text: str) -> float:
-    """Bytes per second of `100 Mbit/s` or `11.5 MB/s`."""
+    """Converts text such as `100 Mbit/s` or `11.5 MB/s` to bytes per second."""
     found = _RATE.fullmatch(text.replace("KB/s", "kB/s"))
     try:
         if found is None:
@@ -64,19 +64,19 @@ class Promise:
     pattern: Filled = ""
     size_bytes: Annotated[int, Key("size"), units.parse_bytes] = 0
     floor: Annotated[str, Key("at_least")] = ""
-    """The bound as the file has it."""
+    """The bound as written in the file; so is `ceiling`."""
     ceiling: Annotated[str, Key("at_most")] = ""
     bound: Annotated[float, DERIVED] = 0.0
-    """Bytes per second at least; seconds, or a share, at most."""
+    """Bytes per second for a floor; seconds or a share for a ceiling."""
     said: Annotated[str, DERIVED] = ""
     """The bound in words."""
     parameters: Scalars = field(default_factory=dict)
     routes: Annotated[str, OneOf(CLASSES)] = ""
     """A class of routes; empty: all."""
     nodes: tuple[Filled, ...] = ()
-    """Patterns of names (`n00*`); empty: all."""
+    """Patterns of node names (`n00*`); empty: all."""
     of_the_time: Annotated[float, _inside(1, 'between 0 and 100 %, without them: "50%" is the median')] = 0.5
-    """Share of the repetitions that must meet the bound: half is the median."""
+    """Share of the repetitions that must meet the bound; half means the median."""
     at: Table = NO_TABLE
 
     @property
@@ -92,7 +92,7 @@ class Spec:
     promises: Annotated[tuple[Promise, ...], Key("promise")] = ()
     path: Annotated[Path, DERIVED] = Path()
     text: Annotated[str, DERIVED] = ""
-    """The file's."""
+    """Contents of the file."""
 
     @property
     def sizes_bytes(self) -> frozenset[int]:
@@ -149,7 +149,7 @@ def _promise(one: Promise, number: int, link_rate: float) -> Promise:
 
 
 def _said(key: str, written: str, kind: PromiseKind, bound: float) -> str:
-    """`at least 80% of link_rate = 10.0 MB/s`"""
+    """Returns the bound in words, such as `at least 80% of link_rate = 10.0 MB/s`."""
     share = kind in _AT_LEAST and "%" in written
     what = f"{written.partition('of')[0].strip()} of link_rate = {units.rate(bound)}" if share else written
     return f"{key.replace('_', ' ')} {what}"

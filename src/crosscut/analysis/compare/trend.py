@@ -1,9 +1,9 @@
-"""Many runs of one measurement, in the order of their dates: a trend, or a step.
+"""Trends and steps over many runs of one measurement, in the order of their dates.
 
 Trend: Kendall's S (H. B. Mann, Econometrica 13, 1945) and Theil and Sen's slope (P. K. Sen, JASA 63, 1968).
-Step: Pettitt's K (Applied Statistics 28, 1979). Probabilities come from permuting the order of the runs, all
-series together, so that they hold for all of them (`permutation`); each run counts once, which is what noise
-from run to run asks for.
+Step: Pettitt's K (Applied Statistics 28, 1979). Probabilities come from permuting the order of the runs for
+all series together, so they hold for all of them at once (`permutation`). Each run counts once, because its
+repetitions share the noise from run to run.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ _UNDATED = "not every run says when it began: they are taken in the order given,
 class Trend:
     subject: Subject
     rates: tuple[float, ...]
-    """[run] bytes per second."""
+    """[run] bytes per second"""
     change: float
-    """Over the whole time, as a share, by the slope."""
+    """Relative change over the whole time, by the slope."""
     per_day: float
+    """Relative change per day, by the slope."""
     doubt: float
     step_at: int
-    """First run after the likeliest step."""
+    """Index of the first run after the likeliest step."""
     step: float
-    """Median after it over median before, less 1."""
+    """Median after the step over the median before, minus 1."""
     step_doubt: float
 
     def told(self, asked: ComparisonSettings) -> str:
-        """`step`, `trend` or nothing: what is beyond chance and large enough; of both the clearer."""
+        """Returns `step` or `trend` if beyond chance and large enough, else an empty string; if both are, the
+        one that fits better."""
         of_step = self.step_doubt <= asked.error_rate / 2 and abs(self.step) >= asked.matters
         of_trend = self.doubt <= asked.error_rate / 2 and abs(self.change) >= asked.matters
         if of_step and of_trend:
@@ -72,15 +74,18 @@ class Trends:
     series: tuple[Trend, ...]
     starts: tuple[str, ...]
     fewest_runs: int
-    """With fewer, no trend is beyond chance."""
+    """With fewer runs, no trend is beyond chance."""
     conditions: tuple[str, ...]
-    """What may explain a trend or a step, and is none of the network."""
+    """Circumstances other than the network that may explain a trend or a step."""
     notes: tuple[str, ...]
 
 
 def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tuple[Trends, tuple[Run, ...]]:
-    """Classes of routes and nodes; the runs in the order of their dates, without those of which the machine
-    limited everything."""
+    """Returns the trends of route classes and nodes, and the runs used, in the order of their dates.
+
+    Runs in which the machine limited everything are left out. Raises UsageError if runs may not be compared,
+    UntoldError if fewer than two remain.
+    """
     runs, said = _believed(runs)
     days, undated = np.arange(len(runs), dtype=np.float64), [_UNDATED]
     dated = [(moment, run) for run in runs if (moment := _start(run)) is not None]
@@ -97,7 +102,7 @@ def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tu
 
 
 def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
-    """Those of which something is the network's; what is told of the others, and of phases."""
+    """Returns the runs that the machine did not limit entirely, and sentences about what is left out."""
     sizes, phases = _in_common(runs)
     kept = [run for run in runs if not conditions.is_all_limited(run, sizes, phases)]
     if len(kept) < 2:
@@ -107,7 +112,7 @@ def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
 
 
 def _in_common(runs: Sequence[Run]) -> tuple[list[int], NDArray[np.int64]]:
-    """Sizes and phases that all runs have; UsageError where they may not be compared."""
+    """Returns the sizes and phases that all runs have; raises UsageError if they may not be compared."""
     first = runs[0]
     sizes = [size for size in first.sizes_bytes if all(size in run.sizes_bytes for run in runs)]
     phases = reduce(np.intersect1d, [match(first, run).phases for run in runs])
@@ -124,7 +129,7 @@ def _start(run: Run) -> datetime | None:
 
 
 def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], Floats, tuple[str, ...]]:
-    """[run, subject] median over repetitions of the logarithm of the rate, of what all runs have."""
+    """Returns the subjects that all runs have, [run, subject] medians of their log rates, and notes."""
     tables: list[dict[Subject, float]] = []
     notes: dict[str, None] = {}
     first = runs[0]
@@ -183,14 +188,14 @@ def _tested(subjects: Sequence[Subject], values: Floats, days: Floats) -> list[T
 
 
 def _kendall(values: Floats, ways: Ways) -> Floats:
-    """[way, series] Kendall's S with the runs in each order; a way gives each run its position."""
+    """[way, series] Kendall's S with the runs in each order. `ways`: [way, run] position of the run."""
     one, other = np.triu_indices(len(values), 1)
     later = np.sign(ways[:, other] - ways[:, one]).astype(np.float64)
     return np.asarray(later @ np.sign(values[other] - values[one]), np.float64)
 
 
 def _pettitt(values: Floats, ways: Ways) -> Floats:
-    """[cut, way, series] Pettitt's U for a step after so many runs."""
+    """[cut - 1, way, series] Pettitt's U for a step after `cut` runs."""
     one, other = np.triu_indices(len(values), 1)
     signs = np.sign(values[other] - values[one])
     found = []
@@ -201,7 +206,7 @@ def _pettitt(values: Floats, ways: Ways) -> Floats:
 
 
 def _slope(logs: Floats, days: Floats) -> float:
-    """Per day; runs that began at one moment say nothing of it."""
+    """Returns the slope per day; pairs of runs that began at the same moment are left out."""
     one, other = np.triu_indices(len(days), 1)
     apart = days[other] - days[one]
     there = apart > 0

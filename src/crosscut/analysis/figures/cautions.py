@@ -1,4 +1,4 @@
-"""What a reader of a run must know before believing its figures: each caution carries its advice."""
+"""Cautions: what a reader of a run must know before believing its figures, each with advice."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, medians
 from crosscut.base import units
 
-# Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
+# Phases so short that the skew of the barrier is more than this share of their time are flagged.
 LARGEST_SKEW_SHARE = 0.05
-# The clock's step, or the time of reading it, over a sample's time: the same share, for the same reason.
+# The clock's step, or the time to read it, over a sample's time: the same share, for the same reason.
 LARGEST_CLOCK_SHARE = 0.05
 # Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
-# a fifth may be the same.
+# a fifth may be equal.
 LARGEST_INTERVAL_SHARE = 0.2
 _SIZES_NAMED = 4
 
@@ -61,16 +61,16 @@ class Caution:
 
 
 def skewed_phases(samples: Samples, skew_seconds: float) -> int:
-    """How many phases are so short that the skew may distort their rate."""
+    """Counts phases so short that the skew may distort their rate."""
     if not np.isfinite(skew_seconds):
         return 0
-    # A sample is a mean over iterations that ran back to back: the skew enters once in all of them.
+    # A sample is the mean of iterations run back to back, so the skew enters once for all of them.
     times = medians(phase_seconds(samples)).median * max(samples.iterations, 1)
     return int((skew_seconds > LARGEST_SKEW_SHARE * times[np.isfinite(times)]).sum())
 
 
 def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
-    """Cautions about the figures of several sizes, one of a kind."""
+    """Returns cautions about the figures of several sizes; each covers all sizes it applies to."""
     found = _of_phases(
         CautionKind.SKEW, shown, lambda samples: skewed_phases(samples, skew_seconds),
         f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
@@ -101,7 +101,7 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
 
 
 def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
-    """Phases whose rate is not known well enough to be compared with another."""
+    """Cautions about phases whose rate is too uncertain to be compared with another."""
     return _of_phases(
         CautionKind.WIDE_INTERVALS, shown, wide_phases,
         "the 95 % interval of {phases} at {sizes} is wider than "
@@ -110,7 +110,7 @@ def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
 
 
 def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
-    """Part of what is called congested was measured on a network that was less loaded, or idle."""
+    """Cautions that part of what is called congested was measured under less load, or none."""
     if not early:
         return []
     ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
@@ -119,8 +119,8 @@ def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
 
 
 def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
-    """`step_seconds`: the clock's resolution, or the cost of reading it, whichever is more; NaN: not
-    known."""
+    """Cautions about samples too short for the clock. `step_seconds`: its resolution or the time to read it,
+    whichever is larger; NaN: unknown."""
     share = max((coarsely_timed(samples, step_seconds) for samples in shown), default=0.0)
     known = f"a step of the clock is {units.seconds(step_seconds, 2)}: " if step_seconds > 0 else ""
     most = "more than 5 % of the time of" if known else "no time at all passed in"
@@ -132,7 +132,7 @@ def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
 
 
 def coarsely_timed(samples: Samples, step_seconds: float) -> float:
-    """Share of the samples that the clock measures too coarsely, or not at all; less than 1 % is none."""
+    """Returns the share of samples that the clock measures too coarsely or not at all; 0 if below 1 %."""
     taken = samples.message_seconds[np.isfinite(samples.message_seconds)] * max(samples.iterations, 1)
     if not len(taken):
         return 0.0
@@ -142,8 +142,11 @@ def coarsely_timed(samples: Samples, step_seconds: float) -> float:
 
 
 def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Caution]:
-    """A run that holds summaries repeats every phase as often as is allowed: no interval can be looked at
-    while it is measured (core/src/conduct/block_plan.cpp)."""
+    """Cautions that a summarised run ignored --interval.
+
+    It repeats every phase as often as allowed, because intervals cannot be computed while it is measured
+    (core/src/conduct/block_plan.cpp).
+    """
     if not summarised or not interval > 0:
         return []
     text = (
@@ -154,7 +157,7 @@ def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Ca
 
 
 def wide_phases(samples: Samples) -> int:
-    """How many phases have an interval too wide to tell one figure from another."""
+    """Counts phases whose interval is too wide to tell one figure from another."""
     widths = medians(phase_seconds(samples)).relative_width()
     return int((widths[np.isfinite(widths)] > LARGEST_INTERVAL_SHARE).sum())
 
@@ -166,8 +169,11 @@ def _of_phases(
     text: str,
     advice: str,
 ) -> list[Caution]:
-    """A caution, if any size has flagged phases. `text` names these, `3 of 7 phases` of one size and just
-    `phases` of several, as {phases}; and the sizes as {sizes}."""
+    """Returns a caution if any size has flagged phases.
+
+    `text` may use {phases} (such as `3 of 7 phases` if one size has any, just `phases` if several have) and
+    {sizes}.
+    """
     bad = [samples for samples in shown if flagged_in(samples)]
     if not bad:
         return []
@@ -182,7 +188,7 @@ def share_of_phases(count: float, there: int) -> str:
 
 
 def _sizes(shown: Sequence[Samples]) -> str:
-    """`1 KB, 3 KB, 10 KB`, or the range where there are many."""
+    """Returns words such as `1 KB, 3 KB, 10 KB`, or the range if there are many."""
     ordered = [units.size(size) for size in sorted(samples.size_bytes for samples in shown)]
     if len(ordered) <= _SIZES_NAMED:
         return ", ".join(ordered)
@@ -190,7 +196,7 @@ def _sizes(shown: Sequence[Samples]) -> str:
 
 
 def _repeated(least: int, below: int, samples: Samples) -> bool:
-    """True if a phase has so many repetitions."""
+    """True if some phase has at least `least` repetitions and fewer than `below`."""
     if samples.summarised:
         return False
     counts = np.isfinite(phase_seconds(samples)).sum(axis=0)
@@ -200,7 +206,7 @@ def _repeated(least: int, below: int, samples: Samples) -> bool:
 def of_nodes(
     ranks_per_node: Sequence[int], cores_per_node: Sequence[float], names: Sequence[str]
 ) -> list[Caution]:
-    """A node with more ranks than cores measures its scheduler too."""
+    """Cautions about nodes with more ranks than cores: they measure their scheduler, too."""
     crowded = [
         f"{name} ({ranks} ranks, {cores:.0f} cores)"
         for ranks, cores, name in zip(ranks_per_node, cores_per_node, names, strict=True)
@@ -218,28 +224,30 @@ class Emulation:
     """How far an emulated cluster could be trusted while it was measured (attribute `trust` of a run)."""
 
     limited: Mapping[int, frozenset[int]]
-    """By message size: numbers of the phases in which the machine's cores were busy."""
+    """By message size: numbers of the phases during which the machine's cores were busy."""
     lateness_seconds: float
-    """Lateness of its timers, exceeded by one in ten; NaN: not known."""
+    """90th percentile of the lateness of its timers; NaN: unknown."""
     switch_cpu_share: float
     """Load of the core that carries the frames; NaN: the kernel carries them."""
     switch_lateness_seconds: float
-    """Exceeded by one delivery in a hundred."""
+    """99th percentile of the lateness of deliveries."""
     reference: tuple[float, float]
-    """Bytes per second of an unloaded pair, before and after."""
+    """Bytes per second of an unloaded pair of nodes, before and after."""
     seen: bool
     """The machine was watched at all."""
 
 
-# A switch whose one core has less room than this has queues of its own.
+# Above this load of its one core, crosscut-switch has queues of its own.
 LARGEST_SWITCH_SHARE = 0.9
-# The unloaded pair of a quiet machine repeats to 1 %.
+# On a quiet machine, the unloaded pair repeats to within 1 %.
 LARGEST_REFERENCE_CHANGE = 0.1
 
 
 def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
-    """What the machine was too slow for is no behaviour of the network. Sessions that measured parts of a run
-    (it was resumed) are told of together."""
+    """Cautions about what the emulating machine, not the network, limited.
+
+    Sessions that measured parts of one run (it was resumed) are reported together.
+    """
     seen = [one for one in sessions if one.seen]
     unknown = "whether this machine limited the emulated network is not known"
     found = [Caution(CautionKind.NOT_WATCHED, unknown)] if len(seen) < len(sessions) else []
@@ -271,7 +279,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
 
 
 def _most(values: Iterable[float]) -> float:
-    """The largest known value; 0 if none is known."""
+    """Returns the largest known value; 0 if none is known."""
     return max((value for value in values if np.isfinite(value)), default=0.0)
 
 

@@ -1,6 +1,6 @@
-"""One message size of a run, boiled down to what reports draw: rates by phase, by route and by rank.
+"""Digest of one message size of a run: the rates by phase, route and rank that reports draw.
 
-Read by blocks of phases, so that millions of routes take little more memory than their results do.
+Phases are read in blocks, so that millions of routes take little more memory than their results do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crosscut.analysis.figures.series import median
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
 
-# Samples held at once; each takes about 60 bytes while its route's median is found.
+# Samples held at once; each takes about 60 bytes while its route's median is computed.
 BLOCK_SAMPLES = 1 << 21
 
 
@@ -29,16 +29,16 @@ class Digest:
     """P phases, N ranks; NaN where nothing was measured."""
 
     phases: Samples
-    """What the phases need and no more: the one entry of a phase is its slowest rank's time."""
+    """Only what the phases need: each has one entry, its slowest rank's time."""
     rates: Medians
     """[P] bytes per second: `summary.phase_rates`."""
     formula: Medians
     """[P] bytes per second: `summary.formula_rates`."""
     messages: Floats
-    """[3, P] bytes per second of each phase's slowest, median and fastest message, by their medians."""
+    """[3, P] bytes per second of each phase's slowest, median and fastest message, each by its median."""
     routes: Routes
     rank_rates: Medians
-    """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
+    """[N] bytes per second: what a rank received in all phases, over the time it spent in them."""
 
     @property
     def size_bytes(self) -> int:
@@ -56,10 +56,10 @@ class _Block:
 
 
 def digest(dataset: xr.Dataset, index: int) -> Digest:
-    """The digest of the size at `index`."""
+    """Returns the digest of the size at `index`."""
     blocks = list(_blocks(dataset, index))
     routes = _joined([block.routes for block in blocks])
-    if routes is None:  # a route has samples in several blocks: its median needs them all together
+    if routes is None:  # a route has samples in several blocks, and its median needs them all
         routes = summary.routes(samples_of.load(dataset, index))
     phases = _concatenated([block.phases for block in blocks])
     moved = np.concatenate([block.moved for block in blocks])
@@ -114,7 +114,7 @@ def _slim(part: Samples) -> Samples:
 
 
 def _spread(part: Samples) -> Floats:
-    """[3, P] of the messages of each phase."""
+    """[3, P] bytes per second of each phase's slowest, median and fastest message; NaN: unknown."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rates = part.bytes / medians(part.message_seconds).median
     flat = np.where(np.isfinite(rates) & (part.bytes > 0), rates, np.nan).reshape(len(rates), -1)
@@ -133,7 +133,7 @@ def _concatenated(parts: list[Samples]) -> Samples:
 
 
 def _joined(parts: list[Routes]) -> Routes | None:
-    """None where a route is in more than one part."""
+    """Joins the parts; None if a route is in more than one."""
     if len(parts) == 1:
         return parts[0]
     source = np.concatenate([part.source for part in parts])

@@ -1,7 +1,7 @@
-"""What moving bytes costs in processor time, by rank: the attribute `effort` (docs/reference/run-format.md).
+"""Processor time that moving bytes costs, by rank: the attribute `effort` (docs/reference/run-format.md).
 
-A rank's time is that of its process in timed sections, user's and kernel's. What the kernel does for it in
-interrupts, on whichever core, is not in it; nor is what another machine's adapter does.
+A rank's time is the user and kernel time of its process in timed sections. It excludes what the kernel does
+for it in interrupts, on whichever core, and what another machine's adapter does.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 
 GIGABYTE = 1e9
-# More than so many times the middle rank's: another kind of host, or one that does something else.
+# Beyond this multiple of the median rank's cost, a host is of another kind or does something else.
 FAR_OFF = 1.5
 FEWEST_RANKS = 4
-# Below it a process's time is the clock's and the scheduler's rounding.
+# Below this, a process's time is mostly rounding by the clock and the scheduler.
 SHORTEST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Effort for one message size; [rank] each, NaN or 0 where a rank took no part."""
+    """Effort for one message size. Arrays are [rank]; NaN or 0 where a rank took no part."""
 
     size_bytes: int
     processor_seconds: Floats
@@ -32,7 +32,7 @@ class Effort:
     received_bytes: Floats
 
     def per_gigabyte(self) -> Floats:
-        """[rank] processor seconds for each GB that the rank sent or received."""
+        """[rank] processor seconds for each GB that the rank sent or received; NaN if it moved nothing."""
         with np.errstate(invalid="ignore", divide="ignore"):
             moved = self.sent_bytes + self.received_bytes
             return np.where(moved > 0, self.processor_seconds * GIGABYTE / moved, np.nan)
@@ -42,19 +42,19 @@ class Effort:
         return self.per_gigabyte() * self.size_bytes / GIGABYTE
 
     def total_per_gigabyte(self) -> float:
-        """Both ends together, for each GB that went from one rank to another."""
+        """Returns processor seconds of both ends together, for each GB that went from one rank to another."""
         moved = float(np.nansum(self.sent_bytes))
         return float(np.nansum(self.processor_seconds)) * GIGABYTE / moved if moved > 0 else float("nan")
 
     def busy(self) -> float:
-        """Share of the timed sections that the middle rank's processor worked."""
+        """Returns the share of the timed sections for which a processor worked: the median over ranks."""
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = self.processor_seconds / self.elapsed_seconds
         there = shares[np.isfinite(shares)]
         return float(np.median(there)) if len(there) else float("nan")
 
     def far_off(self) -> list[tuple[int, float]]:
-        """(rank, times the middle rank's), the furthest first; few ranks tell no middle."""
+        """Returns (rank, multiple of the median rank's cost), largest first; empty if ranks are too few."""
         found = self.per_gigabyte()
         there = np.isfinite(found) & (self.processor_seconds >= SHORTEST_SECONDS)
         if there.sum() < FEWEST_RANKS:
@@ -65,7 +65,7 @@ class Effort:
 
 
 def efforts(attributes: Mapping[str, object], ranks: int) -> list[Effort]:
-    """By size; what is no such list, or of other ranks, is left out."""
+    """Returns the efforts by size; skips damaged entries and those of another number of ranks."""
     entries = attributes.get("effort")
     found = [_effort(entry, ranks) for entry in entries] if isinstance(entries, list | tuple) else []
     return sorted((one for one in found if one is not None), key=lambda one: one.size_bytes)

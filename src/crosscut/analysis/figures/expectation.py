@@ -1,5 +1,4 @@
-"""What rate and latency to expect of an adapter and a network: arithmetic, line by line, each with its
-source."""
+"""Expected rate and latency of an adapter and a network: arithmetic, line by line, each with its source."""
 
 from __future__ import annotations
 
@@ -12,10 +11,9 @@ from crosscut.base.nic import Adapter
 # IEEE 802.3: header 14, check sequence 4, preamble and delimiter 8, gap 12.
 FRAMING_BYTES = 38
 SMALLEST_ON_WIRE_BYTES = 84  # a frame of 64, preamble 8, gap 12
-# A transaction layer packet of 256 bytes of payload: header 16, sequence 2, check 4, framing 4; and about 2
-# of
-# acknowledgements and flow control (PCI Express Base Specification; Neugebauer et al., SIGCOMM 2018, section
-# 3).
+# A transaction layer packet with 256 bytes of payload adds header 16, sequence 2, check 4 and framing 4, and
+# about 2 of acknowledgements and flow control (PCI Express Base Specification; Neugebauer et al., SIGCOMM
+# 2018, section 3).
 PCIE_PAYLOAD_BYTES = 256
 PCIE_OVERHEAD_BYTES = 28
 CABLE_SECONDS_A_METRE = 5e-9
@@ -31,14 +29,14 @@ class ExpectationLine:
 
 @dataclass(frozen=True)
 class Path:
-    """What a network file says of the way between two hosts; NaN and 0: nothing."""
+    """What a network file says about the path between two hosts; NaN: nothing."""
 
     host_link_bits_per_second: float = math.nan
     efficiency: float = math.nan
     bisection_bits_per_second: float = math.nan
-    """Per host of one half, each direction."""
+    """Per host of one half, in each direction."""
     switches: int = 1
-    """On the longest way."""
+    """On the longest path."""
     name: str = ""
 
 
@@ -47,7 +45,7 @@ class Expected:
     lines: tuple[ExpectationLine, ...]
     route_bytes_per_second: float
     bisection_bytes_per_second: float
-    """Per rank with one rank a host; NaN: no network file."""
+    """Per rank, with one rank per host; NaN: no network file."""
     latency_seconds: float
     limit: str
     """What bounds the rate."""
@@ -56,6 +54,7 @@ class Expected:
 def expect(
     adapter: Adapter, path: Path, *, timestamps: bool, loopback_seconds: float, cable_metres: float
 ) -> Expected:
+    """Derives what to expect. `loopback_seconds`: software of both ends; `cable_metres`: of each link."""
     sheet = _Sheet()
     link, limit = _link(adapter, path, sheet)
     payload = _payload(adapter, path, timestamps, sheet)
@@ -116,7 +115,7 @@ def _payload(adapter: Adapter, path: Path, timestamps: bool, sheet: _Sheet) -> f
 def _pcie(adapter: Adapter, sheet: _Sheet) -> float:
     if not (math.isfinite(adapter.pcie_gigatransfers) and adapter.pcie_lanes):
         return math.nan
-    # 8b/10b up to 5 GT/s, 128b/130b from 8 on; from 64 on flits, about as good.
+    # 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s; from 64 GT/s flits, which cost about as little.
     coding, shown = (0.8, "8/10") if adapter.pcie_gigatransfers <= 5 else (128 / 130, "128/130")
     packet = PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES
     share = PCIE_PAYLOAD_BYTES / packet

@@ -1,9 +1,10 @@
-"""Latency regressed on the length of the way: what each switch adds, and each host that forwards.
+"""Latency regressed on path length: what each switch adds, and each host that forwards.
 
-As Salmon, Stein and Sterling (SC98, section 3) tell a switch's 19 to 30 us from a host's 75. Ways of equal
-length make a class; least squares through the classes' medians, weighted by routes, so that a few late
-routes do not bend the line. Intervals by the percentile bootstrap over the routes of each class (Efron and
-Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13).
+Salmon, Stein and Sterling (SC98, section 3) separate a switch's 19 to 30 us from a host's 75 in this way.
+Paths of equal length make a class. A line is fitted by least squares through the classes' medians, weighted
+by their number of routes, so that a few late routes do not bend it. Intervals come from the percentile
+bootstrap over the routes of each class (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
+chapter 13).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import CONFIDENCE, Floats
 
-# Above it the time of a message says as much of rates as of switches.
+# Beyond this size, a message's time says as much about rates as about switches.
 LARGEST_BYTES = 256
 MOST_ROUTES = 4000
 RESAMPLES = 999
@@ -28,7 +29,7 @@ NO_WAY = -1
 
 @dataclass(frozen=True)
 class Lengths:
-    """[source node, destination node]; NO_WAY where there is none, or a node is not in the description."""
+    """[source node, destination node]; NO_WAY if there is no path, or a node is not in the description."""
 
     switches: NDArray[np.int64]
     hosts: NDArray[np.int64]
@@ -37,7 +38,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class HopLatency:
-    """Seconds, with a 95 % interval; NaN bounds where each class has but one route."""
+    """Seconds, with a 95 % interval; its bounds are NaN if each class has only one route."""
 
     seconds: float
     low: float
@@ -58,17 +59,19 @@ class Class:
 class ByHops:
     size_bytes: int
     ends: HopLatency
-    """Both ends and the cables: of a way without any switch, by the line."""
+    """Both ends and the cables: the line's value for a path without switches."""
     a_switch: HopLatency | None
-    """None where all ways have as many."""
+    """What each switch adds; None if all paths have equally many."""
     a_host: HopLatency | None
-    """What each host that forwards adds."""
+    """What each host that forwards adds; None if all paths have equally many."""
     classes: tuple[Class, ...]
 
 
 def by_hops(routes: Routes, nodes: NDArray[np.int64], lengths: Lengths, size_bytes: int) -> ByHops | None:
-    """`routes`: timed; `nodes`: [rank]. None where all ways are alike, or too few differ to tell switches
-    from hosts."""
+    """Fits latency to path length; None if all paths are alike, or switches and hosts cannot be separated.
+
+    `routes`: timed, in seconds. `nodes`: [rank] node, as indexed in `lengths`.
+    """
     source, destination = nodes[routes.source], nodes[routes.destination]
     switches, hosts = lengths.switches[source, destination], lengths.hosts[source, destination]
     kept = np.nonzero((source != destination) & (switches >= 0) & np.isfinite(routes.rates.median))[0]
@@ -98,9 +101,9 @@ def by_hops(routes: Routes, nodes: NDArray[np.int64], lengths: Lengths, size_byt
 
 
 def _figures(design: Floats, groups: list[Floats], counts: NDArray[np.int64]) -> list[HopLatency]:
-    """One for each column of the design."""
+    """Returns one figure for each column of the design matrix."""
     weight = np.sqrt(counts)[:, None]
-    solve = np.linalg.pinv(design * weight) * weight.T  # [column, class], for medians of classes
+    solve = np.linalg.pinv(design * weight) * weight.T  # [column, class], applied to medians of classes
     found = solve @ np.array([float(np.median(group)) for group in groups])
     if max(len(group) for group in groups) < 2:
         return [HopLatency(float(value), np.nan, np.nan) for value in found]

@@ -1,9 +1,8 @@
-"""Several launches of one measurement: as one run of which each launch is a repetition, and how far they
-differ.
+"""Several launches of one measurement: joined into one run, a repetition each, and how much they differ.
 
-A launch starts new processes and new connections, whose ports hash to other ways. Hunold and Carpen-Amarie
+A launch starts new processes and new connections, whose ports hash to other paths. Hunold and Carpen-Amarie
 (IEEE TPDS 27(12), 2016) find that launches often differ by more than the repetitions within them. So the
-launch is what is drawn again, and its medians are the samples.
+launch is the unit that is sampled, and its medians are the samples.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from crosscut.run.shape import reading
 
 
 def open_run(path: Path) -> Run:
-    """A run; of a folder of launches, all that were begun, as one run: `joined`."""
+    """Opens a run, or all launches of a folder as one run (`joined`); UsageError if none is measured yet."""
     if not launches.is_launches(path):
         return Run.open(path)
     there = launches.load(path).there
@@ -37,15 +36,15 @@ def open_run(path: Path) -> Run:
 
 
 def of_launches(run: Run) -> int:
-    """How many launches were joined to this run; 0: it is one launch."""
+    """Returns how many launches were joined into this run; 0: it is a single launch."""
     return len(list(listed(run.attributes.get("launches"))))
 
 
 def joined(path: Path, runs: Sequence[Run]) -> Run:
-    """A run of which each repetition is a launch: medians over the launch's own repetitions.
+    """Returns a run with a repetition for each launch: the medians over the launch's own repetitions.
 
-    Attributes are those of the first, but what concerns all. UsageError where launches differ in what must be
-    the same.
+    Attributes are those of the first launch, except those that concern all. Raises UsageError if launches
+    differ in what must agree.
     """
     for run in runs[1:]:
         if (what := _differing(runs[0], run)) is not None:
@@ -80,9 +79,9 @@ _STATUS = ("status", "phase_status")
 
 
 def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
-    """One repetition in place of all: medians of what was measured."""
+    """Returns one repetition in place of all: the medians of what was measured."""
     found = dataset
-    if "message_summary" in dataset:  # whose repetitions are summarised on disk already
+    if "message_summary" in dataset:  # repetitions are already summarised on disk
         kept = {f"{of}_seconds": dataset[f"{of}_summary"].sel(statistic="median", drop=True)
                 for of in ("message", "rank")}  # fmt: skip
         found = dataset.drop_vars(["message_summary", "rank_summary", "statistic"]).assign(
@@ -106,12 +105,13 @@ def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def _middle(values: Floats, axis: int) -> Floats:
-    """Median along an axis; NaN where there is nothing."""
+    """Returns the median along an axis; NaN where there is nothing."""
     return medians(np.moveaxis(values, axis, 0), in_time_order=False).median
 
 
 def _attributes(runs: Sequence[Run]) -> dict[str, object]:
-    """Attributes of all launches together: complete if each is, limited where the machine limited any."""
+    """Returns the attributes of all launches together: `complete` if each is; what the machine limited, any
+    planted fault and any failed rank count for all."""
     first = dict(runs[0].attributes)
     states = {run.attributes.get("state") for run in runs}
     first |= {"state": states.pop() if len(states) == 1 else "stopped"}
@@ -127,36 +127,36 @@ def _attributes(runs: Sequence[Run]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class LaunchSpread:
-    """How far launches differ at one size, beside how far repetitions of one launch do."""
+    """How much launches differ at one size, compared with repetitions of one launch."""
 
     size_bytes: int
     timed: bool
-    """The figure is a time in seconds; else a rate in bytes per second."""
+    """The figure is a time in seconds, else a rate in bytes per second."""
     launches: Floats
-    """[launch] median over its repetitions; NaN where it has none."""
+    """[launch] median over its repetitions; NaN if it has none."""
     middle: Medians
-    """Median of the launches with its interval: one cell."""
+    """Median of the launches, with its interval: one cell."""
     between: float
-    """Standard deviation between launches over the figure, without what repetitions explain; NaN: unknown."""
+    """Relative standard deviation between launches, beyond what repetitions explain; NaN: unknown."""
     within: float
-    """Standard deviation between repetitions of one launch over the figure; NaN: unknown."""
+    """Relative standard deviation between repetitions of one launch; NaN: unknown."""
 
     @property
     def dominates(self) -> bool:
-        """Launches differ by more than their repetitions do."""
+        """True if launches differ by more than their repetitions do."""
         return (
             self.between > max(self.within, _ROUNDING) and np.isfinite(self.launches).sum() >= FEWEST_LAUNCHES
         )
 
 
-# What is computed without noise differs by rounding alone.
+# Figures computed without noise differ by rounding alone.
 _ROUNDING = 1e-9
-# Two launches do not tell a spread.
+# Two launches do not show a spread.
 FEWEST_LAUNCHES = 3
 
 
 def spreads(runs: Sequence[Run]) -> list[LaunchSpread]:
-    """The spread at each size, smallest first. `runs` are launches of one measurement."""
+    """Returns the spread at each size, smallest first. `runs`: launches of one measurement."""
     sizes = sorted({size for run in runs for size in run.sizes_bytes})
     return [found for size in sizes if (found := _spread(runs, size)) is not None]
 
@@ -192,16 +192,16 @@ def _message_seconds(taken: Samples) -> Floats:
 
 
 def _median(values: Floats) -> Floats:
-    """[row]; NaN where a row has none."""
+    """[row] median; NaN if the row has no value."""
     return medians(values.T, in_time_order=False).median
 
 
 def components(launches: Sequence[Floats]) -> tuple[float, float]:
-    """Standard deviation (between launches, within one) of values [repetition] of each launch.
+    """Returns standard deviations (between launches, within one) of each launch's values [repetition].
 
-    One-way analysis of variance with launches as random effects, whose sizes may differ (Searle, Casella and
-    McCulloch, Variance Components, Wiley 1992, section 3.6). Where repetitions that follow each other are
-    alike, the mean of a launch is known as much less well (`intervals.stretch`).
+    One-way analysis of variance with launches as random effects of unequal size (Searle, Casella and
+    McCulloch, Variance Components, Wiley 1992, section 3.6). If successive repetitions are correlated, the
+    mean of a launch is accordingly less certain (`intervals.stretch`).
     """
     counts = np.array([len(values) for values in launches], np.float64)
     free = counts.sum() - len(counts)

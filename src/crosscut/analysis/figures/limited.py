@@ -1,8 +1,8 @@
-"""Phases that the emulating machine limited, as a run records them: what they show is no network.
+"""Phases that the emulating machine limited, as a run records them: they say nothing about the network.
 
-An emulated cluster is watched while it is measured (attribute `trust`, docs/reference/run-format.md), and
-the numbers of the phases in which its cores were busy are kept. Attributes come from a file, so nothing
-in them is trusted.
+The machine is watched while an emulated cluster is measured (attribute `trust`,
+docs/reference/run-format.md), and the numbers of the phases during which its cores were busy are stored.
+Attributes come from a file, so nothing in them is trusted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from crosscut.run.realm import is_emulated
 
 ADVICE = "fewer nodes, crosscut lab up --dilate, or a quieter machine"
 NOTHING_TOLD = "no conclusion about the network"
-# No pattern has more; a span of more is no span.
+# No pattern has more phases, so a longer span is damage.
 _MOST_PHASES = 1 << 20
 
 
 def limited(count: int, of: int) -> str:
-    """A sentence about one size, or several measurements together."""
+    """Returns a sentence about one size, or about several measurements together."""
     phases = "every phase" if count >= of else f"{count:,} of {of:,} phases"
     return f"this machine's CPU was the bottleneck in {phases}"
 
 
 def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:
-    """Phases of this size that the machine limited in any session of the run; none without a lab."""
+    """Returns the phases of this size that the machine limited in any session; none outside a lab."""
     if not is_emulated(attributes):
         return frozenset()
     return frozenset(

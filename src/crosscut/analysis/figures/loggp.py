@@ -1,13 +1,13 @@
 """Parameters of LogGP from a ping-pong sweep, and how well a straight line describes it.
 
 A message of m bytes takes L + 2 o + (m - 1) G (Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995,
-section 3): L on its way, o at either end, G for each further byte. Half round trips tell the sum L + 2 o
+section 3): L in transit, o at either end, G for each further byte. Half round trips give the sum L + 2 o,
 and G. A stream of n messages and its acknowledgement takes n - 1 times g more than a round trip (Hoefler,
-Lichei and Rehm, PMEO at IPDPS 2007: PRTT(n, 0, s)), or n - 1 times o, where that is longer. They tell o by
-messages sent with pauses between them, which no pattern does; here it is what LogP defines it to be: the
-time for which a processor works on a message, as the system counts it. Ranks that poll work all the time:
-nothing tells o then, nor L by itself. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
-1994); under load Salmon, Stein and Sterling (SC98) find it inadequate, hence the misfit.
+Lichei and Rehm, PMEO at IPDPS 2007: PRTT(n, 0, s)), or n - 1 times o if that is longer. Those authors obtain
+o from messages sent with pauses between them, which no pattern here does. Here o is what LogP defines: the
+time for which a processor works on a message, as the system counts it. Ranks that poll work all the time, so
+then neither o nor L by itself is known. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
+1994); Salmon, Stein and Sterling (SC98) find it inadequate under load, hence the misfit.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 
 FEWEST_SIZES = 4
-# What no clock sees, and nobody waits for.
+# Times outside these bounds are invalid: no clock resolves less, and nobody waits longer.
 SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
-# A line that is off by more somewhere does not describe the sweep: the protocol changes with the size.
+# A line off by more at any size does not describe the sweep: the protocol changes with the size.
 ADEQUATE = 0.1
 
 
@@ -31,12 +31,12 @@ class LinearFit:
 
     alpha_seconds: float
     seconds_per_byte: float
-    """1 / beta; 0 where time does not grow with the size."""
+    """1 / beta; not positive if time does not grow with the size."""
     misfit_median: float
     """Median of |measured / line - 1|."""
     misfit_largest: float
     misfit_bytes: int
-    """The size at which it is largest."""
+    """Size at which the misfit is largest."""
 
     @property
     def adequate(self) -> bool:
@@ -46,14 +46,14 @@ class LinearFit:
 @dataclass(frozen=True)
 class LogGP:
     short_seconds: float
-    """L + 2 o, by half round trips; g, by a stream."""
+    """L + 2 o from half round trips; g from a stream."""
     seconds_per_byte: float
-    """G, between the two largest octaves."""
+    """G, over the two largest octaves."""
     line: LinearFit
 
 
 def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
-    """`seconds`: of one message of each size. None: too few sizes, or none large enough to tell G."""
+    """Fits `seconds`, the time of one message of each size; None if sizes are too few or too small for G."""
     sizes, times = np.asarray(size_bytes, np.float64), np.asarray(seconds, np.float64)
     there = (times > SHORTEST_SECONDS) & (times < LONGEST_SECONDS) & (sizes > 0)
     sizes, times = sizes[there], times[there]
@@ -61,7 +61,7 @@ def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
         return None
     per_byte = _slope_of_largest(sizes, times)
     smallest = sizes == sizes.min()
-    # The first byte is the message's own: L + 2 o + (m - 1) G.
+    # G counts from the second byte on: L + 2 o + (m - 1) G.
     short = float(np.median(times[smallest])) - (sizes.min() - 1) * per_byte
     if per_byte <= 0 or short <= 0:
         return None
@@ -69,8 +69,8 @@ def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
 
 
 def _slope_of_largest(sizes: Floats, times: Floats) -> float:
-    """Least squares, relative errors alike, over sizes from a quarter of the largest on; of two sizes at
-    least."""
+    """Returns seconds per byte by least squares of relative errors, over sizes from a quarter of the largest
+    on, or over the two largest."""
     large = sizes >= sizes.max() / 4
     if len(np.unique(sizes[large])) < 2:
         large = sizes >= np.unique(sizes)[-2]
@@ -78,16 +78,16 @@ def _slope_of_largest(sizes: Floats, times: Floats) -> float:
 
 
 def _fitted(sizes: Floats, times: Floats) -> tuple[float, float]:
-    """(alpha, seconds per byte) with the smallest sum of squared relative errors."""
+    """Returns (alpha, seconds per byte) with the smallest sum of squared relative errors."""
     table = np.stack([1 / times, sizes / times], axis=1)
-    # Columns of one size, or the solution loses its digits: bytes are many, seconds few.
+    # Columns are scaled alike, or the solution loses digits: numbers of bytes are large, seconds small.
     scale = np.sqrt((table**2).sum(axis=0))
     found = np.linalg.lstsq(table / scale, np.ones(len(times)), rcond=None)[0] / scale
     return float(found[0]), float(found[1])
 
 
 def line(size_bytes: Floats, seconds: Floats) -> LinearFit | None:
-    """Through single messages of any sizes, as those under load are; None where a line says nothing."""
+    """Fits single messages of any sizes, such as those under load; None if distinct sizes are too few."""
     there = (seconds > SHORTEST_SECONDS) & (seconds < LONGEST_SECONDS) & (size_bytes >= 0)
     sizes, times = size_bytes[there], seconds[there]
     if len(np.unique(sizes)) < FEWEST_SIZES:
@@ -104,30 +104,33 @@ def _line(sizes: Floats, times: Floats) -> LinearFit:
 
 @dataclass(frozen=True)
 class Parts:
-    """What two sweeps and the processors' time tell together; NaN: not told."""
+    """What two sweeps and the processors' time give together; NaN: unknown."""
 
     latency_seconds: float
     """L"""
     send_seconds: float
-    """o of whoever sends."""
+    """o of the sender."""
     receive_seconds: float
+    """o of the receiver."""
     gap_seconds: float
     """g: from one short message to the next."""
 
     @property
     def gap_is_overhead(self) -> bool:
-        """The processors are the limit: g may be smaller than what is seen."""
+        """True if the processors are the limit: g may be smaller than what is seen."""
         longest = max(self.send_seconds, self.receive_seconds)
         return bool(longest >= PROCESSOR_BOUND * self.gap_seconds)
 
 
-# Share of the gap that an end's processor works: beyond it the processor is the limit.
+# A processor that works for this share of the gap, or more, is the limit.
 PROCESSOR_BOUND = 0.9
 
 
 def gap(stream_seconds: float, messages: int, half_round_trip_seconds: float) -> float:
-    """g of short messages. `stream_seconds`: of one message of the stream, all of them and an empty
-    acknowledgement over their number."""
+    """Returns g of short messages; NaN if unknown.
+
+    `stream_seconds`: time of the whole stream and an empty acknowledgement, over the number of messages.
+    """
     if messages < 2:
         return float("nan")
     found = (messages * stream_seconds - 2 * half_round_trip_seconds) / (messages - 1)
@@ -135,6 +138,6 @@ def gap(stream_seconds: float, messages: int, half_round_trip_seconds: float) ->
 
 
 def parts(short_seconds: float, gap_seconds: float, send_seconds: float, receive_seconds: float) -> Parts:
-    """`short_seconds`: L + 2 o; its two o are one of sending and one of receiving."""
+    """Splits `short_seconds`, L + 2 o, of which one o is of sending and one of receiving."""
     latency = short_seconds - send_seconds - receive_seconds
     return Parts(latency if latency > 0 else float("nan"), send_seconds, receive_seconds, gap_seconds)

@@ -1,4 +1,4 @@
-"""How long the ways between a run's nodes are, where the network's description is in the run."""
+"""Path lengths between a run's nodes, if the run holds its network's description."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from crosscut.base.errors import CrosscutError
 from crosscut.network import paths
 from crosscut.network.paths import Ways
 
-# The tables of all ways grow with hosts times switches.
+# The tables of all paths grow with hosts times switches.
 MOST_HOSTS = 1024
 
 
 def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths | None:
-    """None: the run describes no network, one too large, or one that cannot be read any more."""
+    """Returns path lengths by node; None if the run's network is missing, too large or no longer readable."""
     described = attributes.get("network")
     if not isinstance(described, Mapping):
         return None
@@ -31,7 +31,7 @@ def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths 
             file.write_text(text, encoding="utf-8")
             network = paths.load(str(file))
             found = lengths(network)
-        except (CrosscutError, KeyError, TypeError, ValueError):  # of an older crosscut, or damaged
+        except (CrosscutError, KeyError, TypeError, ValueError):  # from an older crosscut, or damaged
             return None
     place = {host.name: at for at, host in enumerate(network.hosts)}
     at = np.array([place.get(node, NO_WAY) for node in nodes], np.int64)
@@ -41,14 +41,14 @@ def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths 
 
 
 def lengths(network: Ways) -> Lengths:
-    """Path lengths between all pairs of hosts, by the network's own tables."""
+    """Returns path lengths between all pairs of hosts, by the network's own tables."""
     count = len(network.hosts)
     through = _through_switches(network)
     switches, hosts = np.full((count, count), NO_WAY), np.full((count, count), NO_WAY)
     for route in network.routes:
         hops = {hop.at: hop for hop in route.hops}
         ahead = {hop.at: hop.next for hop in route.hops}
-        known = {route.host: (0, NO_WAY)}  # host: switches and hosts still to pass; the end itself is none
+        known = {route.host: (0, NO_WAY)}  # host: (switches, hosts) still to pass, not counting the end
         for source in hops:
             for at in _way(source, ahead, known):
                 passed, between = known[ahead[at]]
@@ -67,8 +67,10 @@ def lengths(network: Ways) -> Lengths:
 
 
 def _way(source: int, ahead: Mapping[int, int], known: Container[int]) -> list[int]:
-    """Vertices from one whose way is known back to `source`, the nearest first: each leads to the one `ahead`
-    of it. A loop or a gap leaves what is before it unknown."""
+    """Returns the vertices between a known one and `source`, the nearest to the known one first.
+
+    Each vertex leads to the one `ahead` of it. Empty if a loop or a gap lies between.
+    """
     chain: list[int] = []
     while source not in known:
         if source not in ahead or len(chain) > len(ahead):
@@ -79,7 +81,7 @@ def _way(source: int, ahead: Mapping[int, int], known: Container[int]) -> list[i
 
 
 def _through_switches(network: Ways) -> dict[tuple[int, int], dict[int, int]]:
-    """(host, adapter) to {edge of a host that sends there: switches on the way}."""
+    """Maps (host, adapter) to {edge of a host that sends there: switches on the path}."""
     found = {}
     ends = [(edge.a, edge.b) for edge in network.edges]
     at_host = [

@@ -1,5 +1,8 @@
-"""The ping-pong sweep: size against time and rate. (Snell, Mikler, Gustafson: NetPIPE, 1996: latency is the
-time of the smallest message, the signature graph is rate against time.)"""
+"""The ping-pong sweep: time and rate by message size.
+
+Latency is the time of the smallest message, and the signature graph is rate against time (Snell, Mikler and
+Gustafson, NetPIPE, 1996).
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,28 @@ from crosscut.analysis.stats.intervals import Medians, medians
 
 @dataclass(frozen=True)
 class Sweep:
-    """One entry a size, in the order of sizes, pooled over pairs."""
+    """One entry per size, in ascending order, pooled over pairs."""
 
     size_bytes: list[int]
     seconds: Medians
     rates: Medians
 
     def latency_index(self) -> int:
-        """The smallest size: its time is the latency."""
+        """Returns the index of the smallest size, whose time is the latency."""
         return int(np.argmin(self.size_bytes))
 
     def peak_index(self) -> int:
-        """The size with the highest median rate."""
+        """Returns the index of the size with the highest median rate."""
         return int(np.nanargmax(self.rates.median))
 
     def half_rate_bytes(self) -> int:
-        """The smallest size that reaches half the peak rate (Hockney's n1/2)."""
+        """Returns the smallest size that reaches half the peak rate (Hockney's n1/2)."""
         peak = self.rates.median[self.peak_index()]
         return int(np.min(np.array(self.size_bytes)[self.rates.median >= peak / 2]))
 
 
 def sweep(measured: Sequence[Samples]) -> Sweep:
-    """Median sample and rate of each size, over all pairs and repetitions."""
+    """Returns the median time and rate of each size, over all pairs and repetitions."""
     ordered = sorted(measured, key=lambda samples: samples.size_bytes)
     times, rates = [], []
     for samples in ordered:

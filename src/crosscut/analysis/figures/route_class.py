@@ -1,4 +1,4 @@
-"""Kinds of routes: within a node, within a group of nodes that share a switch, between groups."""
+"""Classes of routes: within a node, within a group of nodes that share a switch, between groups."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CLASSES = (WITHIN_NODE, WITHIN_GROUP, BETWEEN_GROUPS, BETWEEN_NODES)
 
 @dataclass(frozen=True)
 class Groups:
-    """[rank] number of its group, -1 where it has none; what a group is called (module, pod, leaf)."""
+    """[rank] number of its group, -1 if it has none; and the word for a group (module, pod, leaf)."""
 
     labels: Ints
     word: str = "group"
     source: str = ""
-    """Where they come from, as words: `the network's description`."""
+    """Words for where they come from, such as `the network's description`."""
 
     @property
     def known(self) -> bool:
@@ -34,7 +34,7 @@ NO_GROUPS = Groups(np.zeros(0, np.int64))
 
 
 def members(name: str, source: Ints, destination: Ints, node: Ints, groups: Groups) -> NDArray[np.bool_]:
-    """[route] whether it is of the class `name`; of groups that nobody knows there is no route."""
+    """[route] True if it is of the class `name`. No route is within or between unknown groups."""
     same_node = node[source] == node[destination]
     if name == WITHIN_NODE:
         return np.asarray(same_node)

@@ -1,4 +1,4 @@
-"""What one message size of a run holds, as arrays ready to compute with."""
+"""One message size of a run, as arrays ready to compute with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CLASSES = 12
 
 @dataclass(frozen=True)
 class Samples:
-    """One size. R repetitions, P phases, N ranks, K slots; NaN in every cell that is not measured."""
+    """One size: R repetitions, P phases, N ranks, K slots; NaN in every cell that was not measured."""
 
     size_bytes: int
     phase: NDArray[np.int64]  # [P] the pattern's own numbers
@@ -29,22 +29,22 @@ class Samples:
     node: NDArray[np.int32]  # [N]
     iterations: int
     summarised: bool
-    """True: medians stand in place of raw samples (R is 1), so there are no intervals."""
+    """True: medians take the place of raw samples (R is 1), so there are no intervals."""
     of_phases: bool = False
-    """True: the run knows phases, not ranks. N and K are 1, and the one entry of a phase stands for all: the
-    time of its slowest rank, the median of its messages, the bytes that its busiest rank moves."""
+    """True: the run stores phases, not ranks. N and K are 1, and a phase's one entry stands for all: the time
+    of its slowest rank, the median of its messages, the bytes that its busiest rank moves."""
 
     @property
     def ranks(self) -> int:
         return int(self.rank_seconds.shape[2])
 
     def measured_phases(self) -> NDArray[np.bool_]:
-        """[P] phases of which at least one repetition is there."""
+        """[P] True if at least one repetition of the phase was measured."""
         return np.asarray(np.isfinite(self.rank_seconds).any(axis=(0, 2)))
 
 
 def without(samples: Samples, phases: frozenset[int]) -> Samples:
-    """All but the phases of these numbers."""
+    """Returns the samples without the phases of these numbers."""
     kept = ~np.isin(samples.phase, sorted(phases))
     if kept.all():
         return samples
@@ -56,7 +56,7 @@ def without(samples: Samples, phases: frozenset[int]) -> Samples:
 
 
 def voided(samples: Samples, phases: frozenset[int]) -> Samples:
-    """As if the phases of these numbers were not measured: runs of the same phases stay alike."""
+    """Returns the samples as if these phases were not measured; unlike `without`, shapes do not change."""
     void = np.isin(samples.phase, sorted(phases))
     if not void.any():
         return samples
@@ -67,12 +67,12 @@ def voided(samples: Samples, phases: frozenset[int]) -> Samples:
 
 
 def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:
-    """Array `name` of one size."""
+    """Returns the array `name` of one size."""
     return np.asarray(dataset[name].isel(size=index).values, dtype=np.float64)
 
 
 def load(dataset: xr.Dataset, index: int) -> Samples:
-    """Samples of the size at `index`; reads that size's arrays, no others."""
+    """Loads the samples of the size at `index`, and reads no other size's arrays."""
     if "phase_status" in dataset:
         return _of_phases(dataset, index)
     status = np.asarray(dataset["status"].isel(size=index).values)
@@ -84,8 +84,8 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         messages, ranks = (_array(dataset, f"{of}_seconds", index) for of in ("message", "rank"))
     size = int(dataset["size"].values[index])
     peer = np.asarray(dataset["peer"].values, dtype=np.int32)
-    peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # of a damaged file: no rank of the run
-    # Negative: equal to `size`, in a pattern whose other samples have sizes of their own.
+    peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # a damaged file may name any rank
+    # Negative: this sample has `size`, in a pattern whose other samples have sizes of their own.
     stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
     sample_bytes = np.where(stored < 0, size, stored)
     return Samples(
@@ -110,7 +110,7 @@ def _credited(dataset: xr.Dataset, index: int) -> Floats:
 
 
 def _possible(seconds: Floats) -> NDArray[np.bool_]:
-    """False for times that only a damaged file has: negative or infinite. 0: the clock saw no time."""
+    """False for times found only in damaged files: negative or infinite. 0: the clock saw no time pass."""
     return np.asarray((seconds >= 0) & (seconds < np.inf))
 
 
@@ -118,7 +118,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
     measured = np.asarray(dataset["phase_status"].isel(size=index).values) == MEASURED
     slowest = _array(dataset, "phase_rank_summary", index)[..., _STATISTICS.index("maximum")]
     message = _array(dataset, "phase_message_summary", index)[..., _STATISTICS.index("median")]
-    # The same in every repetition that is there.
+    # The same in every repetition that was measured.
     moved = np.where(measured, _array(dataset, "phase_moved_bytes", index), 0).max(axis=0)
     return Samples(
         size_bytes=int(dataset["size"].values[index]),
@@ -140,12 +140,12 @@ _STATISTICS = ("count", "minimum", "median", "p99", "maximum")
 
 
 def _summary(dataset: xr.Dataset, name: str, index: int) -> Floats:
-    """Medians as one repetition."""
+    """Returns the medians, shaped as one repetition."""
     return _array(dataset, name, index)[..., _STATISTICS.index("median")][None]
 
 
 def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
-    """(bytes, seconds) of every message of every size asked for."""
+    """Returns (bytes, seconds) of every message of all these sizes."""
     sizes, seconds = [], []
     for samples in measured:
         there = np.isfinite(samples.message_seconds)
@@ -155,7 +155,7 @@ def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
 
 
 def by_class(sizes: Floats, seconds: Floats) -> Iterator[tuple[float, float, Floats]]:
-    """(smallest size, largest size, times) of each class of sizes that has any."""
+    """Yields (smallest size, largest size, seconds) of each class of sizes that has any."""
     for low, high in classes(sizes):
         chosen = seconds[(sizes >= low) & (sizes <= high)]
         if len(chosen):
@@ -163,7 +163,7 @@ def by_class(sizes: Floats, seconds: Floats) -> Iterator[tuple[float, float, Flo
 
 
 def classes(sizes: Floats) -> list[tuple[float, float]]:
-    """Spans of sizes to tabulate: each size alone, or powers of two (or four, …) where there are many."""
+    """Returns spans of sizes to tabulate: each size alone, or powers of two (or four, …) if they are many."""
     distinct = np.unique(sizes)
     if len(distinct) <= MOST_CLASSES:
         return [(float(size), float(size)) for size in distinct]

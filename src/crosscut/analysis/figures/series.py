@@ -1,8 +1,8 @@
-"""What can change from run to run, as one number a repetition: classes of routes, nodes, phases, single
-routes.
+"""Series that can change from run to run: of route classes, nodes, phases and single routes.
 
-Numbers are logarithms of rates. Those of several routes are their median, so that one bad host does not pull
-its partners down: a halved link of one host in sixteen would else cost each of the others 4.5 %.
+A series has one number per repetition, the logarithm of a rate. Several routes count by their median, so
+that one bad host does not pull its partners down: by the mean, a halved link of one host in sixteen would
+cost each of the others 4.5 %.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crosscut.analysis.stats.intervals import Floats
 
 Ints = NDArray[np.int64]
 
-# With more ranks only classes and nodes are looked at, not single routes.
+# Single routes are left out if there are more than this.
 MOST_ROUTES = 1 << 16
 
 
@@ -42,15 +42,15 @@ class Subject:
     name: str = ""
     """Name of a class."""
     ranks: tuple[int, ...] = ()
-    """A node's ranks; a route's source and destination."""
+    """A node's ranks; or a route's source and destination."""
     phase: int = -1
     within: str = ""
-    """The class that a route is of."""
+    """Class of a route."""
 
 
 @dataclass(frozen=True)
 class RouteRates:
-    """[repetition, route] logarithm of the rate; NaN where nothing was measured."""
+    """Rates by route. `logs`: [repetition, route] logarithm of bytes per second; NaN where not measured."""
 
     source: Ints
     destination: Ints
@@ -58,7 +58,10 @@ class RouteRates:
 
 
 def route_rates(samples: Samples, ranks: Ints) -> RouteRates:
-    """Several samples of a route in a repetition: their median. `ranks` renumbers; -1 leaves out."""
+    """Returns the rate of each route in each repetition; the median if it has several samples there.
+
+    `ranks`: [rank of the run] its new number; -1 leaves the rank out.
+    """
     there = (samples.peer >= 0) & (not samples.of_phases)
     if there.any():
         there &= (ranks[np.maximum(samples.peer, 0)] >= 0) & (ranks >= 0)[None, :, None]
@@ -81,7 +84,7 @@ def route_rates(samples: Samples, ranks: Ints) -> RouteRates:
 
 
 def median(values: Floats) -> Floats:
-    """[repetition] over routes; NaN where there is none."""
+    """[repetition] median over routes; NaN if there is none."""
     ordered = np.sort(values, axis=1)  # NaN last
     there = np.isfinite(values).sum(axis=1)
     rows = np.arange(len(values))
@@ -102,8 +105,10 @@ class SampleColumns:
 def columns(
     samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single: bool = True
 ) -> SampleColumns:
-    """All of one size. `node`: of each rank, in the numbering that `ranks` leads to; `single`: phases and
-    routes, too."""
+    """Returns all series of one size.
+
+    `node`: [rank] its node, by the numbers that `ranks` maps to. `single`: phases and single routes, too.
+    """
     size = samples.size_bytes
     found = route_rates(samples, ranks)
     parts: list[tuple[Subject, Floats]] = []
@@ -135,7 +140,7 @@ def _classes(found: RouteRates, size: int, node: Ints, groups: Groups) -> Iterat
     for name in CLASSES:
         mine = members(name, found.source, found.destination, node, groups)
         if name == CLASSES[-1] and by_group:
-            continue  # the classes by group say it already
+            continue  # the classes by group already cover it
         if mine.any():
             by_group |= name in CLASSES[1:3]
             yield Subject(Family.CLASS, size, name=name), median(found.logs[:, mine])
@@ -144,13 +149,13 @@ def _classes(found: RouteRates, size: int, node: Ints, groups: Groups) -> Iterat
 def _nodes(
     found: RouteRates, family: Family, ends: Ints, size: int, node: Ints
 ) -> Iterator[tuple[Subject, Floats]]:
-    """What a node sends to, or receives from, other nodes."""
+    """Yields the rates at which each node sends to, or receives from, other nodes."""
     outside = np.nonzero(node[found.source] != node[found.destination])[0]
     mine = node[ends[outside]]
     order = outside[np.argsort(mine, kind="stable")]
     nodes, start = np.unique(node[ends[order]], return_index=True)
     if len(nodes) < 3:
-        return  # of two nodes the only routes there are say as much
+        return  # with two nodes, the only routes say as much
     for number, part in zip(nodes, np.split(order, start[1:]), strict=True):
         ranks = tuple(np.nonzero(node == number)[0].tolist())
         yield Subject(family, size, ranks=ranks), median(found.logs[:, part])

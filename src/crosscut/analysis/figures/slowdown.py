@@ -1,7 +1,7 @@
-"""Victims' samples, congested against idle (the question of GPCNeT: Chunduri et al., SC19).
+"""Victims' samples, congested against idle, as in GPCNeT (Chunduri et al., SC19).
 
-Ratios are taken of raw statistics, never of rounded ones, and percentiles and extremes of the same
-samples as the median.
+Ratios are of raw statistics, never of rounded ones. Percentiles and extremes come from the same samples as
+the median.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Condition:
 
     label: str
     seconds: Floats
-    """Flat; seconds a message."""
+    """Flat; seconds per message."""
     bytes: float
 
     @property
@@ -39,6 +39,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Slowdown:
+    """Ratios of a condition's statistics to those of the idle condition."""
+
     condition: Condition
     median: float
     p99: float
@@ -46,7 +48,7 @@ class Slowdown:
 
 
 def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
-    """Samples of the victims, who are the ranks timed in the first (idle) condition, by label and bytes."""
+    """Returns the victims' samples by label and bytes. Victims are the ranks timed in the idle condition."""
     found: dict[tuple[str, float], list[Floats]] = {}
     victims = _victims(samples, labels)
     for phase, label in enumerate(labels):
@@ -54,30 +56,34 @@ def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
         for amount in np.unique(samples.bytes[phase][there]):
             cells = there & (samples.bytes[phase] == amount)
             seconds = samples.message_seconds[:, phase][:, cells]
-            seconds = seconds[np.isfinite(seconds) & (seconds > 0)]  # 0: the clock did not see it
+            seconds = seconds[np.isfinite(seconds) & (seconds > 0)]  # 0: too short for the clock
             if len(seconds):
                 found.setdefault((label, float(amount)), []).append(seconds)
     return [Condition(label, np.concatenate(parts), amount) for (label, amount), parts in found.items()]
 
 
 def _idle(labels: list[str]) -> list[int]:
-    """Phases of the idle condition: those labelled so, else those that are labelled as the first."""
+    """Returns the phases of the idle condition: those labelled so, else those labelled as the first is."""
     idle = [index for index, label in enumerate(labels) if "idle" in label]
     return idle or [index for index, label in enumerate(labels) if label == labels[0]]
 
 
 @dataclass(frozen=True)
 class EarlyEnd:
-    """A condition in which a congestor was through before the victims were."""
+    """A condition in which a congestor ended before the victims did."""
 
     label: str
     share: float
-    """Share of the victims' time until the first congestor had sent all: median over repetitions, below 1."""
+    """Share of the victims' time after which the first congestor had sent all: median over repetitions,
+    below 1."""
 
 
 def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
-    """Congestors time in slot 0 until all that they send is sent (core/patterns/congestion.hpp); a victim's
-    rank is done with the last of its messages."""
+    """Returns the conditions in which a congestor ended early.
+
+    A congestor's slot 0 times until it has sent all (core/patterns/congestion.hpp); a victim's rank is done
+    with the last of its messages.
+    """
     victims = _victims(samples, labels)
     found = []
     for phase, label in enumerate(labels):
@@ -95,12 +101,12 @@ def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
 
 
 def _victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
-    """[N] who is timed while all others are idle."""
+    """[N] True if the rank is timed in the idle condition."""
     return np.asarray((samples.peer[_idle(labels)] >= 0).any(axis=(0, 2)))
 
 
 def slowdowns(found: list[Condition]) -> list[Slowdown]:
-    """Each condition against the idle one of the same message size."""
+    """Compares each condition with the idle one of the same message size."""
     idle = {condition.bytes: condition for condition in reversed(found) if "idle" in condition.label}
     for condition in found:  # nothing is labelled idle: the first condition is the reference
         idle.setdefault(condition.bytes, condition)

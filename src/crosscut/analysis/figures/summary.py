@@ -1,7 +1,7 @@
 """Rates of phases and routes, and what stands out among them. Pure functions of `Samples`.
 
-Rates are bytes per second and direction. The rate of a phase is what the busiest rank moves in one
-direction, over the time of the slowest rank; the rate of a message is its bytes over its own time.
+Rates are bytes per second in one direction. A phase's rate is what the busiest rank moves in one direction,
+over the slowest rank's time; a message's rate is its bytes over its own time.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ def phase_rates(samples: Samples) -> Medians:
 
 
 def formula_rates(samples: Samples) -> Medians:
-    """[P] what the pattern's own formula gives: credited bytes over the slowest rank's time."""
+    """[P] rate by the pattern's own formula: credited bytes over the slowest rank's time."""
     return inverted(medians(phase_seconds(samples)), samples.credited_bytes)
 
 
 def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
-    """([N] bytes that a rank received in samples, [R, N] seconds that it spent in the phases it took part
-    in). A phase that it sat out takes none of its time; one that a repetition lacks voids that repetition."""
+    """Returns ([N] bytes that a rank received in samples, [R, N] seconds that it spent in its phases).
+
+    A phase that a rank sat out takes none of its time; one that a repetition lacks voids that repetition.
+    """
     present = (samples.peer >= 0) & np.isfinite(samples.message_seconds).any(axis=0)
     received: Floats = np.where(present, samples.bytes, 0.0).sum(axis=(0, 2))
     busy = present.any(axis=2)
@@ -56,31 +58,31 @@ def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
 
 
 def rank_rates(samples: Samples) -> Medians:
-    """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
+    """[N] bytes per second: what a rank received in all phases, over the time it spent in them."""
     return rates_of_ranks(*rank_spent(samples))
 
 
 def rates_of_ranks(received: Floats, seconds: Floats) -> Medians:
-    """As `rank_rates`, of what `rank_spent` gives."""
+    """[N] as `rank_rates`, from the results of `rank_spent`."""
     return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
 
 
 @dataclass(frozen=True)
 class Routes:
-    """One entry a route (source, destination), over all its samples of one size."""
+    """One entry per route (source, destination), over all its samples of one size."""
 
     source: NDArray[np.int32]
     destination: NDArray[np.int32]
     rates: Medians
-    """Bytes per second; seconds where times were asked for."""
+    """Bytes per second; seconds if `timed`."""
     same_node: NDArray[np.bool_]
     timed: bool = False
 
     def slowest(self, count: int) -> NDArray[np.int64]:
-        """Indices of the slowest routes, slowest first."""
+        """Returns the indices of the slowest routes, slowest first."""
         there = np.nonzero(np.isfinite(self.rates.median))[0]
         values = -self.rates.median[there] if self.timed else self.rates.median[there]
-        if count < len(there):  # of millions only the last few need an order
+        if count < len(there):  # sort only the slowest few of millions
             last = np.partition(values, count - 1)[count - 1]
             kept = np.nonzero(values <= last)[0]
             there, values = there[kept], values[kept]
@@ -88,8 +90,10 @@ class Routes:
 
 
 def routes(samples: Samples, *, timed: bool = False) -> Routes:
-    """Every route's median rate, or `timed` its median time, for messages whose sizes differ. The rank that
-    timed a sample is the destination, its peer the source."""
+    """Returns every route's median rate or, if `timed`, its median time (for messages whose sizes differ).
+
+    The rank that timed a sample is the destination, its peer the source.
+    """
     phase, rank, slot = np.nonzero((samples.peer >= 0) & (not samples.of_phases))
     source = samples.peer[phase, rank, slot].astype(np.int64)
     values = samples.message_seconds[:, phase, rank, slot]
@@ -102,7 +106,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
     first = np.nonzero(np.diff(keyed, prepend=-1))[0]
     keys, cells = keyed[first], np.diff(first, append=len(keyed))
     figures = np.full((4, len(keys)), np.nan)
-    for number in np.unique(cells):  # routes with equally many samples together
+    for number in np.unique(cells):  # batch routes with equally many samples
         group = np.nonzero(cells == number)[0]
         columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
         pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))

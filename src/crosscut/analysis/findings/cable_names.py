@@ -1,8 +1,8 @@
-"""Findings in the words of the machine room: pure functions from findings and cabling to findings.
+"""Names findings in the words of the machine room: pure functions from findings and cabling to findings.
 
-What the switches' own ports counted is told beside a host or a trunk that is slow, else by itself.
-A group is called after a switch where nearly all of its hosts are on that switch, and nearly all of the
-switch's hosts in the group. An exception is worth a look: a cable in the wrong port, or a list out of date.
+What the switches' own ports counted is reported beside a slow host or trunk, else by itself. A group is named
+after a switch if nearly all of its hosts are on that switch, and nearly all of the switch's hosts are in the
+group. An exception is worth a look: a cable is in the wrong port, or the list is out of date.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Alias:
 def named(
     found: Sequence[Finding], structure: Structure | None, cabling: Cabling
 ) -> tuple[list[Finding], Structure | None]:
-    """The same, with names of switches for groups, and places for hosts."""
+    """Returns the same with names of switches for groups, and places for hosts."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
     told = [_told(finding, aliases, cabling) for finding in found]
     told += _ports_alone([finding.what for finding in told], cabling)
@@ -51,7 +51,7 @@ def named(
 
 
 def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
-    """By name of the group. A switch that a group and its only part would share names the outer one."""
+    """Returns aliases by group name. A switch that fits a group and its only part names the outer one."""
     of_rank = [frozenset(cabling.switches_of(host)) for host in structure.hosts]
     everywhere = Counter(switch for switches in of_rank for switch in switches)
     found: dict[str, _Alias] = {}
@@ -70,7 +70,7 @@ def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
 
 
 def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[str]:
-    """Hosts that the cabling has on one switch, and the measurement with another's."""
+    """Returns sentences on hosts that the cabling puts on one switch, and the measurement on another."""
     found: dict[str, str] = {}
     for name, alias in aliases.items():
         group = structure.group(name)
@@ -111,7 +111,7 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
-    """Cables that a slow trunk can be: of the group's switches to others, or to the second group's."""
+    """Returns the cables of a slow trunk: from the group's switches to others, or to the second group's."""
     if finding.kind.place is not CabledParts.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
         return []
     mine, *others = (set(aliases[name].switches) for name in finding.groups[:2] if name in aliases)
@@ -121,7 +121,7 @@ def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -
         for here, there in permutations((trunk.switch, trunk.to_switch))
         if here in mine and there not in mine and all(there in other for other in others)
     ]
-    if others and not found:  # through a switch over both
+    if others and not found:  # the groups are joined by a switch above both
         return _trunks(replace(finding, groups=finding.groups[:1]), aliases, cabling)
     return found
 
@@ -147,7 +147,7 @@ def _renamed(group: Group, aliases: Mapping[str, _Alias]) -> Group:
 def _beside_ports(
     finding: Finding, ports: Sequence[Port], trunks: Sequence[Trunk], cabling: Cabling
 ) -> Finding:
-    """`ports`, `trunks`: of what it is about."""
+    """Adds what the finding's `ports` and the ends of its `trunks` counted."""
     places = [(port.switch, port.port) for port in ports]
     places += [end for trunk in trunks for end in _ends(trunk)]
     said = "; ".join(
@@ -159,7 +159,7 @@ def _beside_ports(
 
 
 def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
-    """Ports with errors on the wire of which no finding speaks; `spoken`: sentences."""
+    """Returns findings on ports with errors on the wire that none of the sentences `spoken` mentions."""
     found = []
     for (switch, port), grown in cabling.counted.items():
         counted = switch_counters.of_wire(grown)

@@ -1,12 +1,12 @@
 """Change points and trends while a run is measured: of everything, of single hosts, of single routes.
 
-Looked at is how much faster or slower than usual each message was, repetition by repetition. A series has
-one number a repetition. The statistic is the largest standardised difference of the means before
-and after a cut, over all cuts (the scan of D. M. Hawkins, JASA 72, 1977). Its probability comes from
-permuting the repetitions, all series together, which holds for all of them at once, whatever the shape of the
-noise (Westfall and Young: `permutation`). Series that vary hardly more than the others are left out first:
-how much a series varies does not depend on its order, so leaving them out costs the test nothing. Whether a
-change is a step or a trend is told by which of the two fits better (least absolute residuals).
+A series has one number per repetition: how much faster or slower than usual messages were. The statistic is
+the largest standardised difference of the means before and after a cut, over all cuts (the scan of D. M.
+Hawkins, JASA 72, 1977). Its probability comes from permuting the repetitions of all series together, so it
+holds for all of them at once, whatever the shape of the noise (Westfall and Young: `permutation`). Series
+that vary hardly more than the others are left out first: how much a series varies does not depend on its
+order, so leaving them out costs the test nothing. A change is called a step or a trend by which of the two
+fits better (least absolute residuals).
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats, media
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# On each side of a step: fewer are a dip, or chance.
+# Repetitions on each side of a step: fewer are a dip, or chance.
 FEWEST_BESIDE = 3
-# Even the clearest step of so few is not beyond chance: 2 of 10! / (5! 5!) divisions are as clear.
+# With this many, the clearest step is beyond chance at 1 %: 2 of 10! / (5! 5!) divisions are as clear.
 FEWEST_REPETITIONS = 10
 SMALLEST_CHANGE = 0.05
-# Series are looked at that vary so many times as much as the middle one.
+# Only series that vary more than this multiple of the median one are tested.
 LEAST_VARIED = 2.5
 _WAYS = 999
-# Most work, in multiplications: with many repetitions not every cut is tried, with many series only the most
-# varying.
+# Most work, in multiplications: with many repetitions not every cut is tried, with many series only those
+# that vary most.
 _MOST_CUTS, _MOST_WORK, _FEWEST_SERIES = 32, 1 << 31, 16
 _ROUTES_NAMED = 4
 
 
 @dataclass(frozen=True)
 class Deviations:
-    """R repetitions, M messages, each measured in six repetitions at least."""
+    """R repetitions of M messages, each measured in at least six repetitions."""
 
     logs: Floats
     """[R, M] logarithm of the rate over the message's own median; NaN where nothing was measured."""
     phase: Integers
-    """[M] index of its phase, rising."""
+    """[M] index of its phase, ascending."""
     source: Integers
     destination: Integers
 
@@ -59,11 +59,11 @@ class Deviations:
         return len(self.logs)
 
     def common(self) -> Floats:
-        """[R] of the message in the middle: what all have in common."""
+        """[R] median over all messages: what they have in common."""
         return of_rows(self.logs)
 
     def of_ends(self, ends: Integers, ranks: int, kept: NDArray[np.bool_] | None = None) -> Floats:
-        """[R, rank] of the message in the middle among those with that end; NaN: none."""
+        """[R, rank] median over the messages with that end (of those `kept`: [M]); NaN: none."""
         found = np.full((len(self.logs), ranks), np.nan)
         chosen = np.arange(len(ends)) if kept is None else np.nonzero(kept)[0]
         order = chosen[np.argsort(ends[chosen], kind="stable")]
@@ -74,7 +74,7 @@ class Deviations:
 
 
 def deviations(samples: Samples) -> Deviations | None:
-    """None: single repetitions are not kept, or no message has enough of them."""
+    """Returns the deviations; None if repetitions are not stored singly, or no message has enough of them."""
     if samples.of_phases or samples.summarised or len(samples.message_seconds) < FEWEST_FOR_INTERVAL:
         return None
     phase, rank, slot = np.nonzero(samples.peer >= 0)
@@ -91,17 +91,18 @@ def deviations(samples: Samples) -> Deviations | None:
 @dataclass(frozen=True)
 class LevelChange:
     subject: int
-    """Number of the series."""
+    """Index of the series."""
     at: int
-    """Repetition from which on it is different."""
+    """First repetition after the change."""
     change: float
-    """Log of the rate after over the rate before; of a trend, of its end over its beginning."""
+    """Log of the rate after over the rate before; for a trend, of its end over its beginning."""
     doubt: float
     is_step: bool
 
 
 def changes(values: Floats) -> list[LevelChange]:
-    """Changes of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
+    """Returns the changes of series [repetition, series], with probabilities adjusted for all of them. Skips
+    series with gaps."""
     if len(values) < FEWEST_REPETITIONS or not values.size:
         return []
     whole = np.nonzero(np.isfinite(values).all(axis=0))[0]
@@ -128,8 +129,8 @@ def _cuts(count: int) -> list[int]:
 
 
 def _across(values: Floats, ways: Integers, cut: int) -> Floats:
-    """[way, series] difference of the means after and before the cut, over what it would vary by if one
-    repetition varied by 1. A way gives each repetition its place."""
+    """[way, series] difference of the means after and before the cut, standardised for repetitions that vary
+    by 1. `ways`: [way, repetition] place of the repetition."""
     count = len(values)
     after = (ways >= cut).astype(np.float64) @ values
     difference = after / (count - cut) - (values.sum(axis=0) - after) / cut
@@ -137,7 +138,7 @@ def _across(values: Floats, ways: Integers, cut: int) -> Floats:
 
 
 def _highest(values: Floats, ways: Integers) -> Floats:
-    """[way, series] over all cuts."""
+    """[way, series] largest difference over all cuts."""
     found = np.zeros((len(ways), values.shape[1]))
     for cut in _cuts(len(values)):
         np.maximum(found, _across(values, ways, cut), out=found)
@@ -158,14 +159,14 @@ def _change(subject: int, series: Floats, doubt: float) -> LevelChange:
 
 
 def _line(series: Floats) -> tuple[float, float]:
-    """Theil and Sen's slope, and where it starts (P. K. Sen, JASA 63, 1968)."""
+    """Returns Theil and Sen's slope, and the value at its start (P. K. Sen, JASA 63, 1968)."""
     one, other = np.triu_indices(len(series), 1)
     slope = float(np.median((series[other] - series[one]) / (other - one)))
     return slope, float(np.median(series - slope * np.arange(len(series))))
 
 
 def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[Finding]:
-    """Changes of everything, of hosts against all others, of routes whose hosts do not change."""
+    """Returns changes of all messages, of hosts against all others, of routes whose hosts do not change."""
     common = found.common()
     together = [one for one in changes(common[:, None]) if one.is_step]
     rest = Deviations(found.logs - common[:, None], found.phase, found.source, found.destination)
@@ -191,7 +192,7 @@ def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[
 
 
 def _when(one: LevelChange, repetitions: int) -> str:
-    """`from repetition 9 of 20 on at 61 % of the rate before`"""
+    """Returns words such as `from repetition 9 of 20 on at 61 % of the rate before`."""
     share = 100 * math.exp(one.change)
     if one.is_step:
         return f"from repetition {one.at + 1} of {repetitions} on at {share:.0f} % of the rate before"

@@ -1,7 +1,7 @@
-"""What hosts' counters gained while a run lasted: evidence for its findings, and findings of their own.
+"""What hosts' counters gained during a run: evidence for its findings, and findings of their own.
 
-A counter says that something happened, not what it cost. So it is told beside a finding about the same host;
-and by itself only where the host stands out: errors on the wire, which a sound link all but never has (the
+A counter says that something happened, not what it cost. So it is reported beside a finding about the same
+host, and by itself only if the host stands out: errors on the wire, which a sound link almost never has (the
 objective for 10 Gbit/s is one wrong bit in 10^12: IEEE 802.3, 49.1), a link that went down, or far more
 retransmissions than others.
 """
@@ -17,12 +17,13 @@ from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 
-# Share of segments sent; and times the median host's share.
+# A host stands out if it retransmits more than this share of its segments, and more than this multiple of the
+# median host's share.
 MOST_RETRANSMITTED = 0.001
 TIMES_OTHERS = 10.0
 FEWEST_RETRANSMITTED = 20
 MOST_FINDINGS = 8
-# What a sound link never counts. Of several names of one event in a file the first that counted is told.
+# Counters that never grow on a sound link. Of several names for one event, the first that grew is reported.
 _WIRE = (
     "rx_crc_errors", "rx_frame_errors", "rx_length_errors", "rx_errors", "tx_carrier_errors", "tx_errors",
     "collisions", "infiniband.symbol_error", "infiniband.port_rcv_errors",
@@ -35,7 +36,7 @@ _PARTS = (*_NAMES, "paused")
 
 @dataclass(frozen=True)
 class Gained:
-    """By one host: adapter and counter, and by how much it grew."""
+    """What one host's counters gained, by `adapter counter`."""
 
     segments: int = 0
     retransmitted: int = 0
@@ -56,13 +57,13 @@ class Gained:
 
 
 def gained(attributes: Mapping[str, object]) -> dict[str, Gained]:
-    """By node, from the attributes `counters_before` and `counters_after` of a run; damage is left out."""
+    """Returns gains by node, from a run's attributes `counters_before` and `counters_after`; skips damage."""
     before, after = (_object(attributes.get(f"counters_{when}")) for when in ("before", "after"))
     return {node: _of_node(_object(before[node]), _object(after[node])) for node in after if node in before}
 
 
 def added(one: Mapping[str, Gained], other: Mapping[str, Gained]) -> dict[str, Gained]:
-    """What both gained together, as of two runs of one session."""
+    """Returns what both gained together, as in two runs of one session."""
     return {name: _sum(one.get(name, Gained()), other.get(name, Gained())) for name in {**one, **other}}
 
 
@@ -86,7 +87,7 @@ def _of_node(before: Mapping[str, object], after: Mapping[str, object]) -> Gaine
 
 
 def _grown(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, int]:
-    """Those that did; one that fell was reset, and says nothing. The driver leaves out what is zero."""
+    """Returns counters that grew. One that fell was reset and says nothing; the driver leaves out zeros."""
     found = {}
     for name, now in after.items():
         was = before.get(name, 0 if name.startswith("driver.") else now)
@@ -100,10 +101,10 @@ def _object(value: object) -> Mapping[str, object]:
 
 
 def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
-    """Nodes with what others do not have; of each only that."""
+    """Returns the nodes that gained what others did not; of each, only that."""
     shares = [node.share() for node in by_node.values()]
     ordinary = max(MOST_RETRANSMITTED, TIMES_OTHERS * statistics.median(shares)) if shares else 0.0
-    # What half of all nodes count is the place's, as drops of a virtual bridge are.
+    # What more than half of all nodes count belongs to the place, such as drops of a virtual bridge.
     common = {
         part: 2 * sum(bool(getattr(node, part)) for node in by_node.values()) > max(len(by_node), 2)
         for part in _PARTS
@@ -119,9 +120,10 @@ def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
 
 
 def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
-    """The findings, each with what the counters of its own hosts add; and those of the counters alone.
+    """Returns the findings, each with what its hosts' counters add, and those of the counters alone.
 
-    `nodes`: [rank] name."""
+    `nodes`: [rank] name.
+    """
     telling = stands_out(by_node)
     told, spoken = [], set()
     for finding in found:
@@ -141,7 +143,8 @@ _ADVICE = (
 
 
 def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
-    """Lost and paused frames are told beside slow hosts alone: under load a sound network has them, too."""
+    """Returns findings of counters alone, without lost and paused frames: under load a sound network has
+    them, too."""
     found = []
     for name, node in telling.items():
         told = replace(node, lost={}, paused={}).words()

@@ -1,11 +1,10 @@
-"""Dips that come back after the same time: a monitor that wakes up, a link that flaps, a timer.
+"""Periodic dips: a monitor that wakes up, a link that flaps, a timer.
 
-Dips are points far below the others; a moment is a phase of a repetition, in the order in which they are
-measured, at the time spent in phases until then. Whether dips come regularly is asked of the periodogram of
-unequally spaced times: for noise, its height at one frequency is exponentially distributed, and at so many
-independent ones it follows from there (J. D. Scargle, Astrophysical Journal 263, 1982, section III).
-Dips that come in bursts raise all low frequencies, so heights are counted in units of what their neighbours
-have.
+A dip is a point far below the others. A moment is a phase of a repetition, in measured order, at the time
+spent in phases until then. Regular dips show in the periodogram of unequally spaced times: for noise, its
+height at one frequency is exponentially distributed, from which the distribution of the highest of many
+independent ones follows (J. D. Scargle, Astrophysical Journal 263, 1982, section III). Dips that come in
+bursts raise all low frequencies, so heights are taken relative to their neighbours'.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# Less is no dip, however quiet the rest: a share, and standard deviations.
+# A dip is deeper than both, however quiet the rest: a share, and standard deviations.
 SHALLOWEST, FAR_BELOW = 0.05, 4.0
 FEWEST_DIPS = 8
-# Share of the periods that have one.
+# Share of the periods in which a dip must fall.
 _MOST_PERIODS = 0.7
-# More of all moments are no dips but the other half.
+# If more than this share of the moments is low, they are not dips but another level.
 MOST_DIPS = 1 / 3
 FEWEST_PERIODS = 6
-# Moments are joined to fewer than these: work grows with their square.
+# Moments are joined until there are no more than these: work grows with their square.
 MOST_MOMENTS = 1536
 _HOSTS_LOOKED_AT = 4
-# Frequencies for each that is independent of the others.
+# Frequencies tried for each independent one.
 _FINER = 3
 # Share of the shortest period to which moments are rounded: its height falls by 5 %, others' by less.
 _ROUNDED = 1 / 8
-# Neighbours of a frequency, on both sides together.
+# Neighbours of a frequency, on both sides together: at least so many, and this share of all.
 _FEWEST_NEIGHBOURS, _NEIGHBOURS_SHARE = 40, 0.1
 _AS_HIGH = 0.5
 
@@ -50,15 +49,15 @@ _AS_HIGH = 0.5
 @dataclass(frozen=True)
 class Dips:
     period_seconds: float
-    """Period, in time spent in phases."""
+    """Counted in time spent in phases."""
     count: int
     share: float
-    """Share of the ordinary rate at the bottom: median."""
+    """Share of the ordinary rate at the bottom of a dip: the median."""
     doubt: float
 
 
 def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
-    """Dips of all messages together; else of hosts that dip most, each against the others."""
+    """Returns dips of all messages together; else of the hosts that dip most, each against the others."""
     at = moments(samples)
     numbers, start = np.unique(found.phase, return_index=True)
     parts = np.split(found.logs, start[1:], axis=1)
@@ -85,14 +84,14 @@ def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
 
 
 def moments(samples: Samples) -> Floats:
-    """[repetition, phase] when it began, in seconds spent in phases since the first."""
+    """[repetition, phase] when it began, in seconds spent in phases since the first began."""
     spent = phase_seconds(samples) * max(samples.iterations, 1)
     flat = np.where(np.isfinite(spent) & (spent > 0), spent, 0.0).ravel()
     return np.concatenate([[0.0], np.cumsum(flat)[:-1]]).reshape(spent.shape)
 
 
 def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
-    """[repetition, phase with messages, rank] its slowest message, against what all have in common."""
+    """[repetition, phase with messages, rank] the rank's slowest message, less what all have in common."""
     _, phase = np.unique(found.phase, return_inverse=True)
     lowest = np.full((*together.shape, ranks), np.inf)
     for row, logs in zip(lowest, found.logs, strict=True):
@@ -102,9 +101,11 @@ def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
 
 
 def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips | None:
-    """The dips of a series, if there are enough, and the probability that they only seem to be regular.
-    `phase`: of each moment; what dips in one phase alone comes back with every repetition, and is that
-    phase's."""
+    """Returns the dips of a series, if there are enough, with the probability that they only seem regular.
+
+    `phase`: of each moment. None if most dips are in one phase: they come back with every repetition, and
+    belong to that phase.
+    """
     there = np.isfinite(values)
     at, values = at[there], values[there]
     if len(values) < 3 * FEWEST_DIPS:
@@ -119,7 +120,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
         return None
     bottom = float(np.median(values[is_dip]))
     times = at[is_dip]
-    # How deep a single one is says nothing about when: none may outweigh the others.
+    # The depth of a single dip says nothing about its time, so none may outweigh the others.
     events = np.where(is_dip, np.maximum(values, 2 * bottom), 0.0)
     step = -(-len(at) // MOST_MOMENTS)
     at, events = _joined(at, step, np.mean), _joined(events, step, np.sum)
@@ -134,7 +135,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
 
 
 def _in_most_periods(times: Floats, period: float, lasted: float) -> bool:
-    """False where the dips' own period is a multiple of this one, too long to be told. `times`: of dips."""
+    """False if the dips' own period is a multiple of this one, too long to be found. `times`: of dips."""
     turns = times / period
     middle = np.angle(np.exp(2j * np.pi * turns).mean()) / (2 * np.pi)
     return len(np.unique(np.rint(turns - middle))) >= _MOST_PERIODS * lasted / period
@@ -146,13 +147,14 @@ def _joined(values: Floats, step: int, how: Callable[..., Floats]) -> Floats:
 
 
 def _periodogram(at: Floats, events: Floats, lasted: float) -> tuple[Floats, Floats]:
-    """(height over that of its neighbours, frequency) from a few periods in all to two moments a period."""
+    """Returns (heights over their neighbours', frequencies), from a few periods in all to two moments per
+    period."""
     centred = events - events.mean()
     variance = float(centred @ centred) / len(centred)
     lowest, highest = _FINER * FEWEST_PERIODS, math.ceil(_FINER * (len(at) - 1) / 2)
     if variance <= 0 or lowest >= highest:
         return np.zeros(0), np.zeros(0)
-    # As a series of equal steps, mostly empty and long enough for steps of frequency that small.
+    # A series of equal steps, mostly empty, and long enough for frequencies this close together.
     steps = 1 << math.ceil(math.log2(highest / _ROUNDED))
     step = _FINER * lasted / steps
     series = np.bincount(np.rint((at - at[0]) / step).astype(np.int64), weights=centred)
@@ -162,7 +164,7 @@ def _periodogram(at: Floats, events: Floats, lasted: float) -> tuple[Floats, Flo
 
 
 def _floor(heights: Floats) -> Floats:
-    """Mean of an exponential distribution whose median is that of the neighbours."""
+    """[frequency] mean of an exponential distribution whose median is that of the neighbours."""
     width = max(_FEWEST_NEIGHBOURS, int(_NEIGHBOURS_SHARE * len(heights)))
     if len(heights) <= width:
         return np.full(len(heights), float(np.median(heights)) / math.log(2))
@@ -174,7 +176,10 @@ def _floor(heights: Floats) -> Floats:
 
 
 def _told(heights: Floats, frequencies: Floats, count: int, share: float) -> Dips:
-    """Narrow dips are as high at each multiple of their frequency: the lowest that is nearly the highest."""
+    """Returns the dips at the lowest frequency that is nearly as high as the highest.
+
+    Narrow dips are as high at every multiple of their frequency.
+    """
     independent = len(heights) / _FINER
     chosen = int(np.nonzero(heights >= _AS_HIGH * heights.max())[0][0])
     # The top of that peak.

@@ -1,4 +1,4 @@
-"""What finders look at: one run, read and searched for its structure."""
+"""What finders look at: one run, as read, and the structure inferred from it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from crosscut.analysis.structure.observed import Observed
 @dataclass(frozen=True)
 class Evidence:
     observed: Observed
-    """One rate a message, the repetitions summed up."""
+    """One rate per message: the median over repetitions."""
     inferred: Inferred
     names: tuple[str, ...]
     """[rank]"""
     samples: Samples | None = None
-    """Every repetition, where they are at hand."""
+    """Every repetition, if available."""
     dataset: xr.Dataset | None = None
-    """The whole run. The others may have only some of its phases."""
+    """The whole run. `observed` and `samples` may have only some of its phases."""
     routes: Routes | None = None
-    """All routes of the run, where they are too many for `observed`."""
+    """All routes of the run, if they are too many for `observed`."""
 
     def name(self, rank: int) -> str:
         return self.names[rank]

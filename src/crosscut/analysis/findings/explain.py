@@ -1,5 +1,4 @@
-"""Which capacity limits which phase: from the network's description where there is one, else from the
-structure that the run itself shows."""
+"""Finds which capacity limits which phase: by the network's description, else by what the run shows."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ from crosscut.analysis.structure.unshared import unshared
 from crosscut.network.description import Graph
 from crosscut.network.message_paths import Step
 
-# A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
+# A capacity counts as full from this share on: messages are noisy, and fair sharing leaves some unused.
 FULL = 0.96
 _FEWEST_FLOWS = 2
 Way = Callable[[int, int], Sequence[Step]]
-"""From (source host, destination host) to the links on the way; empty where nobody knows."""
+"""Maps (source host, destination host) to the links on the path; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,11 @@ class Bottleneck:
     """`from module0 to module1`"""
     bytes_per_second: float
     phases: tuple[int, ...]
-    """In which it is full, and slows messages."""
+    """Phases in which it is full and slows messages."""
     most_flows: int
-    """Messages that share it in one of these phases, at most."""
+    """Most messages that share it in one of these phases."""
     slowest_share: float
-    """Share of the rate that such a message would have alone, in the worst of them."""
+    """Rate of the slowest such message, as a share of what a message reaches alone."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +44,17 @@ class _Capacity:
     what: str
     bytes_per_second: float
     passes: NDArray[np.bool_]
-    """[message]"""
+    """[message] True if the message uses it."""
 
 
 def by_network(
     observed: Observed, graph: Graph, host_of_rank: Sequence[int], way: Way | None = None
 ) -> list[Bottleneck] | None:
-    """`way`: by the network's tables. Without it None where messages may take several ways, or pass other
-    hosts: then the graph alone does not say where a message went."""
+    """Returns the bottlenecks among the network's capacities. `way`: by the network's tables.
+
+    Without `way`, None if messages may take several paths or pass other hosts: then the graph alone does not
+    say where a message went.
+    """
     way = way or single_ways(graph)
     if way is None:
         return None
@@ -62,8 +64,8 @@ def by_network(
     for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
         for step in known_way(*ends):
             passed[step].append(message)
-    # Payload per bit of the link's rate, seen at the hosts' own links: the description's efficiency need not
-    # be exact. More than eight bits of payload to a byte are a shaper's burst, of short messages.
+    # Payload bytes per bit of link rate, as seen at the hosts' own links: the description's efficiency need
+    # not be exact. More than 1/8 comes from a shaper's burst, with short messages.
     links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]
     scale = min(unshared(observed).nominal / float(np.median(links)), 1 / 8) if links else 1 / 8
     return _full(observed, _described(graph, passed, scale, source, destination))
@@ -72,8 +74,10 @@ def by_network(
 def _described(
     graph: Graph, passed: dict[Step, list[int]], scale: float, source: Integers, destination: Integers
 ) -> list[_Capacity]:
-    """Edges by direction, and what switches themselves carry; hosts' own links only where others' messages
-    pass them, too."""
+    """Returns the capacities of links, by direction, and of switches themselves.
+
+    Hosts' own links are included only if others' messages pass them, too.
+    """
     found = []
     messages = len(source)
     names = [vertex.name for vertex in graph.vertices]
@@ -98,7 +102,7 @@ def _described(
 
 
 def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
-    """From the limits that were inferred."""
+    """Returns the bottlenecks among the limits that were inferred."""
     found = []
     for limit in structure.limits:
         labels = (
@@ -121,7 +125,7 @@ def _words(reach: Reach, groups: Sequence[str]) -> str:
 
 
 def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottleneck]:
-    """Those that are full in some phase and slow somebody there."""
+    """Returns the capacities that are full in some phase and slow a message there."""
     alone = unshared(observed)
     slowness = np.log(observed.rate / alone.nominal)
     numbers, phase = np.unique(observed.phase, return_inverse=True)
@@ -149,7 +153,7 @@ def _mask(messages: Sequence[int], count: int) -> NDArray[np.bool_]:
 
 
 def single_ways(graph: Graph) -> Way | None:
-    """Fewest links, through switches alone; None where that is not one way for every pair."""
+    """Returns paths of fewest links through switches alone; None unless every pair has exactly one."""
     near: list[list[int]] = [[] for _ in graph.vertices]
     for edge in graph.edges:
         near[edge.a].append(edge.b)
@@ -180,8 +184,8 @@ def _towards(destination: int, near: Sequence[Sequence[int]], hosts: int) -> lis
         for other in near[vertex]:
             if distance[other] < 0:
                 distance[other], step[other] = distance[vertex] + 1, vertex
-                if other >= hosts:  # ways do not pass hosts
+                if other >= hosts:  # paths do not pass hosts
                     ahead.append(other)
             elif distance[other] == distance[vertex] + 1:
-                return None  # another way as short
+                return None  # another path is as short
     return step if all(distance[host] >= 0 for host in range(hosts)) else None

@@ -1,4 +1,4 @@
-"""Which ranks of a run share a switch: as the network's description says, or as the measurement shows."""
+"""Which ranks of a run share a switch: by the network's description, or as the measurement shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.network import description
 from crosscut.run.run import Run
 
-# Inferring takes time that grows with the routes.
+# The time to infer groups grows with the number of routes.
 MOST_RANKS_INFERRED = 512
 
 
@@ -30,7 +30,7 @@ def _described(run: Run, text: str) -> Groups:
         file.write_text(text, encoding="utf-8")
         try:
             graph = description.load(str(file), graph=True).graph
-        except CrosscutError:  # of an older crosscut, or damaged: the run is none the worse
+        except CrosscutError:  # from an older crosscut, or damaged; the run itself is still good
             return NO_GROUPS
     if graph is None:
         return NO_GROUPS

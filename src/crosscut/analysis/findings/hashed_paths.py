@@ -11,7 +11,7 @@ from crosscut.analysis.structure.hashed import Hashed
 from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
 from crosscut.base import units
 
-# Share of what a group's hosts send, from which its cables carry all of it: figures are no better known.
+# From this share of what a group's hosts send, its cables count as carrying all: figures are no more exact.
 FULL = 0.9
 
 

@@ -1,5 +1,4 @@
-"""What hosts say of themselves, beside the rates: what their counters gained, what TCP sent again, and how
-they are set up."""
+"""What hosts report besides rates: gains of counters, TCP's retransmissions and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from crosscut.run.run import Run
 
 @dataclass(frozen=True)
 class HostFacts:
-    """By node."""
+    """Facts by node."""
 
     gained: Mapping[str, Gained] = field(default_factory=dict)
     settings: Mapping[str, Settings] = field(default_factory=dict)
@@ -37,10 +36,12 @@ class HostFacts:
     def tied(
         self, found: Sequence[Finding], nodes: Sequence[str], *, is_limited: bool = False
     ) -> list[Finding]:
-        """The findings, each with what is known of its hosts, and those of these facts alone. `nodes`: [rank]
-        name. `is_limited`: the emulating machine was the bottleneck."""
+        """Returns the findings, each with what is known of its hosts, and those of these facts alone.
+
+        `nodes`: [rank] name. `is_limited`: the emulating machine was the bottleneck.
+        """
         gained = self.gained
-        if self.losses.again:  # known by connection: a host's sum may be another host's fault
+        if self.losses.again:  # known by connection; a host's total may be another host's fault
             gained = {name: replace(node, retransmitted=0) for name, node in gained.items()}
         told = lossy_hosts.tied(found, self.losses, nodes, is_limited=is_limited)
         return settings.tied(counters.tied(told, gained, nodes), self.settings, nodes)

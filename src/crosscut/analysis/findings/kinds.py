@@ -1,4 +1,4 @@
-"""The kinds of findings: everything that differs between them but what the finder itself decides."""
+"""The kinds of findings: everything that differs between them except what the finder itself decides."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ class CabledParts(Enum):
 
 
 class FindingKind(Enum):
-    """A line each, in the order in which findings are told: name in JSON (docs/reference/findings.md), sort,
-    the pictures that prove it in a report (best first), the module of this package whose `of_run(evidence)`
-    finds it in a run (one module may find several kinds), and what a list of cables adds."""
+    """One line per kind, in the order in which findings are reported.
+
+    A line holds the name in JSON (docs/reference/findings.md), the sort, the pictures that prove it in a
+    report (best first), the module of this package whose `of_run(evidence)` finds it in a run (one module may
+    find several kinds), and what a list of cables adds.
+    """
 
     SETTINGS = "different settings", Sort.SETTING, ("ranks", "routes"), "", CabledParts.HOSTS
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
@@ -62,12 +65,12 @@ class FindingKind(Enum):
 
     @property
     def fault(self) -> bool:
-        """Something is broken: a reason to raise an alarm."""
+        """True if something is broken: a reason to raise an alarm."""
         return self.sort is Sort.FAULT
 
     @property
     def warns(self) -> bool:
-        """People see a warning: a fault, what may be one, something that varies with time, or hosts that are
+        """True if people see a warning: for a fault, a possible fault, a change over time, or hosts that are
         set up differently."""
         return self.sort not in (Sort.DESIGN, Sort.NOTHING)
 

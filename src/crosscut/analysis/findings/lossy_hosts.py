@@ -1,9 +1,9 @@
-"""Hosts that lose packets: what TCP sent again, by connection, meets in one host.
+"""Hosts that lose packets, found from the connections on which TCP retransmitted.
 
-A connection that sends segments again has lost packets on its path. Where one host is at an end of nearly
-all such connections, with several others, its own link or adapter loses them: between the others the same
-paths lose nothing. A link that is merely slow loses packets, too, in the queue before it; so this is said
-beside a host that is told as slow.
+A connection that retransmits segments has lost packets on its path. If one host is an end of nearly all such
+connections, with several others, its own link or adapter loses them: between the others the same paths lose
+nothing. A link that is merely slow loses packets, too, in the queue before it; so losses of a host that is
+reported as slow are added to that finding.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.base import units
 
-# Other hosts with which it loses packets: with fewer it is a suspect, and with one it may be the route.
+# Other hosts with which it loses packets: with fewer it is a suspect, with only one it may be the route.
 _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
-# Share of all that was sent again: a suspect has more.
+# A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
-# More lossy hosts than this have something in common, and are not told one by one.
+# More lossy hosts than this have something in common, and are not reported.
 _MOST_HOSTS = 3
-# Losses of one direction are so many times those of the other. A host that loses both ways sends less.
+# Losses in one direction must be this many times the other's: a host that loses both ways sends less.
 _ONE_WAY = 10
 _BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
 _EXPLAINED = (FindingKind.SLOW_ROUTE, FindingKind.SUSPECT, FindingKind.UNSTABLE)
 
 Connection = tuple[str, str]
-"""Nodes: from, to."""
+"""(source node, destination node)"""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Connections that sent anything again."""
+    """Connections that retransmitted: segments sent, and how many of them were sent again."""
 
     segments: Mapping[Connection, int] = field(default_factory=dict)
     again: Mapping[Connection, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, attributes: Mapping[str, object], nodes: Sequence[str]) -> Losses:
-        """From the attribute `retransmissions` of a run; damage is left out. `nodes`: [rank] name."""
+        """Reads the attribute `retransmissions` of a run; skips damage. `nodes`: [rank] name."""
         segments, again = Counter[Connection](), Counter[Connection]()
         for source, destination, sent, repeated in _connections(attributes.get("retransmissions")):
             if max(source, destination) >= len(nodes) or min(source, destination, sent, repeated) < 0:
@@ -74,7 +74,7 @@ class Losses:
         return {end for ends in self.again for end in ends if host in ends} - {host}
 
     def by_host(self) -> Counter[str]:
-        """Segments sent again to it and by it."""
+        """Returns the segments sent again to and by each host."""
         counts = Counter[str]()
         for ends, count in self.again.items():
             counts.update(dict.fromkeys(ends, count))
@@ -91,7 +91,7 @@ def _connections(value: object) -> Iterator[tuple[int, int, int, int]]:
 
 
 def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
-    """Hosts that lose packets, each with its connections; the worst first."""
+    """Returns the hosts that lose packets, each with its connections; the worst first."""
     found: dict[str, Losses] = {}
     every, hosts = sum(losses.again.values()), set(nodes)
     while losses.again:
@@ -113,8 +113,10 @@ def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
 def tied(
     found: Sequence[Finding], losses: Losses, nodes: Sequence[str], *, is_limited: bool = False
 ) -> list[Finding]:
-    """The findings, with those of hosts that lose packets. What such a host explains is left out. `nodes`:
-    [rank] name. `is_limited`: the emulating machine was the bottleneck, so nothing is known of slow hosts."""
+    """Returns the findings, without those that lossy hosts explain, and those of the lossy hosts.
+
+    `nodes`: [rank] name. `is_limited`: the emulating machine was the bottleneck, so slow hosts are unknown.
+    """
     hosts = lossy(losses, nodes)
     if not hosts or len(hosts) > _MOST_HOSTS:
         return list(found)

@@ -1,8 +1,8 @@
-"""Findings where there are more messages than can be looked at together.
+"""Findings of runs with more messages than can be looked at together.
 
-Hosts, groups and shared limits show in some phases, drawn at random: every phase of a dense pattern has
-messages of all hosts. A single slow route is in one phase alone, so all routes are looked at, by their
-medians, and tested as many as they are. Which of them ran together is read for the slow ones alone.
+Hosts, groups and shared limits show in a random sample of phases: every phase of a dense pattern has messages
+of all hosts. A single slow route is in one phase alone, so all routes are tested, by their medians and
+adjusted for their number. Which of them ran together is read for the slow ones alone.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from crosscut.analysis.stats.doubt import FALSE_ALARMS, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers, Observed
 
-# More messages than these are sampled: what 1,448 ranks send each other.
+# Runs with more messages are sampled: 1,448 ranks send each other this many.
 MOST_MESSAGES = 1 << 21
-# Sampled phases; each host is then seen this often in either direction.
+# Phases sampled, at least; each host is then seen this often in either direction.
 FEWEST_PHASES = 64
-# Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).
+# If a larger share of the routes is slow, it is because of what ran beside them (as in slow_routes).
 _QUIET = 0.05
-# Fewer of the slowest are not worth a choice.
+# Slowest routes that are judged, at least.
 _FEWEST_JUDGED = 4096
 
 
@@ -37,12 +37,12 @@ def too_many(dataset: xr.Dataset) -> bool:
 
 
 def _a_phase(dataset: xr.Dataset) -> int:
-    """Messages, at most."""
+    """Returns the number of messages in a phase, at most."""
     return int(dataset.sizes.get("rank", 1)) * int(dataset.sizes.get("slot", 1))
 
 
 def some_phases(dataset: xr.Dataset, index: int) -> Samples:
-    """The same ones whenever a run is looked at: half as many messages as would all be looked at."""
+    """Loads a sample of phases with about MOST_MESSAGES / 2 messages; always the same sample of a run."""
     there = int(dataset.sizes["phase"])
     count = min(there, max(FEWEST_PHASES, MOST_MESSAGES // 2 // _a_phase(dataset)))
     drawn = np.random.default_rng(there).choice(there, count, replace=False)
@@ -50,9 +50,10 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Routes between nodes that are below what their ends reach, where hardly anything else is; what
-    passes a shared limit that was found is slow by that, and what is slow only beside others by what they
-    share."""
+    """Returns routes between nodes that are below what their ends reach, if hardly any others are.
+
+    Routes that pass a shared limit, or are slow only beside each other, are slow because of what they share.
+    """
     routes, dataset, inferred = evidence.routes, evidence.dataset, evidence.inferred
     if routes is None or dataset is None or inferred.slow_share > _QUIET:
         return []
@@ -86,7 +87,7 @@ def of_run(evidence: Evidence) -> list[Finding]:
 def _messages(
     dataset: xr.Dataset, source: Integers, destination: Integers, rates: Floats
 ) -> tuple[Observed, Integers]:
-    """(those of these routes, [message] its route's place among them), read by blocks of phases."""
+    """Returns (messages of these routes, [message] index of its route); reads phases in blocks."""
     ranks, phases = int(dataset.sizes["rank"]), int(dataset.sizes["phase"])
     place = np.full(ranks * ranks, -1, np.int32)
     place[source * ranks + destination] = np.arange(len(source), dtype=np.int32)
@@ -107,9 +108,11 @@ def _messages(
 
 
 def lowest(values: Floats, noise: float, most: int) -> tuple[Integers, Floats]:
-    """(indices of the lowest values, the lowest first, adjusted probabilities that noise alone puts them
-    there): what `doubt.outliers_below` says of them. Holm's adjustment of a value depends only on those
-    below it, so of millions the rest need none."""
+    """Returns (indices of the lowest values, lowest first; adjusted probabilities that noise put them there).
+
+    Probabilities are those of `doubt.outliers_below`. Holm's adjustment of a value depends only on those
+    below it, so the rest of millions need none.
+    """
     there = np.nonzero(np.isfinite(values))[0]
     if len(there) < 3:
         return np.zeros(0, np.int64), np.zeros(0)

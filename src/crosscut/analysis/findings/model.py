@@ -1,6 +1,6 @@
-"""Findings: what analysis concludes, with evidence and doubt.
+"""Findings: what the analysis concludes, with evidence and doubt.
 
-Plain records with JSON in and out, for whoever tells people: the terminal, the HTML report, a file.
+Plain records with JSON in and out, for all that show them: the terminal, the HTML report, a file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Effect:
-    """How large: a share of what the like of it reach (0.5: half as fast), with its 95 % interval."""
+    """How large: a share of what its like reach (0.5: half as fast), with its 95 % interval."""
 
     share: float = math.nan
     low: float = math.nan
@@ -44,7 +44,7 @@ class Effect:
 class Finding:
     kind: FindingKind
     what: str
-    """A sentence for people, names and figures included."""
+    """A sentence for people, with names and figures."""
     ranks: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
     routes: tuple[tuple[int, int], ...] = ()
@@ -54,10 +54,10 @@ class Finding:
     direction: Direction | None = None
     effect: Effect | None = None
     false_alarm: float = math.nan
-    """Probability of such a finding, or a stronger one, anywhere in a run of a network that has none; never
-    less than healthy networks showed (stats/doubt.py)."""
+    """Probability of such a finding, or a stronger one, anywhere in a run of a healthy network; never less
+    than healthy networks showed (stats/doubt.py)."""
     phases: tuple[int, ...] = ()
-    """Evidence: the pattern's numbers of phases."""
+    """Evidence: phases, by the pattern's numbers."""
     evidence_routes: tuple[tuple[int, int], ...] = ()
     advice: str = ""
 
@@ -67,11 +67,12 @@ class Finding:
 
     @property
     def ends(self) -> set[int]:
-        """Ranks that it is about, and those of its routes."""
+        """Ranks that the finding is about, and the ends of its routes."""
         return {*self.ranks, *(end for route in self.routes for end in route)}
 
     def adding(self, said: str, advice: str = "") -> Finding:
-        """With more words, if there are any, and then with this advice in place of its own, if given."""
+        """Returns the finding with `said` appended, and `advice`, if given, in place of its own; unchanged if
+        `said` is empty."""
         if not said:
             return self
         what = f"{self.what.removesuffix('.')}; {said}"
@@ -88,7 +89,7 @@ class _FindingsDocument:
 
 
 def as_json(found: Sequence[Finding], structure: Structure | None = None) -> dict[str, Any]:
-    """The document of `crosscut locate --json`."""
+    """Returns the document of `crosscut locate --json`."""
     return {
         "schema": SCHEMA,
         "findings": [finding.as_json() for finding in found],
@@ -97,7 +98,7 @@ def as_json(found: Sequence[Finding], structure: Structure | None = None) -> dic
 
 
 def from_json(value: object) -> tuple[list[Finding], Structure | None]:
-    """UsageError where it is no such document."""
+    """Reads a document of `as_json`; raises UsageError if it is not one."""
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise UsageError(f"no findings of {SCHEMA['name']}, version {SCHEMA['version']}")
     try:

@@ -1,4 +1,4 @@
-"""What one run says about its network: the seam of reports and of `crosscut locate`."""
+"""What one run says about its network: the interface for reports and `crosscut locate`."""
 
 from __future__ import annotations
 
@@ -38,32 +38,35 @@ from crosscut.analysis.structure.unshared import Unshared
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
-# Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
+# Fewer phases do not show who shares what.
 FEWEST_PHASES = 3
-# Noise of a message's rate that hides what an operator would want to know; how far below it a single route
-# must lie to be told among some thousands (standard deviations).
+# Noise of a message's log rate beyond which it hides what an operator would want to know; and how many
+# standard deviations low a single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
 Load = Callable[[xr.Dataset, int], Samples]
 
 
 def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
-    """What hosts say of themselves, no rate having been looked at. `limited`: what the emulating machine did
-    (machine.limited). `nodes`: [rank] name."""
+    """Returns what hosts report of themselves, if the emulating machine limited every rate.
+
+    `limited`: a sentence on that (machine.limited). `nodes`: [rank] name.
+    """
     only = Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
     return facts.tied([only], nodes, is_limited=True)
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
-    """Findings of a run of any dense pattern, the most telling first. Without `size_index` of its largest
-    size."""
+    """Returns findings of a run of any dense pattern, at its largest size unless one is named."""
     return look(run, size_index)[0]
 
 
 def look(
     run: Run, size_index: int | None = None, routes: Routes | None = None
 ) -> tuple[list[Finding], Structure | None]:
-    """Findings, and the structure where there is enough to infer one. `routes`: of that size, where they are
-    known already; of very many they are read again."""
+    """Returns findings, and the structure if there is enough to infer one.
+
+    Findings are sorted, the most telling first. `routes`: those of that size, if already known.
+    """
     many = many_routes.too_many(run.dataset)
     samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
     if samples is not None:
@@ -93,8 +96,10 @@ def of_located(
     located: Located, names: tuple[str, ...],
     facts: HostFacts | None = None, nodes: tuple[str, ...] = (),
 ) -> list[Finding]:  # fmt: skip
-    """Findings of a search: of hosts only those that were slow alone as well. `facts`: of all that was
-    measured; `nodes`: [rank] name."""
+    """Returns findings of a search; slow hosts only if they were slow alone, too.
+
+    `facts`: of all that was measured. `nodes`: [rank] name.
+    """
     inferred, observed = located.inferred, located.observed
     name = names.__getitem__
     hosts = slow_parts.hosts_alone(located.alone, inferred, name)
@@ -113,14 +118,14 @@ def of_located(
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:
-    """What the finders of all kinds find in a run."""
+    """Runs the finders of all kinds."""
     modules = dict.fromkeys(kind.finder for kind in FindingKind if kind.finder)
     finders = (importlib.import_module(f"{__package__}.{module}") for module in modules)
     return [finding for finder in finders for finding in finder.of_run(evidence)]
 
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
-    """The most telling first; a sentence where there is nothing to report."""
+    """Sorts the findings, the most telling first; adds a sentence if there is nothing to report."""
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
         found = [*found, _nothing(inferred.alone, inferred.slow_share)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
@@ -145,13 +150,13 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
 
 
 def rank_names(run: Run) -> tuple[str, ...]:
-    """[rank] the node, and the rank where a node has several."""
+    """[rank] name of its node; with the rank appended if the node has several."""
     counts = Counter(run.node_names)
     return tuple(name if counts[name] == 1 else f"{name}:{rank}" for rank, name in enumerate(run.node_names))
 
 
 def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -> Samples | None:
-    """The largest size of which anything is measured, unless one is named."""
+    """Loads the named size, else the largest of which anything was measured; None if nothing was."""
     sizes = run.sizes_bytes
     indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
     for index in indices:
@@ -162,7 +167,7 @@ def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -
 
 
 def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:
-    """Without the advice to search, which was just done."""
+    """Removes the advice to search, which was just done."""
     notes = tuple(note.removesuffix(f"; {LOCATE_ON}") for note in outline.notes)
     kept = [replace(each, advice="") if each.advice.startswith(LOCATE_ON) else each for each in found]
     return kept, replace(outline, notes=notes)

@@ -1,5 +1,8 @@
-"""Hosts whose adapters or TCP are set up differently from the others'. They are the first thing to look at,
-since a setting costs nothing to change. What a difference costs is not known, so it is no fault."""
+"""Hosts whose adapters or TCP are set up differently from the others'.
+
+They are the first thing to look at, since a setting costs nothing to change. What a difference costs is not
+known, so it is not a fault.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,20 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 
 Settings = Mapping[str, str]
-"""By name: `MTU`, or `tso` for an offload."""
-# Adapter's member in a run, and how people call it.
+"""Values by name, such as `MTU`, or `tso` for an offload."""
+# An adapter's member in a run, and what people call it.
 _OF_ADAPTER = {"mtu": "MTU", "speed_mbit_s": "speed in Mbit/s", "duplex": "duplex", "driver": "driver"}
 _MOST_NAMED = 8
 
 
 def of_nodes(attributes: Mapping[str, object]) -> dict[str, Settings]:
-    """By node, from the attribute `nodes` of a run; damage, and what is not known, is left out."""
+    """Returns settings by node, from a run's attribute `nodes`; skips damage and unknown values."""
     found = listed(attributes.get("nodes"))
     return {str(node.get("name")): _of_node(node) for node in found if isinstance(node, dict)}
 
 
 def _of_node(node: Mapping[str, object]) -> Settings:
-    """A setting that differs between adapters of the node has all their values."""
+    """Returns a node's settings; one that differs between its adapters has all their values."""
     values: dict[str, set[str]] = {}
     for adapter in listed(node.get("adapters")):
         for name, value in _of_adapter(adapter) if isinstance(adapter, dict) else ():
@@ -45,8 +48,10 @@ def _of_adapter(adapter: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def tied(found: Sequence[Finding], by_node: Mapping[str, Settings], nodes: Sequence[str]) -> list[Finding]:
-    """What differs between hosts, then the findings: those about a host that differs say so, and advise to
-    change the setting first. `nodes`: [rank] name."""
+    """Returns findings on settings that differ between hosts, then those given.
+
+    Findings about a host that differs say so, and advise changing the setting first. `nodes`: [rank] name.
+    """
     differing, odd = [], dict[str, list[str]]()
     for name in dict.fromkeys(name for settings in by_node.values() for name in settings):
         values = {node: settings[name] for node, settings in by_node.items() if name in settings}
@@ -64,7 +69,7 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Settings], nodes: Seque
 def _differing(
     setting: str, values: Mapping[str, str], ordinary: str | None, nodes: Sequence[str]
 ) -> Finding:
-    """`ordinary`: the value that most nodes have."""
+    """`ordinary`: the value that most nodes have, if any."""
     by_value: dict[str, list[str]] = {}
     for node, value in values.items():
         by_value.setdefault(value, []).append(node)

@@ -1,9 +1,9 @@
-"""One slow cable of several among which a hash chooses: routes on it are slow, others of its group are not.
+"""A slow cable among several from which a hash chooses: its routes are slow, others of its group are not.
 
-Paths are unknown. But where few messages leave a group, and few enter it, hardly any share a cable. A route
+Paths are unknown. But if few messages leave a group and few enter it, hardly any share a cable, and a route
 that is slow there every time is on a slow cable. Several such routes of one group, with different ends,
-name the group and the direction. NetBouncer (Tan et al., NSDI 2019) finds links by probes along known
-paths; here paths are unknown, so a finding names one of a group's cables, not which.
+identify the group and the direction. NetBouncer (Tan et al., NSDI 2019) finds links by probes along known
+paths; here paths are unknown, so a finding says that one of a group's cables is slow, not which.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.base import units
 
-# Loss of a route from which it is slow.
+# A route that loses more than this share is slow.
 SMALLEST_LOSS = 0.15
 # Times that a slow route must have been the only one to leave its group and to enter the other.
 FEWEST_ALONE = 2
-# Slow routes of one cable; hosts of its group, and other groups, that they connect.
+# Slow routes that a cable must have; hosts of its group, and other groups, that they must connect.
 _FEWEST_ROUTES, _FEWEST_ENDS = 2, 2
-# Slow cables of a network, and as a share of its groups' directions: more are no faults.
+# Most slow cables of a network, and as a share of its groups' directions: more are not faults.
 _FEW_CABLES, _FEW_CABLES_OF_ALL = 2, 0.1
 
 
 @dataclass(frozen=True)
 class Tested:
-    """Routes between groups that were measured with few others: [route], in the order of their numbers."""
+    """Routes between groups that were measured with few others; [route] arrays, by source, destination."""
 
     source: Integers
     destination: Integers
     slowness: Floats
-    """Logarithm of its fastest rate over what both ends reach: others were slowed by what they met."""
+    """Logarithm of its fastest rate over what both ends reach: slower ones met other messages."""
     always: NDArray[np.bool_]
     """Slow whenever it was measured."""
     times: Integers
     alone: Integers
-    """Times that it was the only one of its two groups."""
+    """Times that it was the only one to leave its group and to enter the other."""
     lonely: NDArray[np.bool_]
-    """It was the only one of a phase."""
+    """It was the only message of a phase at least once."""
 
 
 def tested(few: Observed, inferred: Inferred) -> Tested:
-    """`few`: messages between groups, of phases with few of each group."""
+    """Summarises `few` by route: messages between groups, of phases with few of each group."""
     slowness, labels = inferred.alone.slowness(few), inferred.grouping.labels
     key, route = np.unique(few.source * few.ranks + few.destination, return_inverse=True)
     times = np.bincount(route, minlength=len(key))
@@ -68,10 +68,10 @@ def tested(few: Observed, inferred: Inferred) -> Tested:
 
 
 def find(few: Observed, inferred: Inferred) -> list[Finding]:
-    """Cables, those with most slow routes first; a route is told of one only."""
+    """Returns slow cables, those with most slow routes first; each route counts for one only."""
     seen = tested(few, inferred)
     cables = _cables(seen, inferred)
-    # Where many groups seem to have one, it is how the network is made.
+    # If many groups seem to have one, it is how the network is built.
     if len(cables) > max(_FEW_CABLES, _FEW_CABLES_OF_ALL * 2 * inferred.grouping.count):
         return []
     sure = [one for one in cables if (one[0] & seen.lonely).sum() >= _FEWEST_ROUTES]
@@ -79,13 +79,13 @@ def find(few: Observed, inferred: Inferred) -> list[Finding]:
 
 
 def untold(seen: Tested, inferred: Inferred) -> bool:
-    """True if a route that is slow alone is of no cable that is told yet: more routes of its groups tell."""
+    """True if a route that is slow alone is on no cable found so far: more routes of its groups may tell."""
     told = sum(int(mine.sum()) for mine, _, _ in _cables(seen, inferred))
     return told < int(_slow_alone(seen).sum())
 
 
 def not_lonely(seen: Tested, inferred: Inferred) -> list[Route]:
-    """Routes to measure with no other message in the network, so that each cable has enough of them."""
+    """Returns routes to measure with no other message in the network, so that each cable has enough."""
     found: list[Route] = []
     for mine, _, _ in _cables(seen, inferred):
         lacking = _FEWEST_ROUTES - int((mine & seen.lonely).sum())
@@ -99,7 +99,7 @@ def _slow_alone(seen: Tested) -> NDArray[np.bool_]:
 
 
 def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], Direction, int]]:
-    """Slow routes, direction and group of each."""
+    """Returns each cable's slow routes ([route]), direction and group."""
     left, found = _slow_alone(seen), []
     while left.any():
         ends = [
@@ -116,8 +116,11 @@ def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], D
 
 
 def _of_one_cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction) -> bool:
-    """False if there are too few, or all are of one host or, with more than two groups, of the cables of one
-    other group as well."""
+    """True if the routes are enough, and belong to several hosts of the group and several other groups (of
+    only two groups: several hosts of the other).
+
+    Otherwise one host, or a cable of one other group, may be slow.
+    """
     if mine.sum() < _FEWEST_ROUTES:
         return False
     labels = inferred.grouping.labels

@@ -1,6 +1,6 @@
-"""Which messages of a search are slow, and how many by more than chance: what `search` decides by.
+"""Judges which messages of a search are slow, and whether more are than by chance.
 
-`full`: messages of phases in which every rank sends, of which most reach what a host's link carries.
+`full`: messages of phases in which every rank sends; most of them reach what a host's link carries.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from crosscut.analysis.findings.slow_parts import SOUND_ALONE
 from crosscut.analysis.structure.observed import Observed
 from crosscut.analysis.structure.unshared import unshared
 
-# Share of all messages, or number, that may be slow by chance: with more, several hosts were
-# slow at once, by what they share.
+# Share of all messages, or number, that may be slow by chance: if more are, several hosts were slow at once
+# because of what they share.
 _MOST_QUIET, _FEW_SLOW = 0.02, 2
-# More, and it is taken for a limit that they share.
+# If more hosts are slow, they are taken to share a limit.
 _MOST_SLOW_HOSTS = 3
-# Probability that any message within groups is so slow by noise alone.
+# Probability that noise alone makes any message this slow.
 _CHANCE = 0.05
 
 
 def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
-    """[message] whether it is slow against what an ordinary host reaches."""
+    """[message] True if it is slow compared with what an ordinary host reaches."""
     alone = unshared(full)
     return np.asarray(observed.relative(alone.nominal) < alone.threshold)
 
 
 def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
-    """[message] whether a host that is this slow would be told of, and noise hardly ever makes any of so many
+    """[message] True if a host this slow would be reported, and noise hardly ever makes any of so many
     messages as slow: the slowest of hundreds is slow by chance alone."""
     alone = unshared(full)
     by_chance = -NormalDist().inv_cdf(1 - _CHANCE / max(len(observed), 1)) * alone.noise
@@ -39,8 +39,10 @@ def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
 
 
 def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
-    """True if few messages are slow, but for those of a few hosts of which all are. `among`: [message] those
-    to be looked at; None: all."""
+    """True if few messages are slow, apart from those of a few hosts of which all are.
+
+    `among`: [message] those to be looked at; None: all.
+    """
     found = slow(full, full) & ~of_slow_hosts(full)
     if among is not None:
         found = found[among]
@@ -48,12 +50,12 @@ def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
 
 
 def most_slow_hosts(ranks: int) -> int:
-    """Hosts of which all messages are slow; more, and it is something that they have in common."""
+    """Returns how many hosts may have slow messages only; if more do, they have something in common."""
     return max(1, min(_MOST_SLOW_HOSTS, ranks // 8))
 
 
 def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:
-    """[message] whether it is of one of a few hosts of which all are slow."""
+    """[message] True if an end of it is one of a few hosts of which all messages are slow."""
     found, apart = slow(full, full), np.zeros(len(full), bool)
     for ends in (full.source, full.destination):
         tells = full.tells_of(ends)

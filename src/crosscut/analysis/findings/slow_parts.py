@@ -1,4 +1,4 @@
-"""Hosts that are slower than their like, each with its size and the probability of a false alarm."""
+"""Slow hosts, with the size of the effect and the probability of a false alarm; kinds and groups of hosts."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
 from crosscut.base import units
 
 Names = Callable[[int], str]
-"""A rank's name for people."""
+"""Returns a rank's name for people."""
 
-# A part that loses less is not worth an operator's walk.
+# A smaller loss is not worth an operator's walk.
 SMALLEST_LOSS = 0.05
-# More hosts than this share are no exception but another kind of network.
+# If a larger share of the hosts is slow, they are not exceptions: the network is of another kind.
 LARGEST_SHARE_OF_HOSTS = 0.125
-# Alone, with a sound partner: more than noise, and more than a few messages of others cost.
+# Loss of a slow host alone, with a sound partner: more than noise or a few messages of others cost.
 SOUND_ALONE = 0.1
-# A host that was measured alone less often is not told as slow.
+# A host that was measured alone less often is not reported as slow.
 FEWEST_ALONE = 5
-# Share of the times that a host was measured alone, and was nearer to slow than to sound.
+# A slow host must be nearer to slow than to sound in this share of the times that it was measured alone.
 STEADILY = 0.8
-# How often a slow host reaches its own best, as a share of how often others are that fast.
+# How often a slow host must reach its own best, as a share of how often all messages are that fast.
 _AS_OFTEN = 0.65
-# Share of all messages that are slow: with more, hardly any message shows what its hosts' links carry.
+# If a larger share of all messages is slow, hardly any shows what its hosts' links carry.
 _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
 _VARIES = "what it shares, or another job, may be why"
 _ALONE = "measure it alone: crosscut locate --on PLACE does"
 _NAMED = 6
-# Logarithm: two directions that differ by less are told as one.
+# Logarithm: two directions that differ by less are reported as one.
 _AS_SLOW = 0.1
 VERBS = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}
-# Probability that a rank belongs to its group: below it the group is unsure.
+# A rank's group is unsure below this probability that the rank belongs to it.
 _UNSURE = 0.95
 
 
@@ -54,20 +54,20 @@ class _End:
     of: Integers
     """[message] the rank at this end."""
     effect: Floats
-    """[rank] log"""
+    """[rank] log of the rate over the ordinary one."""
     doubt: Floats
-    """[rank] adjusted probability of a false alarm"""
+    """[rank] adjusted probability of a false alarm."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Slow hosts and the groups."""
+    """Returns findings on slow hosts, and on the groups."""
     observed, inferred = evidence.observed, evidence.inferred
     return [*hosts(observed, inferred, evidence.name), *grouped(inferred, evidence.name)]
 
 
 def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Hosts of which no message ever reaches what the others' do."""
-    # Spread of the mean of a host's three fastest: on normal noise, below half that of one message.
+    """Returns the hosts none of whose messages ever reaches what the others' do."""
+    # Bounds the spread of the mean of a host's fastest few: these vary less than as many random messages.
     noise = inferred.alone.noise / math.sqrt(FASTEST_LOOKED_AT)
     sides = ((Direction.OUT, observed.source), (Direction.IN, observed.destination))
     ends = [
@@ -94,8 +94,11 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
 def _steady(
     observed: Observed, ends: Sequence[_End], slow: Sequence[set[int]], inferred: Inferred
 ) -> set[int]:
-    """Slow ranks that reach their own best about as often as others are that fast. What a cable limits is
-    slower only where others are; what others' messages slow, or another job, is as fast now and then."""
+    """Returns the slow ranks that reach their own best about as often as others are that fast.
+
+    A rank limited by a cable falls below its best only when others are as slow. A rank slowed by others'
+    messages or another job reaches its best only now and then.
+    """
     steady: set[int] = set()
     if inferred.slow_share > _MOST_SLOW:
         return steady
@@ -110,7 +113,7 @@ def _steady(
 
 
 def _below(end: _End, loss: float) -> set[int]:
-    """Ranks that are slower by more than `loss`, and not by chance."""
+    """Returns the ranks that are slower by more than `loss`, and not by chance."""
     slow = (end.doubt < FALSE_ALARMS) & (end.effect < math.log(1 - loss))
     return set(np.nonzero(slow)[0].tolist())
 
@@ -122,13 +125,13 @@ def _doubt(effect: Floats, ends: Integers, noise: float) -> Floats:
 
 @dataclass(frozen=True)
 class _Beside:
-    """What is known of the other hosts of a slow host's group."""
+    """What is known about the other hosts of a slow host's group."""
 
     inferred: Inferred
     slow: set[int]
 
     def words(self, rank: int) -> str:
-        """`; the other 31 hosts of group2 are sound`; nothing where it is not told of which group it is."""
+        """Returns `; the other 31 hosts of group2 are sound`, or nothing if the rank's group is unknown."""
         labels = self.inferred.grouping.labels
         if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced:
             return ""
@@ -184,9 +187,12 @@ def _effect(end: _End, rank: int, noise: float) -> Effect:
 
 
 def _consequence(milder: _End, rank: int) -> str:
-    """TCP on an emulated cluster: with reception at 40 % a host sends at 50 to 90 %, for acknowledgements
-    of what it sends queue behind what it receives; the other way round alike. A fault of its own would look
-    no different while both directions are busy."""
+    """Returns words that explain the milder direction by the worse one.
+
+    With reception at 40 %, a host on an emulated cluster sends by TCP at 50 to 90 %, because acknowledgements
+    of what it sends queue behind what it receives; and the other way round. A fault of its own would look no
+    different while both directions are busy.
+    """
     share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
     queue = "receives" if milder.direction is Direction.OUT else "sends"
     return (
@@ -209,8 +215,10 @@ def _crowded(ranks: Sequence[int], name: Names) -> Finding:
 
 
 def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Hosts that were measured with a sound partner and few others about, and are slow all the
-    same. Those that were not measured often enough are suspects."""
+    """Returns the hosts that are slow even with a sound partner and few other messages about.
+
+    Those that are `unconfirmed` are suspects.
+    """
     ends = _ends_alone(alone, inferred)
     there = _slow_alone(alone, ends)
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
@@ -227,8 +235,11 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
 
 
 def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
-    """Hosts that are slow alone, and were not measured often enough to be told, or were never slow without
-    another such host: two that share a cable slow each other. Each with whether it lacks only that."""
+    """Returns the hosts that are slow alone but were not measured often enough to be reported, or were never
+    slow without another such host: two that share a cable slow each other.
+
+    The value is True for a host that lacks only the latter.
+    """
     times, slow = _times(alone), _slow_alone(alone, _ends_alone(alone, inferred))
     suspects, phases = alone.source[:-1:2], alone.phase[:-1:2]
     slower = alone.relative(inferred.alone.nominal)[: 2 * len(suspects)].reshape(-1, 2).min(axis=1)
@@ -240,7 +251,7 @@ def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
 
 
 def slow_once(alone: Observed, inferred: Inferred) -> set[int]:
-    """Suspects that were slow alone at least once: steadily, or now and then."""
+    """Returns the suspects that were slow alone at least once: steadily, or now and then."""
     slow = alone.where(alone.relative(inferred.alone.nominal) < math.log(1 - SOUND_ALONE))
     return {*slow.source.tolist(), *slow.destination.tolist()} & _first_of_exchanges(alone)
 
@@ -260,13 +271,16 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
 
 
 def _slow_alone(alone: Observed, ends: Sequence[_End]) -> list[int]:
-    """A message between two slow ends is as slow as the slower one. The partner here is sound, so each end
-    that is slow on one side only is so by itself; a partner shows on the other side of the same exchange."""
+    """Returns the suspects that are slow alone in either direction.
+
+    A message between two slow ends is as slow as the slower one. The partner here is sound, so the suspect is
+    slow by itself; partners, which seem slow on the other side of the same exchange, are left out.
+    """
     return sorted((_below(ends[0], SOUND_ALONE) | _below(ends[1], SOUND_ALONE)) & _first_of_exchanges(alone))
 
 
 def _times(alone: Observed) -> Integers:
-    """[rank] exchanges."""
+    """[rank] number of exchanges."""
     return np.bincount(np.concatenate([alone.source, alone.destination]), minlength=alone.ranks) // 2
 
 
@@ -275,12 +289,13 @@ def _suspect(one: Finding, why: str, advice: str) -> Finding:
 
 
 def _first_of_exchanges(alone: Observed) -> set[int]:
-    """Suspects: the first of every two messages is theirs (search.py), the second their partner's answer."""
+    """Returns the suspects: the first of every two messages is theirs, the second their partner's answer
+    (search.py)."""
     return set(alone.source[::2].tolist())
 
 
 def kinds(observed: Observed, name: Names) -> list[Finding]:
-    """Hosts of a slower kind, as a search told them."""
+    """Returns a finding on hosts of a slower kind, if a search found one."""
     if observed.of_kind is None:
         return []
     slower = np.nonzero(observed.of_kind < 1)[0].tolist()
@@ -298,7 +313,7 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
 
 
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:
-    """The groups themselves."""
+    """Returns a finding on the groups themselves, if there are several."""
     count = inferred.grouping.count
     if count < 2:
         return []
@@ -312,7 +327,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
 
 
 def parts(inner: Inferred) -> list[Finding]:
-    """Groups within groups, where these share limits."""
+    """Returns a finding on groups within groups, if these share limits."""
     if not inner.capacities:
         return []
     what = f"{_groups(inner, 'parts of groups')}: within a part messages are fast, {_across(inner)}"
@@ -321,7 +336,7 @@ def parts(inner: Inferred) -> list[Finding]:
 
 
 def _across(inferred: Inferred) -> str:
-    """In words, what was seen of messages between groups."""
+    """Returns words for what was seen of messages between groups."""
     if inferred.capacities:
         return "between groups they share limits"
     if hashed_paths(inferred) is not None:
@@ -332,7 +347,7 @@ def _across(inferred: Inferred) -> str:
 
 
 def _groups(inferred: Inferred, called: str) -> str:
-    """`5 groups of 8 to 12 hosts`"""
+    """Returns words such as `5 groups of 8 to 12 hosts`."""
     sizes = np.bincount(inferred.grouping.labels)
     each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
     return f"{len(sizes)} {called} of {each} hosts"
@@ -343,7 +358,7 @@ def _listed(words: str, ranks: Integers, name: Names) -> str:
 
 
 def numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:
-    """Some of the phases of these messages."""
+    """Returns up to 64 of the phases of these messages."""
     return tuple(np.unique(observed.phase[mine])[:64].tolist())
 
 

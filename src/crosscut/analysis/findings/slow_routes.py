@@ -1,10 +1,10 @@
 """Single routes that are slower than their two ends allow.
 
-A run has a route in one phase alone. Noise that only slows makes some of thousands of routes slow there, so
-one run tells no more than suspicions. A search measures these again (search/retest.py), and other routes of
-their ends: it may be a host some of whose routes are slow, the same ones whenever they are measured, and the
-others sound. What chooses among cables, queues or lanes by a hash sends each route the same way each time:
-half of the routes of a host are slow whose second bonded cable is bad.
+A run has each route in one phase alone. Noise only slows, and makes some of thousands of routes slow there,
+so one run yields no more than suspicions. A search measures these again (search/retest.py), and other routes
+of their ends: a host may have some routes that are slow whenever they are measured, while the others are
+sound. A hash that chooses among cables, queues or lanes sends each route the same way each time: if the
+second bonded cable of a host is bad, half of its routes are slow.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from crosscut.analysis.structure.observed import Observed, Route, joined
 from crosscut.base import units
 
 _NAMED = 6
-# Messages more than this share slow: routes are then slow by the company they were in.
+# If a larger share of the messages is slow, routes are slow because of what ran beside them.
 _QUIET = 0.05
-# So many slow at once, and never slow without: it is what they share. Fewer may be bad cables that met.
+# If so many are slow at once, and never otherwise, what they share is slow. Fewer may be bad cables that met.
 _CROWD = 3
-# A route that was measured again less often is not told as slow.
+# A route that was measured again less often is not reported as slow.
 FEWEST_AGAIN = 5
-# So many suspect routes, and this share of all of them, meet in a host: it is the host that varies.
+# If so many suspect routes, and this share of all of them, meet in a host, it is the host that varies.
 _OF_ONE_HOST, _SHARE_OF_ONE_HOST = 3, 0.5
-# Slow routes of one end, and times that they were measured again in all.
+# Slow routes that one end must have, and times that they must have been measured again in all.
 _FEWEST_ROUTES, _FEWEST_TIMES = 2, 5
-# Other routes of an end that must have been measured before one of them is called slow by itself.
+# Messages on other routes of an end that must have been measured before a route is called slow by itself.
 FEWEST_OTHERS = 3
 
 
 @dataclass(frozen=True)
 class Suspected:
     slow: Mapping[Route, float]
-    """Logarithm of the rate over what both ends reach; the slowest first."""
+    """By route: logarithm of the rate over what both ends reach; the slowest first."""
     crowd: Finding | None = None
     """Routes that were slow only beside each other."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Routes that ran once, unless there are too many to look at together (many_routes.py)."""
+    """Returns suspect routes, unless there are too many routes to look at together (many_routes.py)."""
     if evidence.routes is not None:
         return []
     seen = suspected(evidence.observed, evidence.inferred)
@@ -61,8 +61,10 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def suspected(observed: Observed, inferred: Inferred) -> Suspected:
-    """Single routes below what their two ends reach, where little else is slow. What passes a limit that is
-    known is slow by that, and what is slow only beside others by what they share."""
+    """Returns single routes below what their two ends reach, if little else is slow.
+
+    Routes that pass a known limit, or are slow only beside each other, are slow because of what they share.
+    """
     quiet = inferred.slow_share <= _QUIET
     observed = observed.where(~_limited(observed, inferred))
     if not len(observed) or not quiet:
@@ -87,8 +89,8 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
 
 
 def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
-    """Routes that were measured again, and not steadily nearer to what they were than to what both ends
-    reach."""
+    """Returns the routes that, when measured again, were not steadily nearer to their first rate than to what
+    both ends reach."""
     seen: dict[Route, list[bool]] = {}
     pairs = zip(again.source.tolist(), again.destination.tolist(), strict=True)
     for route, slowness in zip(pairs, inferred.alone.slowness(again).tolist(), strict=True):
@@ -97,12 +99,12 @@ def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) ->
 
 
 def times(again: Observed) -> Counter[Route]:
-    """How often each route was measured again."""
+    """Returns how often each route was measured again."""
     return Counter(zip(again.source.tolist(), again.destination.tolist(), strict=True))
 
 
 def held(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> dict[Route, int]:
-    """Routes that were slow whenever they were measured again, and how often that was."""
+    """Returns the routes that were steadily slow when measured again, and how often they were measured."""
     fast, count = refuted(slow, again, inferred), times(again)
     return {route: count[route] for route in slow if route not in fast and count[route]}
 
@@ -110,8 +112,10 @@ def held(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> di
 def after_search(
     observed: Observed, again: Observed, inferred: Inferred, name: Names, hosts: Collection[int]
 ) -> list[Finding]:
-    """Routes that were slow whenever they were measured again; and hosts at whose end routes are slow now and
-    then. `hosts`: those that were slow alone, be it once, which explains their routes."""
+    """Returns routes that were steadily slow when measured again, and hosts with several slow routes.
+
+    `hosts`: those that were slow alone at least once, which explains their routes.
+    """
     seen, every = suspected(observed, inferred), joined(observed, again)
     routes = {route: slowness for route, slowness in seen.slow.items() if not set(route) & set(hosts)}
     stayed = held(routes, again, inferred)
@@ -125,7 +129,10 @@ def after_search(
 
 
 def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
-    """A finding, at most: routes that were slow in the one phase that had them. `slow`: as `suspected`."""
+    """Returns at most one finding: on routes that were slow in the one phase that had them.
+
+    `slow`: as in `Suspected`.
+    """
     if not slow:
         return []
     varies = _of_one_host(list(slow), name)
@@ -153,7 +160,7 @@ def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
 
 
 def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
-    """A finding if most suspect routes have one host in common."""
+    """Returns a finding if most suspect routes have one host in common."""
     ends = Counter(rank for route in slow for rank in route)
     rank, count = ends.most_common(1)[0] if ends else (0, 0)
     if count < max(_OF_ONE_HOST, _SHARE_OF_ONE_HOST * len(slow)):
@@ -170,7 +177,7 @@ def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
 
 
 def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
-    """[message, of slow routes alone] whether its route met so many of them in each of its phases."""
+    """[message] True if its route met a crowd in each of its phases. `slow`: messages of slow routes only."""
     _, phase = np.unique(slow.phase, return_inverse=True)
     _, route = np.unique(slow.source * slow.ranks + slow.destination, return_inverse=True)
     fewest = np.full(len(slow), np.inf)
@@ -179,7 +186,7 @@ def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
 
 
 def as_slow_as(slowness: Floats, in_crowd: NDArray[np.bool_], inferred: Inferred) -> NDArray[np.bool_]:
-    """[route] as slow as those that were slow in company: fewer of them met at the same kind of limit."""
+    """[route] True if as slow as those of a crowd: fewer of them met at the same kind of limit."""
     if not in_crowd.any():
         return np.zeros(len(slowness), bool)
     middle = float(np.median(slowness[in_crowd]))
@@ -187,7 +194,10 @@ def as_slow_as(slowness: Floats, in_crowd: NDArray[np.bool_], inferred: Inferred
 
 
 def crowds(met: Observed, share: float) -> Finding:
-    """A finding: messages were slow only beside each other, at this share of what their ends reach."""
+    """Returns a finding on messages that were slow only beside each other.
+
+    `share`: their rate over what their ends reach.
+    """
     phases, counts = np.unique(met.phase, return_counts=True)
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
     what = (
@@ -200,7 +210,7 @@ def crowds(met: Observed, share: float) -> Finding:
 
 
 def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """[message] whether it passes a shared limit that was found."""
+    """[message] True if it passes a shared limit that was found."""
     known = {(capacity.reach, capacity.groups) for capacity in inferred.capacities}
     passes = np.zeros(len(observed), bool)
     for family in families(inferred.grouping.labels, observed) if known else ():
@@ -235,8 +245,11 @@ def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred
 def _partly_slow(
     held: Mapping[Route, int], slow: Collection[Route], every: Observed, inferred: Inferred, name: Names
 ) -> list[Finding]:
-    """Ends of several slow routes, those of most first; a route is told of one end. `held`: how often each
-    route that stayed slow was measured again; `slow`: all that were slow once; `every`: all messages."""
+    """Returns hosts with several slow routes at one end, most routes first; each route counts for one host.
+
+    `held`: how often each route that stayed slow was measured again; `slow`: all that were slow once;
+    `every`: all messages.
+    """
     left, found = dict(held), []
     while left:
         ends = Counter(
@@ -262,7 +275,7 @@ def _partly(
     inferred: Inferred,
     name: Names,
 ) -> Finding | None:
-    """None where its other routes are not sound: then all of the host is slow, or more than the host is."""
+    """Returns the finding; None if the host's other routes are not sound: then all of it is slow, or more."""
     mine = every.where((every.source if way is Direction.OUT else every.destination) == host)
     logs = mine.relative(inferred.alone.nominal)
     far = mine.destination if way is Direction.OUT else mine.source
@@ -286,7 +299,7 @@ def _partly(
 
 
 def others_sound(route: Route, slowness: float, every: Observed, inferred: Inferred) -> bool:
-    """Other routes of both its ends were measured, enough of them, and mostly were nearer to sound."""
+    """True if enough messages on other routes of both ends were measured, and most were nearer to sound."""
     other = ~((every.source == route[0]) & (every.destination == route[1]))
     logs = every.relative(inferred.alone.nominal)
     for ends, rank in ((every.source, route[0]), (every.destination, route[1])):

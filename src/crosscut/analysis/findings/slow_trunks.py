@@ -1,5 +1,4 @@
-"""Limits that hosts share: between groups, within one, or all of them; of the network as it was built, and
-trunks that carry less than their like."""
+"""Limits that hosts share between groups, within one, or all together: by design, or as slow trunks."""
 
 from __future__ import annotations
 
@@ -20,17 +19,18 @@ from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.base import units
 
-# Share of what like trunks carry: a trunk that lost less may be of another kind.
+# A slow trunk carries less than this share of what its like do; one that lost less may be of another kind.
 LARGEST_SHARE_OF_TRUNK = 0.85
 _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
 _OF_GROUPS = (*_LINKS, Reach.SENT, Reach.RECEIVED)
-# Phases whose totals stand for a trunk's unknown capacity: one alone may be lucky.
+# Phases whose totals stand for a trunk's unknown capacity: a single one may be lucky.
 _LARGEST_TOTALS = 2
+# Groups are of like size up to this ratio of their hosts.
 _LIKE_SIZES = 1.5
 
 _Link = tuple[Reach, tuple[int, ...]]
-"""What leaves, or enters, a group."""
+"""What leaves or enters a group, or passes between two."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
@@ -38,19 +38,19 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
-    """Slow trunks, and what groups share."""
+    """Returns slow trunks, and the limits that groups share."""
     lone = lone_trunks(inferred)
     return [*trunks(inferred, observed), *lone, *([] if lone else shared(inferred))]
 
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
-    """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
+    """Returns shared capacities smaller than those of their kind, or than what others were seen to carry."""
     if not inferred.capacities:
         return []
     found = []
     largest, size = _largest(inferred, observed), np.bincount(inferred.grouping.labels)
     for reach in Reach:
-        # Both directions of a trunk are alike as well.
+        # Both directions of a trunk are alike, too.
         alike = _LINKS if reach in _LINKS else (reach,)
         known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
         hosts = _hosts_of_each(known, size) if known and reach in _OF_GROUPS else np.ones(len(size), np.int64)
@@ -62,7 +62,7 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
         if len(values) < _FEWEST_ALIKE:
             continue
         logs = np.log(np.array(list(values.values())))
-        noise = inferred.alone.noise / 2  # of a total of several messages and phases: no more
+        noise = inferred.alone.noise / 2  # an upper bound: totals are of several messages and phases
         doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
         for capacity in inferred.capacities:
             link = (capacity.reach, capacity.groups)
@@ -74,15 +74,17 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
             told = told and capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
             if told and reach is Reach.BETWEEN:
                 largest[link] = _largest_between(capacity.groups, inferred, observed)
-            # What carried more at other times was held back by another: who sends to it had less to send.
+            # A trunk that carried more at other times had less to carry: another limit held it back.
             if told and largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK < capacity.bytes_per_second:
                 found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
     return found
 
 
 def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
-    """Bytes per second by which slow hosts of its group send, or receive, less than others: a trunk that
-    lacks no more than these may be sound."""
+    """Returns bytes per second by which slow hosts of the group send, or receive, less than others.
+
+    A trunk that lacks no more than this may be sound.
+    """
     if capacity.reach not in _OF_GROUPS:
         return 0.0
     out = capacity.reach in (Reach.LEAVING, Reach.SENT)
@@ -92,8 +94,10 @@ def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
 
 
 def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
-    """[group] its hosts, where trunks are alike in what they carry for each; ones, where they are alike in
-    what they carry. Leaves of unequal size have uplinks of either kind."""
+    """[group] number of its hosts if trunks are alike in what they carry per host, else 1.
+
+    Leaves of unequal size have uplinks of either kind.
+    """
     logs = np.log(np.array(list(known.values())))
     per_host = logs - np.log([size[groups[0]] for _, groups in known])
     spread, of_hosts = (float(np.median(np.abs(some - np.median(some)))) for some in (logs, per_host))
@@ -101,7 +105,7 @@ def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
 
 
 def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
-    """Bytes per second of what left each group, and entered it: the mean of the largest totals of a phase."""
+    """Returns bytes per second that left and entered each group: the mean of its largest phase totals."""
     found: dict[_Link, float] = {}
     for reach, totals in carried_by_groups(observed, inferred.grouping.labels):
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
@@ -110,7 +114,7 @@ def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
 
 
 def _largest_between(groups: tuple[int, ...], inferred: Inferred, observed: Observed) -> float:
-    """Bytes per second from one group to another: the largest total of a phase."""
+    """Returns bytes per second from one group to another: the largest total of a phase."""
     labels = inferred.grouping.labels
     ends = np.stack([labels[observed.source], labels[observed.destination]])
     mine = observed.where((ends == np.array(groups)[:, None]).all(axis=0))
@@ -121,9 +125,12 @@ def _largest_between(groups: tuple[int, ...], inferred: Inferred, observed: Obse
 def _carried(
     known: Mapping[_Link, float], largest: Mapping[_Link, float], size: Integers
 ) -> dict[_Link, float]:
-    """What trunks without a known capacity carry at least: the mean of their largest totals, where that is so
-    far above the smallest known that theirs would not be called slow. Of groups of about as many hosts, for
-    whoever parts a module in two would have either half's inner traffic here. All in the unit of `known`."""
+    """Returns what trunks without a known capacity carry at least, in the unit of `known`.
+
+    Only those whose largest totals are so far above the smallest known capacity that it would be called slow
+    beside them; all of these get the median. Groups must have about as many hosts as those of `known`: if a
+    module is split in two by mistake, its inner traffic counts as a trunk's.
+    """
     likened = [int(size[groups[0]]) for _, groups in known]
     least = min(known.values(), default=math.inf)
     found: dict[_Link, float] = {}
@@ -133,13 +140,13 @@ def _carried(
             continue
         if (reach, groups) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
             found[reach, groups] = total
-    # By how much they differ is by what they were asked to carry: it is not the spread of capacities.
+    # They differ by what they were asked to carry, which is not the spread of capacities: take the median.
     middle = float(np.median(list(found.values()))) if found else 0.0
     return dict.fromkeys(found, middle)
 
 
 def lone_trunks(inferred: Inferred) -> list[Finding]:
-    """One group alone has a limit: the others, which have none below what they send, are its like."""
+    """Returns the limits of one of two groups if only that one has any: the other, with none, is its like."""
     if inferred.grouping.count != 2:
         return []
     across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
@@ -150,9 +157,11 @@ def lone_trunks(inferred: Inferred) -> list[Finding]:
 
 
 def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
-    """What leaves one of two groups enters the other. Where one direction alone is limited, which no
-    healthy trunk is, and one group is much smaller, it is that group's trunk: the other is of several groups,
-    between which nothing is slow."""
+    """Returns only the much smaller group's limit if one direction alone is limited.
+
+    What leaves one of two groups enters the other, and no healthy trunk is limited in one direction alone.
+    The larger group then consists of several, between which nothing is slow.
+    """
     size = np.bincount(inferred.grouping.labels)
     ways = {c.groups[0] if c.reach is Reach.LEAVING else 1 - c.groups[0] for c in across}
     if len(ways) != 1 or size.max() < _LIKE_SIZES * size.min():
@@ -160,7 +169,7 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
     return [c for c in across if c.groups[0] == int(size.argmin())]
 
 
-# What is taken all the time is missing like what was lost.
+# Capacity that other traffic takes all the time is missing just like what was lost.
 _CAUSES = ": a cable that is down, or other traffic that was there all the time"
 _WHICH = (
     "look for a cable of the trunk that is down or came up at a lower speed, and at what its ports carry "
@@ -169,7 +178,7 @@ _WHICH = (
 
 
 def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, hosts: int = 1) -> Finding:
-    """`hosts`: of the group, if `share` is of what others carry for each of theirs; else 1."""
+    """`share`: of what like trunks carry; NaN: unknown. `hosts`: the group's, if that is per host; else 1."""
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
@@ -191,7 +200,7 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     )  # fmt: skip
 
 
-# By reach, of groups with these names.
+# Words by reach, for groups with these names.
 _WORDS = {
     Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
     Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
@@ -200,12 +209,12 @@ _WORDS = {
 
 
 def where(capacity: Capacity, inferred: Inferred) -> str:
-    """In words: `what leaves group2`."""
+    """Returns words such as `what leaves group2`."""
     return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
 
 
 def shared(inferred: Inferred) -> list[Finding]:
-    """Limits that all groups have alike: the network as it was built, not a fault."""
+    """Returns limits that all groups have alike: the network as it was built, not a fault."""
     found = []
     for reach in Reach:
         limits = [
@@ -225,7 +234,7 @@ def shared(inferred: Inferred) -> list[Finding]:
 
 
 def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
-    """`what`: each of these carries."""
+    """Returns a finding on limits of one kind. `what`: words for the traffic that each limits."""
     rates = [limit.bytes_per_second for limit in limits]
     low, high = min(rates), max(rates)
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
@@ -238,16 +247,16 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     )  # fmt: skip
 
 
-# What hosts of one switch or chip share, by what they do.
+# What hosts of one switch or chip do together under a shared limit.
 _OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
 _BUILT_SO = "the hardware is built so: compare with what was ordered"
 
 
 def shared_within(located: Located) -> list[Finding]:
-    """What hosts share within a group, or all of them, so that every one is as slow as the others."""
+    """Returns what hosts share within a group, or all together, so that each is as slow as the others."""
     outline = located.structure
     sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
-    # Those of groups by what permutations told are other findings (`shared`).
+    # Limits of groups that permutations revealed are other findings (`shared`).
     told_of = (located.inferred, *(inner.inferred for inner in located.inner))
     others = {(one.reach, tuple(map(of.name, one.groups))) for of in told_of for one in of.capacities}
     known = [

@@ -1,4 +1,4 @@
-"""What changes while it is measured: hosts whose links flap, drift and steps, dips that come back."""
+"""What changes during a measurement: hosts whose links flap, drift and steps, periodic dips."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# Spread over the median host's; less is a difference of degree.
+# Spread of an unstable host over the median host's; less is a difference of degree.
 SMALLEST_RATIO = 2.0
 SMALLEST_DRIFT = 0.03
-# A repetition in which a host's messages are this much slower than in the others is a dip.
+# Logarithm: a host is slow in a repetition in which its messages are this far below their own median.
 DEEP = math.log(0.75)
 
 
@@ -32,8 +32,11 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True) -> list[Finding]:
-    """All of them; of each host, and of all hosts together, the one that says most. Not `timed`: some phases
-    are missing, so nobody knows when the others ran, and periodic dips are not looked for."""
+    """Returns all findings; of each host, and of all hosts together, the one that says most.
+
+    Not `timed`: some phases are missing, so it is unknown when the others ran, and periodic dips are not
+    looked for.
+    """
     found = deviations(samples)
     if found is None:
         return []
@@ -50,7 +53,7 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
 
 
 def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
-    """Hosts of which the same messages take now this, now that time, while those of others do not."""
+    """Returns hosts whose messages vary from repetition to repetition far more than those of others."""
     ends = {Direction.OUT: found.source, Direction.IN: found.destination}
     spreads = {way: _spread(found.logs, those, samples.ranks) for way, those in ends.items()}
     doubts = {way: _doubts(spread) for way, spread in spreads.items()}
@@ -74,12 +77,12 @@ def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
             advice="a link that comes and goes, or a host that does something else at times: look at its "
             "log, the port's error and link-down counters, and what runs there",
         ))  # fmt: skip
-    # More than a few are the place's noise, not a host's.
+    # If more than a few are unstable, it is noise of the place, not of a host.
     return told if len(told) <= max(1, samples.ranks // 8) else []
 
 
 def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
-    """[rank] root mean square; the outermost hundredth of all is cut off, so that no single stall decides."""
+    """[rank] root mean square, clipped at 4 times the outer 0.5 % quantiles: no single stall may decide."""
     low, high = np.nanquantile(deviations, [0.005, 0.995])
     squares = np.clip(deviations, 4 * low, 4 * high) ** 2
     there = np.isfinite(squares)
@@ -90,7 +93,7 @@ def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
 
 
 def _doubts(spread: Floats) -> Floats:
-    """[rank] adjusted, by how spreads of all hosts differ (their logarithms, about normal)."""
+    """[rank] adjusted probability, by how spreads differ between hosts (their logarithms: about normal)."""
     doubts = np.ones(len(spread))
     there = np.isfinite(spread) & (spread > 0)
     if there.sum() < 4:
@@ -104,8 +107,10 @@ def _doubts(spread: Floats) -> Floats:
 
 
 def drift(found: Deviations) -> list[Finding]:
-    """Everything becoming faster or slower from repetition to repetition (Mann, Econometrica 13, 1945;
-    Kendall)."""
+    """Returns a finding if all messages become faster or slower over the repetitions.
+
+    Tested by Kendall's tau (Mann, Econometrica 13, 1945; Kendall).
+    """
     middle = found.common()
     middle = middle[np.isfinite(middle)]
     count = len(middle)
@@ -115,7 +120,7 @@ def drift(found: Deviations) -> list[Finding]:
     change = float(np.median(middle[-third:]) - np.median(middle[:third]))
     if abs(change) < SMALLEST_DRIFT:
         return []
-    from scipy.stats import kendalltau  # half a second that a steady run need not take
+    from scipy.stats import kendalltau  # half a second to import, which a steady run need not spend
 
     p = float(kendalltau(np.arange(count), middle).pvalue)
     if not p < FALSE_ALARMS:
