@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def __getattr__(name: str) -> str:
-    """`__version__`, looked up when it is asked for, since importlib.metadata takes long to import."""
+    """Looks up `__version__` on demand, because importlib.metadata takes long to import."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import metadata

@@ -1,4 +1,4 @@
-"""`python -m crosscut` is `crosscut`."""
+"""Makes `python -m crosscut` run `crosscut`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every folder may use: errors, units, bounded reading, the core. It imports no other folder."""
+"""Code that every folder may use: errors, units, bounded reading, the core. Imports no other folder."""

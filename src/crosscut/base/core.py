@@ -1,4 +1,4 @@
-"""Finds the measuring core and learns from it what there is: patterns, backends, their parameters."""
+"""Finds the measuring core and asks it for its patterns, backends and their parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crosscut.base.errors import CrosscutError, plainly
 
 CORE = "crosscut-core"
 CORE_MPI = "crosscut-core-mpi"
-# Overrides of the search, for a core built elsewhere (a site's MPI).
+# Variables that override the search, for a core built elsewhere (with a site's MPI).
 VARIABLES = {CORE: "CROSSCUT_CORE", CORE_MPI: "CROSSCUT_CORE_MPI"}
 LIST_TIMEOUT_SECONDS = 20
 
@@ -48,7 +48,7 @@ class Pattern:
     source: str = ""
     shape: str = ""
     evaluation: str = ""
-    """How `crosscut evaluate` measures it: at `shared sizes` or `own sizes`; empty where it does not."""
+    """How `crosscut evaluate` measures it: at `shared sizes` or `own sizes`; empty if it does not."""
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -60,13 +60,13 @@ class Backend:
     tolerates_failure: bool = False
     lossy: bool = False
     unavailable: str = ""
-    """Empty where it can be used; else why not, and what to do."""
+    """Empty if it can be used; else why not, and what to do."""
     parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Listed:
-    """What `crosscut-core list --json` says."""
+    """The answer to `crosscut-core list --json`."""
 
     version: str = ""
     patterns: tuple[Pattern, ...] = ()
@@ -75,7 +75,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class Core:
-    """What the executables can do, and where they are."""
+    """The executables, and what they offer together."""
 
     executable: Path
     mpi_executable: Path | None
@@ -91,7 +91,7 @@ class Core:
 
 
 def _candidates(name: str) -> Iterator[Path]:
-    """Where an executable may be, nearest to this installation first."""
+    """Yields where an executable may be, nearest to this installation first."""
     yield Path(sys.executable).parent / name
     yield Path(sys.argv[0]).resolve().parent / name
     if (on_path := shutil.which(name)) is not None:
@@ -103,7 +103,8 @@ def _candidates(name: str) -> Iterator[Path]:
 
 
 def find_executable(name: str) -> Path | None:
-    """The core's executable `name`, or None. A variable that names no executable is an error."""
+    """Returns the path of the core's executable `name`, or None. Raises CoreError if its environment variable
+    names a file that is not executable."""
     variable = VARIABLES[name]
     if named := os.environ.get(variable):
         path = Path(named)
@@ -123,7 +124,8 @@ def _is_program(path: Path) -> bool:
 def ask(
     words: Sequence[str | Path], limit_seconds: int, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs an executable of the core with these words; CoreError where it does not start or does not end."""
+    """Runs an executable of the core with these words. Raises CoreError if it does not start, or does not end
+    within the limit."""
     try:
         return subprocess.run(words, capture_output=True, env=environment, timeout=limit_seconds, check=False)
     except OSError as error:
@@ -146,7 +148,7 @@ def _query(executable: Path) -> _Listed:
 
 
 def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend, ...]:
-    """A backend that either executable has can be used: the place picks the executable."""
+    """Merges backends. One that either executable has can be used, because the place picks the executable."""
     usable = {backend.name: backend for backend in mpi if not backend.unavailable}
     merged = [usable.get(backend.name, backend) if backend.unavailable else backend for backend in core]
     known = {backend.name for backend in core}
@@ -155,7 +157,7 @@ def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend
 
 @lru_cache(maxsize=1)
 def load() -> Core:
-    """Finds the executables and asks them; raises CoreError. Asked once a process."""
+    """Finds the executables and asks them what they offer, once per process. Raises CoreError."""
     executable = find_executable(CORE)
     if executable is None:
         raise CoreError(
@@ -168,6 +170,6 @@ def load() -> Core:
     if mpi_executable is not None:
         try:
             backends = _merge(backends, _query(mpi_executable).backends)
-        except CoreError:  # its MPI library is gone: `doctor` says so; everything else still works
+        except CoreError:  # its MPI library is gone: `doctor` reports that; everything else still works
             mpi_executable = None
     return Core(executable, mpi_executable, listed.version, listed.patterns, backends)

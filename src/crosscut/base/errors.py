@@ -1,4 +1,4 @@
-"""What may go wrong, and the exit status that says so. A person sees the text, never a traceback."""
+"""Exceptions, each with its exit status. People see the message, never a traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 EXIT_CODES = (
     "exit status: 0 done; 1 the measurement or the machine failed; 2 wrong usage or unreadable input; "
@@ -16,13 +16,13 @@ EXIT_CODES = (
 
 
 class CrosscutError(Exception):
-    """Something a person can act on: what was wrong, where, what to do."""
+    """An error that a person can act on: the message says what was wrong, where, and what to do."""
 
     exit_code = EXIT_FAILED
 
 
 def plainly(error: Exception) -> str:
-    """What an error of Python's says to a person: no number of errno, no words of a decoder."""
+    """Returns a Python error in plain words, without errno numbers or decoder jargon."""
     if isinstance(error, OSError):
         return error.strerror or "it cannot be read"
     if isinstance(error, json.JSONDecodeError):
@@ -37,29 +37,29 @@ def plainly(error: Exception) -> str:
 
 
 class UsageError(CrosscutError):
-    """The input (option, file, run) is wrong."""
+    """Wrong input: an option, a file, a run."""
 
     exit_code = EXIT_USAGE
 
 
 class SessionError(CrosscutError):
-    """The ranks did not start, died, or spoke something other than the session protocol."""
+    """Ranks that did not start, died, or broke the session protocol."""
 
 
 class RanksLost(SessionError):
-    """Ranks died, and with them the session; what was measured is on disk."""
+    """Ranks that died and took the session with them; what was measured is on disk."""
 
     def __init__(self, text: str, nodes: tuple[str, ...] = ()) -> None:
-        """`nodes`: on which they were, as far as that is known."""
+        """`nodes`: where these ranks were, as far as known."""
         super().__init__(text)
         self.nodes = nodes
 
 
 class PlaceError(CrosscutError):
-    """A place cannot start what was asked; the text says why and what to do."""
+    """A place that cannot start what was asked for; the message says why and what to do."""
 
 
 class Interrupted(CrosscutError):
-    """Asked to stop by a signal; what was measured is on disk."""
+    """A stop requested by a signal; what was measured is on disk."""
 
     exit_code = EXIT_INTERRUPTED

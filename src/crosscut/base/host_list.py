@@ -1,4 +1,4 @@
-"""Host files: `name [slots=N]` a line, comments with `#`, ranges as `n[001-004,7]`."""
+"""Host files: one `name [slots=N]` per line, comments with `#`, ranges as `n[001-004,7]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.base.errors import PlaceError, UsageError
 LARGEST_FILE_BYTES = 16 << 20
 MOST_HOSTS = 100_000
 MOST_SLOTS = 4096
-# The same as core/src/session/session_config.cpp takes: a host is a word of ssh's command line.
+# As in core/src/session/session_config.cpp: a host becomes a word of ssh's command line.
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
@@ -24,12 +24,12 @@ _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 class HostEntry:
     name: str
     slots: int = 1
-    """Ranks it takes, at most."""
+    """Most ranks that it takes."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """The ranks of one host."""
+    """The ranks of one host, numbered consecutively."""
 
     host: str
     first_rank: int
@@ -37,8 +37,8 @@ class Share:
 
 
 def read_host_file(path: Path) -> list[HostEntry]:
-    """The hosts, in the file's order; a host named twice has the sum of its slots. Raises UsageError
-    that names file and line."""
+    """Returns the hosts in the file's order. Slots of a host named twice are added up. Raises UsageError with
+    file and line."""
     content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
     slots: dict[str, int] = {}
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
@@ -73,7 +73,7 @@ def _parse_line(line: str) -> Iterator[HostEntry]:
 
 
 def expand(pattern: str) -> Iterator[str]:
-    """`n[001-003]` as n001, n002, n003, with the zeros as they are written; several brackets multiply."""
+    """Expands `n[001-003]` to n001, n002, n003, with zeros as written; several brackets multiply."""
     match = _BRACKET.search(pattern)
     if match is None:
         yield pattern
@@ -96,8 +96,8 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
-    """Ranks spread evenly over the hosts within their slots, for it is the network between hosts that is
-    to be measured; the ranks of one host are consecutive. Raises PlaceError when there are too few slots."""
+    """Spreads ranks evenly over the hosts, within their slots, because the network between hosts is measured.
+    The ranks of one host are consecutive. Raises PlaceError if there are too few slots."""
     total = sum(host.slots for host in hosts)
     if ranks > total:
         raise PlaceError(
@@ -105,7 +105,7 @@ def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
             "say how many a host takes: `n001 slots=4`"
         )
     slots = [host.slots for host in hosts]
-    # As many on every host that has the slots; one more on the first of those that have more.
+    # Every host gets `level` ranks, or all its slots; the first hosts with more slots get one more each.
     levels = range(max(slots, default=0) + 1)
     level = bisect_right(levels, ranks, key=lambda each: sum(min(n, each) for n in slots)) - 1
     left = ranks - sum(min(n, level) for n in slots)

@@ -1,4 +1,4 @@
-"""One measurement asked for, as handed to a session (its members and defaults: core/src/conduct/job.hpp)."""
+"""A requested measurement, as handed to a session (members and defaults: core/src/conduct/job.hpp)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Event = Mapping[str, object]
-"""One line that a session wrote: what happened (docs/reference/session-protocol.md)."""
+"""One line written by a session: what happened (docs/reference/session-protocol.md)."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Job:
     backend: str = "tcp"
     backend_parameters: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
-    """Bytes; empty: the pattern's own."""
+    """In bytes; empty for the pattern's own."""
     phases: tuple[int, int] | None = None
     options: Mapping[str, object] = field(default_factory=dict)
-    """Further members of the job, only those that differ from the core's defaults."""
+    """Further members of the job, only where they differ from the core's defaults."""
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """The object of a `run` request."""
+        """Returns the job as the object in a `run` request."""
         return {
             "pattern": self.pattern,
             "pattern_parameters": dict(self.pattern_parameters),

@@ -1,4 +1,4 @@
-"""The memory that reading runs may take: an array beyond the limit is refused before it is read."""
+"""Limits the memory for reading runs: an array beyond the limit is refused before it is read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ _limit: int | None = None
 
 
 def set_limit(limit_bytes: int | None) -> None:
-    """The process may take so many bytes in all; None: what it has when it first reads, and half of what is
-    free then."""
-    global _limit  # noqa: PLW0603  the limit is the process's, as its memory is
+    """Limits the memory of the process. None: what it uses at its first read, and half of what is free."""
+    global _limit  # noqa: PLW0603  one limit per process, because memory is counted per process
     _limit = limit_bytes
 
 
 def hold(wanted_bytes: int, what: str, copies: int = 0) -> None:
-    """Raises UsageError where `what`, and so many copies, do not fit beside all that this process has."""
+    """Raises UsageError if `what`, and so many copies of it, does not fit beside what this process uses."""
     if _limit is None:
         set_limit(taken_bytes() + free_bytes() // 2)
     assert _limit is not None
@@ -39,13 +38,13 @@ def hold(wanted_bytes: int, what: str, copies: int = 0) -> None:
 
 
 def advice(bytes_in_all: int | None = None) -> str:
-    """What a person can do where memory does not suffice."""
+    """Returns what a person can do if memory does not suffice."""
     wanted = f"{math.ceil(bytes_in_all / 1e6)}MB" if bytes_in_all is not None else "SIZE"
     return f"If you trust the run and this machine has the memory, allow more: --memory {wanted}"
 
 
 def taken_bytes() -> int:
-    """Memory of this process, without pages of files."""
+    """Returns the memory of this process, without pages of files; 0 if unknown."""
     try:
         _, resident, shared = Path("/proc/self/statm").read_text(encoding="ascii").split()[:3]
     except (OSError, ValueError):
@@ -54,7 +53,7 @@ def taken_bytes() -> int:
 
 
 def free_bytes() -> int:
-    """Memory that this process can still take: of the machine, its control group and its own limits."""
+    """Returns the memory that this process may still take, by the machine, control groups and own limits."""
     return max(0, min(_bounds(), default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
 
 
@@ -73,7 +72,7 @@ def _bounds() -> Iterator[int]:
 
 
 def _control_groups() -> Iterator[int]:
-    """Limits of this process's control group and of all around it, in version 1 and 2 (cgroups(7))."""
+    """Yields the limits of this process's control group and its ancestors, versions 1 and 2 (cgroups(7))."""
     root = Path("/sys/fs/cgroup")
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():

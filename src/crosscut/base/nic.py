@@ -1,5 +1,4 @@
-"""Network adapters of this machine, as Linux tells of them in /sys and /proc. Reads, and changes nothing but
-for a few packets over loopback."""
+"""Network adapters of this machine, from /sys and /proc. Only reads, but for a few packets over loopback."""
 
 from __future__ import annotations
 
@@ -18,23 +17,23 @@ _TRIPS = 400
 class Adapter:
     name: str
     bits_per_second: float = math.nan
-    """NaN: it does not say (a virtual one)."""
+    """NaN if it reports no speed, as virtual adapters do."""
     mtu_bytes: int = 1500
     up: bool = False
     pcie_gigatransfers: float = math.nan
-    """Per second and lane; NaN where it is no PCI Express device, or does not say."""
+    """Per second and lane; NaN if it is not a PCI Express device or does not report it."""
     pcie_lanes: int = 0
 
 
 def adapters(sys: Path = Path("/sys")) -> list[Adapter]:
-    """Those with a device behind them: no loopback, bridge or tunnel."""
+    """Returns the adapters that have a device behind them: no loopback, bridge or tunnel."""
     folder = sys / "class" / "net"
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [_adapter(path) for path in found if (path / "device").exists()]
 
 
 def _adapter(path: Path) -> Adapter:
-    speed = _number(path / "speed")  # Mbit/s; -1 where unknown
+    speed = _number(path / "speed")  # Mbit/s; -1 if unknown
     transfers = re.match(r"([0-9.]+)", _text(path / "device" / "current_link_speed"))
     lanes = _number(path / "device" / "current_link_width")
     return Adapter(
@@ -54,7 +53,7 @@ def tcp_timestamps(proc: Path = Path("/proc")) -> bool:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:  # an adapter that is down refuses to say its speed
+    except OSError:  # reading the speed fails while an adapter is down
         return ""
 
 
@@ -66,7 +65,7 @@ def _number(path: Path) -> float:
 
 
 def loopback_seconds() -> float:
-    """Half a round trip of one byte by TCP within this machine: what the two ends' software takes."""
+    """Returns half the median round trip of one byte over TCP loopback: the cost of both ends' software."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
         with socket.create_connection(server.getsockname(), timeout=5) as near:

@@ -1,17 +1,17 @@
-"""Names of a run's nodes: listed one by one, or, where they are very many, by the first and the last."""
+"""Names of a run's nodes: listed one by one, or for very many nodes by the first, the last and the count."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-# More than a run can have ranks: a damaged count must not take the memory of the machine.
+# The most ranks that a run can have: a damaged count must not exhaust the machine's memory.
 MOST_NODES = 1 << 24
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def node_names(nodes: object) -> list[str]:
-    """Names in the attribute `nodes`; "" for a node without one."""
+    """Returns the names in the attribute `nodes`, "" for a node without one; empty if it is malformed."""
     if isinstance(nodes, list):
         return [_name(node) for node in nodes]
     if not isinstance(nodes, Mapping):
@@ -29,7 +29,7 @@ def _name(node: object) -> str:
 
 
 def _between(first: str, last: str, count: int) -> list[str]:
-    """Names that are numbered throughout, as those that generators make; else none."""
+    """Returns names numbered consecutively from first to last; empty if they do not fit the count."""
     low, high = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
     if low is None or high is None or low[1] != high[1] or int(high[2]) - int(low[2]) + 1 != count:
         return []

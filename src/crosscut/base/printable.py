@@ -1,7 +1,7 @@
-"""Text of others (names in runs, words of ranks) as a terminal may get it.
+"""Makes text from elsewhere (names in runs, words of ranks) safe to print on a terminal.
 
-Escape sequences can set a window's title, overwrite lines, or type for the user; marks of direction can show
-a name as another one. Whatever is printed passes here.
+Escape sequences can set a window's title, overwrite lines or type for the user; bidirectional controls can
+make one name look like another. Everything that is printed passes through here.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO, cast
 
-# Control characters but tab and line feed, the marks of direction (Unicode's UAX 9), and surrogates, by which
-# Python keeps bytes that are no text, and which no stream takes.
+# Control characters except tab and line feed, bidirectional controls (Unicode UAX 9), and surrogates: Python
+# uses these for bytes that are not text, and no stream accepts them.
 _UNPRINTABLE = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 _ANY = re.compile(_UNPRINTABLE)
 _ANY_BUT_STYLES = re.compile(rf"(\x1b\[[0-9;]*m)|{_UNPRINTABLE}")
 
 
 def printable(text: str) -> str:
-    """`text` with `\\x1b` written out in place of ESC, and so on."""
+    """Returns `text` with unprintable characters written out: `\\x1b` in place of ESC."""
     return _ANY.sub(_written_out, text)
 
 
 def printable_but_styles(text: str) -> str:
-    """As `printable`; sequences that choose colours and weights stay, which do nothing else."""
+    """Like `printable`, but keeps the sequences that set colours and weights, which do nothing else."""
     return _ANY_BUT_STYLES.sub(lambda found: found[1] or _written_out(found), text)
 
 
@@ -34,7 +34,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 class _Printable:
-    """A stream for people, which gets printable text alone."""
+    """A text stream that receives only printable text."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -48,7 +48,7 @@ class _Printable:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """While inside, what is printed is printable."""
+    """Replaces unprintable characters in all that is printed while inside."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Printable(stream)) for stream in before)
     try:
@@ -58,7 +58,7 @@ def printing() -> Iterator[None]:
 
 
 def drawn_on(stream: TextIO) -> TextIO:
-    """The stream itself, for who draws with sequences and looks after the text alone."""
+    """Returns the underlying stream, for callers that draw with sequences and clean the text themselves."""
     while isinstance(stream, _Printable):
         stream = stream.stream
     return stream

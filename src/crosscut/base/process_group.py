@@ -1,4 +1,4 @@
-"""Programs in a process group of their own, of which nothing is left, whatever happens."""
+"""Runs programs in process groups of their own and leaves nothing of them behind, whatever happens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.01
 
 
 class Overran(CrosscutError):
-    """It was ended after its time limit."""
+    """A program that was ended after its time limit."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Ended:
     status: int
     printed: str
     complained: str
-    """On standard error."""
+    """What it wrote to standard error."""
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
     limit_seconds: float,
     folder: Path | None = None,
 ) -> Ended:
-    """Without input. Raises PlaceError where it cannot be started, Overran where it takes longer."""
+    """Runs a command without input. Raises PlaceError if it does not start, Overran if it takes too long."""
     try:
         process = start(
             [os.fspath(word) for word in command],
@@ -62,8 +62,8 @@ def run(
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-    """As subprocess.Popen, with its options. An interrupt that comes before the caller has the handle ends
-    the process."""
+    """Starts a process as subprocess.Popen does, with its options. An interrupt that arrives before the
+    caller has the handle ends the process."""
     process = None
     try:
         with _signals_held() as held:
@@ -79,14 +79,14 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[list[int]]:
-    """Signals that this program handles come to the list; who handles them is back at the block's end.
+    """Collects the signals that this program handles in a list; restores the handlers at the end.
 
-    What is ignored or left to the kernel stays so, for the process inherits it.
+    Signals that are ignored or left to the kernel stay so, because the process inherits that.
     """
     held: list[int] = []
     before = {}
     try:
-        if threading.current_thread() is threading.main_thread():  # others are not interrupted
+        if threading.current_thread() is threading.main_thread():  # other threads are never interrupted
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if callable(handler := signal.getsignal(number)):
                     before[number] = handler
@@ -98,9 +98,9 @@ def _signals_held() -> Iterator[list[int]]:
 
 
 def end(process: subprocess.Popen[Any]) -> None:
-    """Ends it, and what is left of its process group, also where it has ended itself.
+    """Ends a process and what is left of its group, even if the process itself has already ended.
 
-    SIGTERM first: launchers and scripts hand it on, also to other nodes. SIGKILL for what stays.
+    SIGTERM first, because launchers and scripts pass it on, also to other nodes; SIGKILL for what remains.
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _is_left(process):
@@ -114,7 +114,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def _signal(process: subprocess.Popen[Any], number: int) -> None:
-    """To its group, or to it alone where it leads none."""
+    """Signals the process's group, or only the process if it leads none."""
     with contextlib.suppress(PermissionError):
         try:
             os.killpg(process.pid, number)
@@ -133,7 +133,7 @@ def _is_left(process: subprocess.Popen[Any]) -> bool:
 
 
 def _group_of_living(stat: Path) -> int | None:
-    """None for a zombie, which may wait long for its end to be read, and for what is no process any more."""
+    """Returns the process's group; None if it is gone, or a zombie, which may wait long to be reaped."""
     try:
         state, _parent, group, *_ = (
             stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

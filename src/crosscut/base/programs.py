@@ -1,4 +1,4 @@
-"""What other programs say of themselves."""
+"""Asks other programs about themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def said(words: Sequence[str | Path], seconds: float = 10.0) -> str:
-    """Standard output of a program, however it ends; empty if it does not start, or takes longer."""
+    """Returns a program's standard output, however it ends; empty if it does not start, or takes longer."""
     try:
         done = subprocess.run(words, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Records to JSON and back by the types of their members, with msgspec (docs/adr/0011-json-records.md)."""
+"""Records to JSON and back, by the types of their members, with msgspec (docs/adr/0011-json-records.md)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LEAVES = frozenset({int, str, bool, tuple})
-"""A list of these holds no null: most are long lists of numbers. JSON has no tuples."""
+"""A list of only these is not searched for nulls: most are long lists of numbers. JSON has no tuples."""
 
 
 def parse(value: object, kind: type[T]) -> T:
-    """Makes a record of decoded JSON. ValueError names the member that is wrong.
+    """Makes a record from decoded JSON. Raises ValueError that names the wrong member.
 
-    A member that is null, or no finite number, counts as absent and takes its default; such an item of a list
-    is NaN. Members that the record does not have are ignored."""
+    A member that is null, or not a finite number, counts as absent and takes its default; such an item of a
+    list becomes NaN. Members that the record does not have are ignored.
+    """
     import msgspec
 
     try:
@@ -28,17 +29,17 @@ def parse(value: object, kind: type[T]) -> T:
 
 
 def plain(record: DataclassInstance) -> dict[str, Any]:
-    """Objects, lists, text and numbers in place of records; None in place of NaN and infinity."""
+    """Returns objects, lists, text and numbers in place of records; None in place of NaN and infinity."""
     import msgspec
 
-    # Not the record itself: msgspec leaves out what `parse` took from a default.
-    text = msgspec.json.encode(asdict(record), enc_hook=lambda number: number.item())  # NumPy's
+    # asdict, because given the record itself msgspec omits members that `parse` took from a default.
+    text = msgspec.json.encode(asdict(record), enc_hook=lambda number: number.item())  # NumPy scalars
     found: dict[str, Any] = msgspec.json.decode(text)
     return found
 
 
 def finite(value: float) -> float | None:
-    """The number; None for NaN and infinity, which JSON does not have."""
+    """Returns the number, or None for NaN and infinity, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 

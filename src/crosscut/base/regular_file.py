@@ -1,4 +1,4 @@
-"""Opens files that strangers made."""
+"""Opens untrusted files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file, unbuffered; OSError where it is a symbolic link, a pipe (which would block), a device or a
-    folder."""
+    """Opens a file unbuffered. Raises OSError if it is a symbolic link, a pipe (which would block), a device
+    or a folder."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Words and numbers in messages: near misses of a name, capitals, runs of numbers."""
+"""Wording of messages: near misses of a name, capitals, runs of numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def hint(wrong: str, names: Iterable[str]) -> str:
-    """Begins with a semicolon, to be put behind any message; empty where nothing is near."""
+    """Returns a hint that begins with a semicolon, to append to any message; empty if no name is near."""
     near = difflib.get_close_matches(wrong, list(names), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -17,7 +17,7 @@ def capital(words: str) -> str:
 
 
 def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """The first and the last of each run of neighbours."""
+    """Returns the first and last number of each run of consecutive numbers."""
     there = set(numbers)
     starts = sorted(number for number in there if number - 1 not in there)
     ends = sorted(number for number in there if number + 1 not in there)

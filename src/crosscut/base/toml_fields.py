@@ -1,10 +1,10 @@
 """Reads TOML files that people write into dataclasses, strictly: errors name file, line, table and key.
 
-A dataclass declares a table. A field with a default may be missing; the field's type says what the file has:
+A dataclass declares a table. A field with a default may be missing; its type says what the file holds:
 
 - `str`, `int`, `float`, an `Enum` of texts; `Path`: relative to the file's folder
 - another dataclass: a table; `tuple[X, ...]`: a list, or an array of tables; `tuple[X, X]`: a list of two
-- `Mapping[str, X]`: a table with any keys; `Table`: no key, but the table itself, for later complaints
+- `Mapping[str, X]`: a table with any keys; `Table`: no key, but the table itself, for later error messages
 
 `Annotated` adds `Key` or `DERIVED`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that read a text or
 raise UsageError.
@@ -36,13 +36,13 @@ Marks = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Key:
-    """The key's name in the file, where it is not the field's."""
+    """The key's name in the file, if it is not the field's."""
 
     name: str
 
 
 DERIVED = Key("")
-"""The file has no such key: what read the table fills the field in."""
+"""Marks a field that has no key in the file: the code that reads the table fills it in."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Raw:
-    """A function that reads a value of any TOML type; raises UsageError."""
+    """A function that reads a value of any TOML type, or raises UsageError."""
 
     read: Callable[[Any], Any]
 
@@ -78,14 +78,14 @@ def filled(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """No control characters, which a terminal would obey."""
+    """Returns the text. Raises UsageError for control characters, which a terminal would obey."""
     if not text.isprintable() or len(text) > LONGEST_LINE:
         raise UsageError(f"write one line of at most {LONGEST_LINE} characters that can be printed")
     return text
 
 
 def scalar(value: Any) -> str:
-    """A text, number or switch as the core takes it."""
+    """Returns a text, whole number or switch in the form that the core takes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not (_is_whole(value) or (isinstance(value, str) and len(value) <= LONGEST_TEXT)):
@@ -100,7 +100,7 @@ Scalars = Mapping[str, Annotated[str, Raw(scalar)]]
 
 
 def document(path: Path, expected: str) -> Table:
-    """The file's top table. `expected`: `an experiment`."""
+    """Returns the file's top table. `expected`: what the file should be, as in `an experiment`."""
     content = bounded_file.read(path, LARGEST_FILE_BYTES, expected)
     try:
         return parse(content.decode("utf-8"), path)
@@ -126,12 +126,12 @@ class Table:
 
     file: str
     where: str
-    """`[lab]`, `[[series]] 3`; empty at the top."""
+    """`[lab]`, `[[series]] 3`; empty for the top table."""
     values: Mapping[str, Any]
     path: toml_lines.Where
     lines: toml_lines.Lines
     source: str = ""
-    """The file as text; of its top table only."""
+    """The file as text; only in its top table."""
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -141,7 +141,7 @@ class Table:
         raise UsageError(": ".join(filter(None, (f"{self.file}:{self.line(key)}", place, what))))
 
     def line(self, key: str = "") -> int:
-        """The line of a key; if the key is missing, of the table."""
+        """Returns the line of a key, or of the table if the key is missing."""
         return self.lines.of((*self.path, key) if key else self.path)
 
     def only(self, known: Collection[str]) -> None:
@@ -160,7 +160,7 @@ class Table:
         return self._inside(f"{self.where} [{key}]".strip(), value, key)
 
     def read(self, record: Callable[..., Record]) -> Record:
-        """`record` is the dataclass."""
+        """Reads the table into `record`, a dataclass. Raises UsageError for unknown or wrong keys."""
         self.only(keys(record))
         found: dict[str, Any] = {}
         for name, key, form, marks, required in _fields(record):
@@ -246,7 +246,7 @@ class Table:
             return int(value)
         if not (isinstance(value, float) or _is_whole(value)):
             self.fail(key, f"{_shown(value)} is not a number")
-        if not least <= value <= most:  # nor not a number
+        if not least <= value <= most:  # refuses NaN, too
             self.fail(key, f"{_shown(value)} is out of range; from {least:g} to {most:g}")
         return float(value)
 
@@ -255,11 +255,11 @@ class Table:
 
 
 NO_TABLE = Table("", "", {}, (), toml_lines.Lines({}))
-"""Where a record that no file has would stand."""
+"""Stands in for the table of a record that no file holds."""
 
 
 def check_apart(records: Iterable[Any]) -> None:
-    """Two records of the same `name` are an error at the second one. They hold their tables as `at`."""
+    """Refuses two records of the same `name`, with the error at the second. Their tables are in `at`."""
     first: dict[str, Table] = {}
     for one in records:
         if (before := first.setdefault(one.name, one.at)) is not one.at:
@@ -269,7 +269,7 @@ def check_apart(records: Iterable[Any]) -> None:
 
 @cache
 def _fields(record: Any) -> tuple[tuple[str, str, Any, Marks, bool], ...]:
-    """Name, key, type, marks, and if the file must have it, of each field that a file may have."""
+    """Returns name, key, type, marks and whether it is required, for each field that a file may have."""
     hints = get_type_hints(record, include_extras=True)
     found = []
     for one in fields(record):
@@ -291,7 +291,7 @@ def keys(record: Any) -> frozenset[str]:
 
 
 def _form(hint: Any, marks: Marks = ()) -> tuple[Any, Marks]:
-    """The type without `Annotated` and `| None`, and all marks, the innermost first."""
+    """Returns the type without `Annotated` and `| None`, and all marks, the innermost first."""
     if get_origin(hint) is Annotated:
         return _form(hint.__origin__, (*hint.__metadata__, *marks))
     if get_origin(hint) in (Union, UnionType):
@@ -300,7 +300,7 @@ def _form(hint: Any, marks: Marks = ()) -> tuple[Any, Marks]:
 
 
 def _is_whole(value: object) -> bool:
-    """True for TOML's integers; tomllib also reads larger ones, and Python takes switches for integers."""
+    """True for TOML's integers; tomllib also reads larger ones, and Python counts booleans as integers."""
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 

@@ -1,4 +1,4 @@
-"""At which line of a TOML text, which tomllib has read without complaint, each table and each key begins."""
+"""Finds the line at which each table and key of a TOML text begins. tomllib must have accepted the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Where = tuple[str | int, ...]
-"""Keys from the top, and numbers of entries in arrays of tables, from 0."""
+"""Keys from the top, and the numbers of entries in arrays of tables, from 0."""
 
 _QUIET = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
@@ -30,14 +30,14 @@ class Lines:
     found: Mapping[Where, int]
 
     def of(self, where: Where) -> int:
-        """The line of a key. For a key that is missing or inside a value: the line of its table or value."""
+        """Returns the line of a key; for one that is missing or inside a value, that of what holds it."""
         while where and where not in self.found:
             where = where[:-1]
         return self.found.get(where, 1)
 
 
 def lines(text: str) -> Lines:
-    # Strings and comments without anything that looks like structure, each character where it was.
+    # Mask strings and comments, which may look like structure. Every other character stays in its place.
     masked = _QUIET.sub(lambda match: re.sub(r"[^\r]", "_", match.group()), text)
     ends = [match.start() for match in re.finditer(r"\n", text)]
     found: dict[Where, int] = {}
@@ -59,7 +59,7 @@ def lines(text: str) -> Lines:
 
 
 def mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
-    """The line, and what was wrong there."""
+    """Returns the line of a mistake, and what was wrong there."""
     said = str(error)
     place = _PLACE.search(said)
     if place is None:
@@ -72,7 +72,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def _opened(parts: tuple[str, ...], is_entry: bool, entries: dict[Where, int]) -> Where:
-    """The table of a head. In an array of tables, the entry that was begun last."""
+    """Returns the table that a header opens; in an array of tables, the entry begun last."""
     table: Where = ()
     for at, part in enumerate(parts):
         table += (part,)

@@ -1,7 +1,7 @@
 """Quantities as people write and read them.
 
-Written: rates are bytes per second and direction, 1 MB = 10^6 bytes. The core parses parameters by the
-same rules (core/src/program/parameters.hpp); here are only the options that Python itself must understand.
+Rates are bytes per second and direction; 1 MB = 10^6 bytes. The core parses parameters by the same rules
+(core/src/program/parameters.hpp); this module parses only the options that Python itself must understand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BYTES = {
 }  # fmt: skip
 _SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ%]*)\s*")
-LARGEST_BYTES = 2**53  # exact in a double, as the core holds sizes
+LARGEST_BYTES = 2**53  # exact in a double, in which the core holds sizes
 
 
 def _split(text: str, what: str, example: str) -> tuple[str, str]:
@@ -29,7 +29,7 @@ def _split(text: str, what: str, example: str) -> tuple[str, str]:
 
 
 def parse_bytes(text: str) -> int:
-    """`1.5MB` is 1500000; KB MB GB are 10^3 and up, KiB MiB GiB 2^10 and up."""
+    """Parses a size: `1.5MB` is 1500000. KB, MB, GB are 10^3 and up; KiB, MiB, GiB are 2^10 and up."""
     number, unit = _split(text, "a size", "1MB, 64KiB or 100")
     if unit not in _BYTES:
         raise UsageError(f"'{text}': unknown unit; sizes end in B, KB, MB, GB, KiB, MiB or GiB")
@@ -42,7 +42,7 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """A comma-separated list of sizes, in the order given, none twice."""
+    """Parses a comma-separated list of sizes, and keeps its order. Refuses a size given twice."""
     sizes = tuple(parse_bytes(part) for part in text.split(","))
     if len(set(sizes)) != len(sizes):
         raise UsageError(f"'{text}' names a size twice")
@@ -50,7 +50,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def parse_seconds(text: str) -> float:
-    """`5ms` is 0.005; ns us ms s min h; a bare number is seconds."""
+    """Parses a time: `5ms` is 0.005. Units: ns, us, ms, s, min, h; a bare number is seconds."""
     number, unit = _split(text, "a time", "30s, 5ms or 10min")
     if unit not in _SECONDS:
         raise UsageError(f"'{text}': unknown unit; times end in ns, us, ms, s, min or h")
@@ -58,7 +58,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_fraction(text: str) -> float:
-    """`5%` is 0.05; `0.05` is too."""
+    """Parses a share: `5%` and `0.05` are 0.05."""
     number, unit = _split(text, "a share", "5% or 0.05")
     value = float(number) / (100 if unit == "%" else 1)
     if unit not in ("", "%") or not 0 <= value <= 1:
@@ -67,7 +67,7 @@ def parse_fraction(text: str) -> float:
 
 
 def parse_phases(text: str) -> tuple[int, int]:
-    """`1-30`, or one phase, `7`; phases count from 1."""
+    """Parses a range of phases, `1-30`, or one phase, `7`; phases count from 1."""
     match = re.fullmatch(r"\s*([0-9]{1,15})(?:\s*-\s*([0-9]{1,15}))?\s*", text)
     if match is None:
         raise UsageError(f"'{text}' is not a range of phases; write for example 1-30")
@@ -78,10 +78,10 @@ def parse_phases(text: str) -> tuple[int, int]:
 
 
 def _digits(value: float, significant: int) -> str:
-    """Fixed-point with `significant` digits, more only before the decimal point."""
+    """Formats in fixed point with `significant` digits, or more if the integer part has more."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
-    rounded = float(f"{value:.{significant - 1}e}")  # first, so that 9.996 counts as 10.0
+    rounded = float(f"{value:.{significant - 1}e}")  # round first, so that 9.996 counts as 10.0
     decimals = max(0, significant - 1 - math.floor(math.log10(abs(rounded))))
     return f"{rounded:,.{decimals}f}" if rounded >= 10_000 else f"{rounded:.{decimals}f}"
 
@@ -91,27 +91,27 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def _unit(value: float, table: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    # 0.9995: what would print as 1000 of the smaller unit is 1.00 of the larger
+    # 0.9995: a value that would print as 1000 of the smaller unit is 1.00 of the larger
     return next((entry for entry in table if abs(value) >= 0.9995 * entry[0]), table[-1])
 
 
 def rate_unit(bytes_per_second: float) -> tuple[float, str]:
-    """(factor, name) of the unit in which a rate reads well: one for a whole table or axis."""
+    """Returns (factor, name) of the unit in which a rate reads well: one for a whole table or axis."""
     return _unit(bytes_per_second, _RATES)
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """(factor, name) of the unit in which a time reads well."""
+    """Returns (factor, name) of the unit in which a time reads well."""
     return _unit(seconds, _TIMES)
 
 
 def number(value: float, unit: tuple[float, str], significant: int = 3) -> str:
-    """The bare number in a unit chosen before (a column of a table, an axis)."""
+    """Formats the bare number in a unit chosen before, for a column of a table or an axis."""
     return _digits(value / unit[0], significant)
 
 
 def rate(bytes_per_second: float, significant: int = 3) -> str:
-    """`81.3 MB/s`"""
+    """Formats a rate: `81.3 MB/s`."""
     return _in(rate_unit(bytes_per_second), bytes_per_second, significant)
 
 
@@ -119,7 +119,7 @@ _BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"
 
 
 def bit_rate(bits_per_second: float) -> str:
-    """`100 Mbit/s`, as network files say it; no digits that say nothing."""
+    """Formats a bit rate as network files write it, without trailing zeros: `100 Mbit/s`."""
     if not math.isfinite(bits_per_second):
         return "–"
     factor, name = _unit(bits_per_second, _BIT_RATES)
@@ -127,7 +127,7 @@ def bit_rate(bits_per_second: float) -> str:
 
 
 def seconds(value: float, significant: int = 3) -> str:
-    """`12.3 µs`"""
+    """Formats a time: `12.3 µs`."""
     return _in(time_unit(value), value, significant)
 
 
@@ -136,7 +136,7 @@ def _in(unit: tuple[float, str], value: float, significant: int) -> str:
 
 
 def size(value: float) -> str:
-    """`1 MB`, `64 KiB`, `1.5 KB`, `1001 B`: exact, in the unit that needs fewest digits."""
+    """Formats a size exactly, in the unit that needs fewest digits: `1 MB`, `64 KiB`, `1.5 KB`, `1001 B`."""
     if value != int(value):
         return f"{_digits(value, 4)} B"
     exact = int(value)
@@ -150,20 +150,20 @@ def size(value: float) -> str:
 
 
 def exact_bytes(value: int) -> str:
-    """`24 GB (24,000,000,000 bytes)`: for messages about files and memory, where each byte may matter."""
+    """Formats `24 GB (24,000,000,000 bytes)`, for messages in which each byte may matter."""
     plain = count(value, "byte")
     return plain if value < 10_000 else f"{about_size(value)} ({plain})"
 
 
 def about_size(value: float) -> str:
-    """`4.19 MB`: a size to three digits, for an axis."""
+    """Formats a size to three digits, for an axis: `4.19 MB`."""
     factor, name = _unit(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")))
     digits = 3 if value >= 100 else len(f"{value:.0f}")
     return f"{float(_digits(value / factor, digits)):g} {name}"
 
 
 def duration(value: float) -> str:
-    """A length of time to wait: `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Formats a length of time to wait: `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if not math.isfinite(value) or value < 0:
         return "unknown"
     if value < 9.95:
@@ -177,17 +177,17 @@ def duration(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`4.2 %`, `37 %`, `0.03 %`"""
+    """Formats a share: `4.2 %`, `37 %`, `0.03 %`."""
     return f"{_digits(100 * share, 2)} %"
 
 
 def count(number_of: int, noun: str, plural: str = "") -> str:
-    """`1 rank`, `8 ranks`"""
+    """Formats a count with its noun: `1 rank`, `8 ranks`."""
     return f"{number_of:,} {noun if number_of == 1 else plural or noun + 's'}"
 
 
 def significant_digits(relative_width: float) -> int:
-    """Digits that an interval of this relative width leaves meaningful: one beyond the first it blurs."""
+    """Returns the digits to show for an interval of this relative width: one beyond the first it blurs."""
     if not math.isfinite(relative_width):
         return 3
     if relative_width <= 0:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, also after a power loss."""
+"""Writes files that appear whole or not at all, even after a power loss."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """Replaces what is there. OSError: then it stays as it was."""
+    """Replaces the file. If that raises OSError before the rename, the old file stays as it was."""
     unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}.unfinished")
     try:
-        with unfinished.open("xb") as file:  # never through somebody's link
+        with unfinished.open("xb") as file:  # exclusive: never follows somebody's link
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -23,10 +23,10 @@ def write(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Else the new name may be lost."""
+    """Syncs the folder, without which the new name may be lost."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with contextlib.suppress(OSError):  # some file systems sync no folder, and need not
+        with contextlib.suppress(OSError):  # some file systems cannot sync folders, and need not
             os.fsync(descriptor)
     finally:
         os.close(descriptor)

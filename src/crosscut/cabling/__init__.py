@@ -1,1 +1,1 @@
-"""Which cable goes where: from files that others keep, so that findings name rack, switch, port, cable."""
+"""Reads cabling from files that a site keeps, so that findings can name rack, switch, port and cable."""

@@ -1,4 +1,4 @@
-"""ibnetdiscover's topology file (infiniband-diags): every switch with what is on each of its ports."""
+"""Reads ibnetdiscover's topology file (infiniband-diags): every switch, and what is on each of its ports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from crosscut.cabling.model import MOST_PORTS, Cabling, Port, Trunk
 _SWITCH = re.compile(r'Switch\s+\d+\s+"(S-[0-9a-fA-F]+)"\s*#\s*"([^"]*)"')
 _OTHER = re.compile(r"(Ca|Rt)\s")
 _PORT = re.compile(r'\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([SHR])-([0-9a-fA-F]+)"\[(\d+)\][^#]*#\s*"([^"]*)"')
-# `MF0;leaf1:MSB7700/U1`: what managed switches are called.
+# `MF0;leaf1:MSB7700/U1`: how a managed switch describes itself.
 _MANAGED = re.compile(r"MF\d+;([^:;]+):.*")
 
 
 def parse(text: str, name: str) -> Cabling:
-    """UsageError with file and line. A cable between switches is listed at both ends, and taken once."""
+    """Parses the file; UsageError has file and line. A cable listed at both its switches is kept once."""
     ports: list[Port] = []
     trunks: dict[tuple[tuple[str, str], tuple[str, str]], Trunk] = {}
     switch: tuple[str, str] | None = None  # GUID, name

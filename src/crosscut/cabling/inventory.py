@@ -1,6 +1,6 @@
-"""A list of cables as CSV: the columns that are there, of these.
+"""Reads a list of cables as CSV, with any of these columns.
 
-host,adapter,rack,switch,port,cable                    an adapter's cable: needs `host`
+host,adapter,rack,switch,port,cable                    the cable of an adapter: `host` is required
 switch,port,to_switch,to_port,cable                    a cable between switches: `host` is absent or empty
 """
 
@@ -17,7 +17,7 @@ COLUMNS = ("host", "adapter", "rack", "switch", "port", "cable", "to_switch", "t
 
 
 def parse(text: str, name: str) -> Cabling:
-    """UsageError with file and line."""
+    """Parses the list. Raises UsageError with file and line."""
     lines = text.splitlines()
     start = next(
         (at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines)
@@ -49,8 +49,8 @@ def parse(text: str, name: str) -> Cabling:
 
 
 def csv_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line but empty ones and comments; UsageError where one has more or fewer than
-    the first."""
+    """Yields number and cells of each line, except empty lines and comments. Raises UsageError if one has
+    more or fewer cells than the first."""
     columns = 0
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

@@ -1,6 +1,6 @@
-"""What `lldpctl -f json` or `lldpctl -f keyvalue` says on a host: its switch and port (IEEE 802.1AB).
+"""Reads what `lldpctl -f json` or `lldpctl -f keyvalue` prints on a host: switch and port (IEEE 802.1AB).
 
-The output does not name the host it comes from: the file does, `n0001.json` or `n0001`.
+The output does not name the host it comes from, so the file does: `n0001.json` or `n0001`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PORTS = ("port.ifname", "port.local", "port.descr", "port.mac")
 
 
 def parse_keyvalue(text: str, host: str) -> Cabling:
-    """An adapter with several neighbours keeps the first of them."""
+    """Parses the lines. An adapter with several neighbours keeps the first."""
     found: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
         if match := _KEY.fullmatch(line.strip()):
@@ -32,7 +32,7 @@ def parse_keyvalue(text: str, host: str) -> Cabling:
 
 
 def parse_json(text: str, name: str, host: str) -> Cabling:
-    """UsageError where it is not lldpctl's."""
+    """Parses the document. Raises UsageError if lldpctl did not write it."""
     try:
         value = json.loads(text)
         interfaces = value["lldp"].get("interface", {})
@@ -42,7 +42,7 @@ def parse_json(text: str, name: str, host: str) -> Cabling:
 
 
 def _interfaces(found: object) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """An object by name; a list of such where there are several neighbours."""
+    """Yields each (adapter, entry): lldpctl lists objects if an adapter has several neighbours."""
     for entry in found if isinstance(found, list) else [found]:
         if not isinstance(entry, Mapping):
             raise TypeError(f"an interface is {entry!r:.40}")
@@ -53,7 +53,7 @@ def _port(host: str, adapter: str, said: Mapping[str, object]) -> Port:
     chassis, port = said.get("chassis", {}), said.get("port", {})
     if not isinstance(chassis, Mapping) or not isinstance(port, Mapping):
         raise TypeError(f"{adapter} has no chassis and port")
-    # By name; of a neighbour that tells none the object is the chassis itself, with an id.
+    # An object by name. If the neighbour gives no name, it is the chassis itself, with an id.
     switch = next(iter(chassis), "") if "id" not in chassis else _value(chassis["id"])
     return Port(host, adapter, switch=str(switch), port=_value(port.get("id")) or str(port.get("descr", "")))
 

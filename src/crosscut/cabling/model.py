@@ -1,4 +1,4 @@
-"""What is known of a cluster's cables, whoever wrote it down."""
+"""What is known of a cluster's cables, whatever file it comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_PORTS = 1_000_000
 
 @dataclass(frozen=True)
 class Port:
-    """Where an adapter of a host is plugged in; "" for what is not known."""
+    """Where an adapter of a host is plugged in; "" for what is unknown."""
 
     host: str
     adapter: str = ""
@@ -21,7 +21,7 @@ class Port:
     cable: str = ""
 
     def text(self) -> str:
-        """`rack r3, switch leaf2 port 12, cable 4711`"""
+        """Formats `rack r3, switch leaf2 port 12, cable 4711`."""
         named = {name: getattr(self, name) for name in ("rack", "switch", "port", "cable")}
         rack, switch, port, cable = (f"{name} {value}" if value else "" for name, value in named.items())
         return ", ".join(filter(None, (rack, f"{switch} {port}".strip(), cable)))
@@ -49,14 +49,14 @@ class Cabling:
     ports: tuple[Port, ...] = ()
     trunks: tuple[Trunk, ...] = ()
     above: Mapping[str, str] = field(default_factory=dict)
-    """The switch over a switch, where a file says no more than that."""
+    """The next switch up from each switch, from files that say no more than that."""
     disagreements: tuple[str, ...] = ()
-    """Sentences: where two files differ."""
+    """Sentences about files that disagree."""
     counted: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
     """By switch and port: counters of errors and loss, and by how much they grew."""
 
     def of_host(self, name: str) -> list[Port]:
-        """By the whole name, or by its first part where only that is known."""
+        """Returns a host's ports by its whole name, or by the first part if only that is known."""
         return self._by_host.get(name) or self._by_host.get(short(name), [])
 
     def switches_of(self, name: str) -> set[str]:
@@ -76,7 +76,7 @@ def short(name: str) -> str:
 
 
 def merged(parts: Iterable[Cabling]) -> Cabling:
-    """What one file leaves open comes from another; of two that differ the later holds, and it is said."""
+    """Fills gaps of one file from others. If two disagree, the later one is taken, and that is noted."""
     ports: dict[tuple[str, str], Port] = {}
     trunks: dict[Trunk, None] = {}
     above: dict[str, str] = {}
@@ -92,7 +92,7 @@ def merged(parts: Iterable[Cabling]) -> Cabling:
 
 
 def _key(port: Port, known: Mapping[tuple[str, str], Port]) -> tuple[str, str]:
-    """An entry without an adapter is of the host's only one."""
+    """Returns the key of a port; an entry without an adapter belongs to the host's only one."""
     exact = (short(port.host), port.adapter)
     if exact in known:
         return exact

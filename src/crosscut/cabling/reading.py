@@ -1,4 +1,4 @@
-"""Files and folders of cabling, told apart by what is in them."""
+"""Reads files and folders of cabling, and tells their formats apart by their content."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MOST_FILES = 100_000
 
 
 def read(paths: Sequence[Path]) -> Cabling:
-    """All of them together; of a folder every file, as of lldpctl's output host by host. UsageError names the
-    file, and its line."""
+    """Reads all files and merges them; of a folder every file, such as lldpctl's output host by host. Raises
+    UsageError with file and line."""
     return merged(_of_file(file) for path in paths for file in _files(path))
 
 

@@ -1,4 +1,4 @@
-"""Slurm's topology.conf, of tree or block topology (topology.conf(5)): which nodes a switch has."""
+"""Reads Slurm's topology.conf, tree or block (topology.conf(5)): which nodes a switch has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF = {"switchname": "switch", "blockname": "block"}
 
 
 def parse(text: str, name: str) -> Cabling:
-    """UsageError with file and line. A node under several switches is said to be under the first."""
+    """Parses the file; UsageError has file and line. A node under several switches keeps the first."""
     switch_of: dict[str, str] = {}
     above: dict[str, str] = {}
     for number, line in _lines(text):
@@ -40,7 +40,7 @@ def parse(text: str, name: str) -> Cabling:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """(number of the first, line); a backslash at the end joins the next."""
+    """Yields (number of the first line, line), where a backslash at the end joins the next line."""
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].rstrip()

@@ -1,9 +1,8 @@
-"""Counters of switches' ports, before and after a measurement: what the switch saw that the hosts could not.
+"""Counters of switch ports before and after a measurement: what the switch saw and the hosts could not.
 
-Two lists as CSV, of columns `switch,port,counter,value`, from whatever the switch's own tools write (`show
-interfaces counters errors`, ethtool -S on an open switch, SNMP's ifInErrors, perfquery): names as in the
-cabling. Only counters that tell of errors, loss, pauses or links that went down are looked at, and of these
-only what grew.
+Reads two lists as CSV, with columns `switch,port,counter,value`, made from what the switch's own tools print
+(`show interfaces counters errors`, ethtool -S on an open switch, SNMP's ifInErrors, perfquery). Names are as
+in the cabling. Only counters of errors, loss, pauses or links that went down matter, and only if they grew.
 """
 
 from __future__ import annotations
@@ -21,25 +20,24 @@ from crosscut.cabling.model import MOST_PORTS
 COLUMNS = ("switch", "port", "counter", "value")
 LARGEST_FILE_BYTES = 64 << 20
 Ports = Mapping[tuple[str, str], Mapping[str, int]]
-"""By switch and port: counter and by how much it grew."""
+"""By switch and port: each counter, and by how much it grew."""
 
-# Beside bytes and packets; as Ethernet's and InfiniBand's counters are called (RFC 2863, RFC 3635, IBTA
-# vol. 1, 16.1.3).
+# Counters of trouble, not of bytes or packets, by their Ethernet and InfiniBand names (RFC 2863, RFC 3635,
+# IBTA vol. 1, 16.1.3).
 _TELLING = re.compile(
     r"err|crc|fcs|align|symbol|jabber|runt|fragment|collision|carrier|discard|drop|lost|miss|fifo|pause|down|flap",
     re.IGNORECASE,
 )
-# What a sound link has under load as well: told only beside a finding about what is plugged in there.
+# Counters that also grow on a sound link under load: reported only beside a finding about what it connects.
 _LOAD = re.compile(r"discard|drop|lost|miss|fifo|pause|xmit_?wait", re.IGNORECASE)
 
 
 def read(before: Path, after: Path) -> Ports:
-    """UsageError names file and line."""
+    """Returns what grew. Raises UsageError with file and line."""
     first, second = _of_file(before), _of_file(after)
     found: dict[tuple[str, str], dict[str, int]] = {}
     for (switch, port, counter), now in second.items():
-        # A counter that is not listed before was zero, as switches leave out what is; one that fell was
-        # reset.
+        # A counter that was not listed before was zero, since switches omit zeros; one that fell was reset.
         if now > (was := first.get((switch, port, counter), 0)):
             found.setdefault((switch, port), {})[counter] = now - was
     if not set(first) & set(second):
@@ -48,7 +46,7 @@ def read(before: Path, after: Path) -> Ports:
 
 
 def of_wire(grown: Mapping[str, int]) -> dict[str, int]:
-    """Those that a sound link never counts."""
+    """Returns the counters that never grow on a sound link."""
     return {name: count for name, count in grown.items() if not _LOAD.search(name)}
 
 
@@ -57,7 +55,7 @@ def words(grown: Mapping[str, int]) -> str:
 
 
 def _uncommon(found: Mapping[tuple[str, str], Mapping[str, int]], ports: set[tuple[str, str]]) -> Ports:
-    """Without counters that grew at half of the ports: the place's, not a cable's."""
+    """Drops counters that grew at more than half of the ports: those are the site's doing, not a cable's."""
     often = Counter(name for grown in found.values() for name in grown)
     kept = {
         port: {name: count for name, count in grown.items() if 2 * often[name] <= max(len(ports), 2)}
@@ -72,7 +70,7 @@ def _of_file(path: Path) -> dict[tuple[str, str, str], int]:
 
 
 def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
-    """By switch, port and counter; the telling ones alone."""
+    """Returns values by switch, port and counter, only for counters of trouble."""
     rows = csv_rows(text, name)
     number, head = next(rows, (1, []))
     if sorted(cell.lower() for cell in head) != sorted(COLUMNS):

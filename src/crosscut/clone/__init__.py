@@ -1,1 +1,1 @@
-"""Copying a file or a device to many nodes down a chain."""
+"""Copies a file or a device to many nodes along a chain."""

@@ -1,5 +1,7 @@
-"""A file or device copied to many nodes down a chain (Rauch, Kurmann, Stricker: Dolly): the client of a
-session whose ranks copy (core/src/clone)."""
+"""Copies a file or device to many nodes along a chain (Rauch, Kurmann, Stricker: Dolly).
+
+This is the client of a session whose ranks copy (core/src/clone).
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be copied."""
+    """What to copy, and where to."""
 
     source: str
-    """On the node of rank 0."""
+    """Path on the node of rank 0."""
     target: str
-    """On every other node; may contain {rank} and {host}."""
+    """Path on every other node; may contain {rank} and {host}."""
     overwrite: bool = False
     resume: bool = False
     chunk_bytes: int | None = None
@@ -31,7 +33,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Copy:
-    """One node's copy, as it stands at the end."""
+    """One node's copy at the end."""
 
     rank: int
     node: str
@@ -39,12 +41,12 @@ class Copy:
     state: str
     """`verified`: on the disk, in its place, with the source's SHA-256; `differs`; `unfinished`; `lost`."""
     held_bytes: int
-    """Right so far, chunk by chunk."""
+    """In chunks that are there, received or kept."""
     received_bytes: int
     kept_bytes: int
-    """Were there already, from an earlier attempt."""
+    """Already there, from an earlier attempt."""
     seconds: float
-    """Until all was on the disk; 0: it never was."""
+    """Until everything was on the disk; 0 if it never was."""
     sha256: str
     reason: str
 
@@ -70,8 +72,8 @@ class CloneOutcome:
 
 
 def clone(session: Session, order: Order) -> CloneOutcome:
-    """Copies; returns how it ended, also where nodes were lost. Raises what was refused: then nothing was
-    written."""
+    """Copies; returns how it ended, even if nodes were lost. Raises the session's reason if it refuses;
+    nothing is written then."""
     warnings: list[str] = []
     for event in session.ask({"do": "clone", "job": order.as_json()}):
         if event["event"] == "warning":

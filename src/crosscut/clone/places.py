@@ -1,4 +1,4 @@
-"""Where copies are made: the places of measuring, with one rank a node, and the source before all others."""
+"""Places where copies can be made: those for measuring, with one rank per node and the source first."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from crosscut.places import all_places
 from crosscut.places.base import Place
 from crosscut.session.measure import Decided, Launch, decide
 
-# The session's, in the place of what measures (core/src/commands/node_main.cpp).
+# Names the copying session, where a measuring one has its backend (core/src/commands/node_main.cpp).
 BACKEND = "clone"
 
 
 def names() -> list[str]:
-    """As they are typed after `--on`."""
+    """Returns the places as they are typed after `--on`."""
     return [place.one_each_as for place in all_places() if place.one_each_as]
 
 
 def find(on: str) -> tuple[Place, str]:
-    """The place and its argument; UsageError where no copies can be made there."""
+    """Returns the place and its argument. Raises UsageError if copies cannot be made there."""
     name, _, argument = on.partition(":")
     for place in all_places():
         if place.name == name and place.one_each_as:
@@ -34,7 +34,7 @@ def find(on: str) -> tuple[Place, str]:
 
 @contextmanager
 def decided(launch: Launch) -> Iterator[Decided]:
-    """How the ranks are to be started, while inside. Raises UsageError for what cannot be had."""
+    """Decides how to start the ranks; its files last while inside. Raises UsageError if it cannot."""
     place, argument = find(launch.on)
     with tempfile.TemporaryDirectory(prefix="crosscut-clone-") as folder:
         each = place.one_each(argument, Path(folder))

@@ -1,5 +1,5 @@
-"""What a person sees while copies are made, always on standard error: a bar on a terminal, lines elsewhere.
-It shows the node that has least, since all are done when that one is."""
+"""Shows how far copies are, always on standard error: a bar on a terminal, lines elsewhere. It follows the
+node that has least, since all are done when that one is."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _number(event: Event, key: str) -> float:
 
 
 def notice(event: Event) -> str:
-    """A line about what happened; empty: nothing to tell."""
+    """Returns a line about what happened; empty if there is nothing to tell."""
     return worded(_NOTICES, event)
 
 
 def share(event: Event) -> float:
-    """Share that the least complete copy has, by a progress event."""
+    """Returns the share that the least complete copy has, from a progress event."""
     whole = _number(event, "bytes")
     return min(1.0, _number(event, "held_bytes") / whole) if whole > 0 else 1.0
 
 
 def position(event: Event) -> str:
-    """`256 MB  slowest n07  81.0 MB/s  ETA 4.6 s`, or where only checking is left, how far that is."""
+    """Formats `256 MB on n07 (rank 7), which has least  81.0 MB/s  ETA 4.6 s`, or how far checking is."""
     held, whole, rate = (_number(event, name) for name in ("held_bytes", "bytes", "rate"))
     who = f"{event.get('node')} (rank {event.get('rank')})"
     if held >= whole:
@@ -53,12 +53,12 @@ def position(event: Event) -> str:
 
 
 class CloneProgressLines(LogLines):
-    """For a log: notices, and unless quiet a line now and then."""
+    """Lines for a log: notices, and progress at intervals unless quiet."""
 
     def __init__(self, stream: TextIO, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream, clock)
         self._quiet = quiet
-        self._last = clock()  # nothing about a copy that takes less than an interval
+        self._last = clock()  # no progress line for a copy shorter than an interval
 
     def __call__(self, event: Event) -> None:
         if line := notice(event):
@@ -92,7 +92,7 @@ class CloneProgressBar(TerminalBar):
 
 
 def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
-    """The reporter that fits the stream (standard error)."""
+    """Returns the reporter that suits the stream; without one, standard error."""
     stream = stream or sys.stderr
     console = None if quiet else terminal_of(stream)
     return CloneProgressLines(stream, quiet) if console is None else CloneProgressBar(console)

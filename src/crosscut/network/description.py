@@ -1,6 +1,6 @@
 """A cluster network as the core describes it: figures, and the graph to draw.
 
-The core reads the TOML file (docs/reference/network-format.md); Python reads what it says of it.
+The core reads the TOML file (docs/reference/network-format.md); Python reads the core's answer.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Vertex:
     """`host` or `switch`"""
     group: int | None = None
     level: int = 0
-    """Level of a switch: 0 if hosts hang on it."""
+    """Level of a switch: 0 if hosts are attached to it."""
     capacity_bits_per_second: float = 0
-    """A switch's own capacity; 0: none but its links'."""
+    """A switch's own capacity; 0 if only its links limit it."""
 
     @property
     def is_host(self) -> bool:
@@ -46,14 +46,14 @@ class DescribedLink:
     cables: int
     half_duplex: bool
     bits_per_second: float = math.inf
-    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
+    """Rate of all its cables together, from a to b; infinite if it sets no limit of its own."""
     back_bits_per_second: float = math.inf
 
 
 @dataclass(frozen=True)
 class Graph:
     hosts: int
-    """The first so many vertices."""
+    """How many of the vertices, from the first on, are hosts."""
     vertices: tuple[Vertex, ...]
     edges: tuple[DescribedLink, ...]
     group_word: str
@@ -62,7 +62,7 @@ class Graph:
 @dataclass(frozen=True)
 class Network:
     figures: Mapping[str, Any]
-    """`crosscut-core network show --json`, without the graph."""
+    """Output of `crosscut-core network show --json`, without the graph."""
     graph: Graph | None
 
     @property
@@ -75,7 +75,7 @@ class Network:
 
 
 def catalogue() -> Path | None:
-    """The folder of networks that comes with crosscut, or the one that CROSSCUT_NETWORKS names."""
+    """Returns the folder that CROSSCUT_NETWORKS names, else the networks that came with crosscut."""
     if named := os.environ.get(CATALOGUE_VARIABLE):
         return Path(named)
     for folder in (Path(__file__).parents[1] / "networks", Path(__file__).parents[3] / "networks"):
@@ -90,13 +90,13 @@ def catalogue_names() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """For the core, so that it knows the catalogue's names."""
+    """Returns an environment in which the core knows the catalogue's names."""
     folder = catalogue()
     return os.environ | ({CATALOGUE_VARIABLE: str(folder)} if folder else {})
 
 
 def ask(*words: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs `crosscut-core network WORDS`; CrosscutError where it cannot, UsageError: wrong input."""
+    """Runs `crosscut-core network WORDS`. Raises UsageError for wrong input, else CrosscutError."""
     executable = core.load().executable
     answer = core.ask([executable, "network", *words], TIMEOUT_SECONDS, environment())
     if answer.returncode != 0:
@@ -109,7 +109,7 @@ def ask(*words: str) -> subprocess.CompletedProcess[bytes]:
 
 @lru_cache(maxsize=4)
 def load(file: str, *, graph: bool = False) -> Network:
-    """A file, or a name of the catalogue."""
+    """Loads a network from a file, or by its name in the catalogue."""
     words = ["show", file, "--json", *(["--graph"] if graph else [])]
     document = json.loads(ask(*words).stdout)
     drawn = records.parse(document.pop("graph"), Graph) if graph else None
@@ -117,7 +117,7 @@ def load(file: str, *, graph: bool = False) -> Network:
 
 
 def ranks(file: str, ranks_per_host: int = 0) -> int:
-    """Ranks without `-n`: all hosts, with so many ranks on each, or as many as the network says."""
-    ask("check", file)  # says every mistake
+    """Returns the ranks without `-n`: `ranks_per_host` on every host; 0: as many as the network says."""
+    ask("check", file)  # reports every mistake
     checked = json.loads(ask("check", file, "--json").stdout)
     return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))

@@ -1,5 +1,5 @@
-"""Which links a message passes, by the tables of a network's description: also where hosts forward, and
-where of several equal ways the destination's number chooses."""
+"""Finds the links that a message passes, from the forwarding tables of a network's description. Follows hosts
+that forward; among several equal paths the destination's number chooses."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from crosscut.base.errors import CrosscutError
 from crosscut.network import paths
 from crosscut.network.paths import NextHops, Ways
 
-# The tables of all ways grow with hosts times switches.
+# The tables of all paths grow with hosts times switches.
 MOST_HOSTS = 1024
 Step = tuple[int, int]
 Way = Callable[[int, int], Sequence[Step]]
-"""From (source host, destination host) to the links between vertices on the way; empty where there is
-none."""
+"""Maps (source host, destination host) to the links on the path, as pairs of vertices; may be empty."""
 
 
 def of_file(file: str, *, by_tables: bool) -> Way | None:
-    """None where the description alone does not say which of several ways a message takes: spread by a
-    hash, unless `by_tables` says that what was measured goes by tables, as emulated clusters do."""
+    """Returns the paths in a network file, or None if the description alone does not determine them.
+
+    It does not if a hash spreads messages over equal paths, unless `by_tables` says that the measured network
+    forwards by tables, as emulated clusters do. A file that cannot be read also gives None.
+    """
     try:
         network = paths.load(file)
-    except (CrosscutError, KeyError, TypeError, ValueError):  # of an older crosscut, or damaged
+    except (CrosscutError, KeyError, TypeError, ValueError):  # from an older crosscut, or damaged
         return None
     return None if network.equal_ways and not by_tables else of_tables(network)
 
 
 def of_tables(network: Ways) -> Way:
     routes: dict[int, NextHops] = {}
-    for route in network.routes:  # of a host with several adapters by the first
+    for route in network.routes:  # a host with several adapters is reached by its first
         routes.setdefault(route.host, route)
     hops = {host: {hop.at: hop for hop in route.hops} for host, route in routes.items()}
     leaving = {(one.host, one.adapter): dict(one.leaving) for one in network.segments}
@@ -41,7 +43,7 @@ def of_tables(network: Ways) -> Way:
         while at != destination:
             hop = hops.get(destination, {}).get(at)
             if hop is None or len(found) > len(ends):
-                return []  # nobody knows further, or a circle
+                return []  # no next hop, or a loop
             part = _across(at, hop.edge, hop.next, leaving.get((hop.next, hop.entering), {}), ends)
             if not part:
                 return []
@@ -55,7 +57,7 @@ def of_tables(network: Ways) -> Way:
 def _across(
     at: int, edge: int, next_host: int, leaving: Mapping[int, int], ends: Sequence[tuple[int, int]]
 ) -> list[Step]:
-    """From one host to the next, over the switches between."""
+    """Returns the links from one host to the next, over the switches between; empty if there are none."""
     found: list[Step] = []
     while True:
         a, b = ends[edge]

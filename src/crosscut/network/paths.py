@@ -16,7 +16,7 @@ from crosscut.network import description
 class Host:
     name: str
     adapters: tuple[int, ...]
-    """Its edges: adapter k is the k-th."""
+    """Its edges; adapter k has the k-th."""
     ranks: int
     forwards: str
     """`no`, `ip` or `hardware`"""
@@ -29,11 +29,11 @@ class Host:
 class Switch:
     name: str
     bounds: str
-    """What the capacity bounds. `through`: each frame once, whichever port it enters by; `host-facing`: what
-    enters from hosts, and what leaves to them, each apart."""
+    """What its capacity limits. `through`: each frame once, whichever port it enters by; `host-facing`:
+    frames from hosts, and frames to hosts, separately."""
     latency_seconds: float
     capacity_bits_per_second: float = math.inf
-    """Infinite: none but its links'."""
+    """Infinite if only its links limit it."""
 
     @property
     def is_through(self) -> bool:
@@ -48,7 +48,7 @@ class Edge:
     cables: int
     latency_seconds: float
     bits_per_second: float = math.inf
-    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
+    """Rate of all its cables together, from a to b; infinite if it sets no limit of its own."""
     back_bits_per_second: float = math.inf
 
     def rate_from(self, vertex: int) -> float:
@@ -56,7 +56,7 @@ class Edge:
 
 
 class Hop(NamedTuple):
-    """At host `at`: leave by edge `edge` for host `next`, which is entered by its adapter `entering`."""
+    """A step from host `at`: by edge `edge` to host `next`, where it arrives at adapter `entering`."""
 
     at: int
     edge: int
@@ -66,7 +66,7 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True)
 class NextHops:
-    """All hosts' next hops to a host's adapter; adapter -1: a host that forwards, by whichever."""
+    """Next hops from all hosts to one adapter of a host; adapter -1: to a forwarding host, by any adapter."""
 
     host: int
     adapter: int
@@ -75,7 +75,7 @@ class NextHops:
 
 @dataclass(frozen=True)
 class Segment:
-    """At switches: by which edge frames for a host's adapter leave. (switch vertex, edge) each."""
+    """The edges by which switches forward frames for a host's adapter, as pairs (switch vertex, edge)."""
 
     host: int
     adapter: int
@@ -90,10 +90,10 @@ class Ways:
     file: str
     efficiency: float
     mtu: int
-    """0: the file gives no frame format."""
+    """0 if the file gives no frame format."""
     framing: int
     equal_ways: bool
-    """The file spreads flows over equal ways by a hash; these tables go by the destination's number."""
+    """The file spreads flows over equal paths by a hash; these tables choose by the destination's number."""
     hosts: tuple[Host, ...]
     switches: tuple[Switch, ...]
     edges: tuple[Edge, ...]
@@ -110,7 +110,7 @@ class Ways:
 
 
 def ask(file: str) -> dict[str, Any]:
-    """The core's word on a file, or a name of the catalogue; UsageError with the file's mistakes."""
+    """Returns the core's answer about a file or catalogue name. Raises UsageError with the mistakes."""
     found: dict[str, Any] = json.loads(description.ask("ways", file, "--json").stdout)
     return found
 
@@ -120,7 +120,7 @@ def load(file: str) -> Ways:
 
 
 def parse(document: Mapping[str, Any]) -> Ways:
-    """A lane is one direction of an edge: 2 k and 2 k + 1 are of edge k."""
+    """Makes the network from the core's answer. Lanes 2 k and 2 k + 1 are the directions of edge k."""
     routes = [
         one | {"hops": [(at, lane // 2, *rest) for at, lane, *rest in one["at"]]}
         for one in document["routes"]

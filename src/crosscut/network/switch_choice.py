@@ -1,4 +1,4 @@
-"""Which of the two switches carries a lab, as typed: `kernel,queues=fair`, `user,buffer=64KiB`."""
+"""The choice of switch that carries a lab, as typed: `kernel,queues=fair`, `user,buffer=64KiB`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Queues(Enum):
     FIFO = "fifo"
     """First come, first served, everywhere."""
     ROUTERS = "routers"
-    """Senders in turn at hosts that forward, as Linux does; first come, first served at switches."""
+    """Senders in turn at hosts that forward, as in Linux; first come, first served at switches."""
     FAIR = "fair"
-    """Senders in turn, everywhere: max-min sharing (Hahne 1991), as switches of Ethernet do not do."""
+    """Senders in turn, everywhere: max-min sharing (Hahne 1991), which Ethernet switches do not do."""
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -37,7 +37,7 @@ def _within(read: Callable[[str], int], most: int) -> Callable[[str], str]:
     def word(value: str) -> str:
         if not 1 <= (found := read(value)) <= most:
             raise UsageError(f"from 1 to {most}")
-        return str(found)  # both programs read a number alike
+        return str(found)  # a bare number, which both programs read alike
 
     return word
 
@@ -48,8 +48,8 @@ def _whole(value: str) -> int:
     return int(value)
 
 
-# Options of crosscut-switch for network and hosts (docs/reference/user-switch.md), with what it takes
-# (core/user_switch/options.cpp): it would say so only when half of the lab is built.
+# Options of crosscut-switch for network and hosts (docs/reference/user-switch.md), with its own checks
+# (core/user_switch/options.cpp): it would complain only after half of the lab is built.
 _WORDS: dict[str, Callable[[str], str]] = {
     "forwarding": _one_of("store", "cut"),
     "queues": _one_of("output", "input"),
@@ -66,7 +66,7 @@ _QUEUES = "queues"
 class SwitchChoice:
     kind: str = KERNEL
     options: tuple[str, ...] = ()
-    """Words for crosscut-switch."""
+    """Words for crosscut-switch's command line."""
     queues: Queues = Queues.ROUTERS
     """The queues of the kernel's switch."""
 
@@ -76,7 +76,7 @@ class SwitchChoice:
 
 
 def parse(text: str) -> SwitchChoice:
-    """UsageError names what was wrong."""
+    """Parses what was typed after `--switch`. Raises UsageError that names what was wrong."""
     kind, *settings = text.split(",")
     if kind not in (KERNEL, USER):
         raise UsageError(f"'{kind}' is no switch; {KERNEL} (buckets and bridges) or {USER} (crosscut-switch)")
@@ -97,7 +97,8 @@ def parse(text: str) -> SwitchChoice:
 
 
 def refuse_small_buffer(choice: SwitchChoice, frame_bytes: int) -> None:
-    """`frame_bytes`: of a full frame, with its header. Without room for one hardly anything passes."""
+    """Raises UsageError if a buffer has no room for one full frame, because then hardly anything passes.
+    `frame_bytes`: of such a frame, with its header."""
     if "--buffer" not in choice.options:
         return
     given = int(choice.options[choice.options.index("--buffer") + 1])
@@ -124,6 +125,6 @@ def _queues(settings: list[str]) -> Queues:
 
 
 def checked(text: str) -> str:
-    """As typed, where it means something."""
+    """Returns the text as typed. Raises UsageError if it does not parse."""
     parse(text)
     return text

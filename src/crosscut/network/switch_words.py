@@ -1,4 +1,4 @@
-"""What carried a lab, in words: from `--switch` as typed, or as a run records it (anybody's text)."""
+"""Words for what carried a lab, from `--switch` as typed or as recorded by a run (untrusted text)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SERVED = {
 
 
 def clause(switch: str) -> str:
-    """`carried by crosscut-switch (forwarding=cut)`; empty for the default, of which nobody need be told."""
+    """Returns `carried by crosscut-switch (forwarding=cut)`; empty for the default switch."""
     named = noun(switch)
     if named.startswith(_KERNELS):
         return named.removeprefix(_KERNELS).removeprefix(", ")
@@ -23,7 +23,7 @@ def clause(switch: str) -> str:
 
 
 def noun(switch: str) -> str:
-    """To stand beside another: the default has a name as well."""
+    """Returns a name to set beside another's; the default has one, too."""
     try:
         chosen = parse(switch or KERNEL)
     except UsageError:
@@ -35,7 +35,7 @@ def noun(switch: str) -> str:
 
 
 def identity(switch: str) -> object:
-    """Equal where the same was asked for, in whatever order or unit it was typed."""
+    """Returns a value that is equal for equal choices, in whatever order or unit they were typed."""
     try:
         chosen = parse(switch or KERNEL)
     except UsageError:
@@ -50,5 +50,5 @@ def _program(switch: str) -> str:
 
 
 def _shortened(switch: str) -> str:
-    """Without control characters."""
+    """Returns the text cut short, without control characters."""
     return repr(switch if len(switch) <= _MOST_LETTERS else switch[:_MOST_LETTERS] + "…")

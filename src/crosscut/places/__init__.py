@@ -1,4 +1,4 @@
-"""Where ranks are started. A place is one file in this folder and one line here."""
+"""Places: where ranks are started. A place is one file in this folder and one line here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.base import Place
 
-# Each module of this folder that is named here has a member `PLACE`.
+# Each module of this folder named here has a member `PLACE`.
 PLACES = (
     "local",
     "hosts",
@@ -23,13 +23,14 @@ DEFAULT = "local"
 
 
 def typed_as(place: Place) -> str:
-    """How a place is named after `--on`: `hosts:FILE`."""
+    """Returns a place as typed after `--on`: `hosts:FILE`."""
     return f"{place.name}:{place.argument}" if place.argument else place.name
 
 
 def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Place, str]:
-    """As `find_place`, of the places for which `does` is true. UsageError names them, with `what` they
-    do ("workloads run"); PlaceError says why this one cannot be used here."""
+    """Finds a place like `find_place`, and checks that it can be used. Raises UsageError if `does` is not
+    true for it, naming the places that do, with `what` they do ("workloads run"); PlaceError, with the
+    reason, if it cannot be used here."""
     place, argument = find_place(text)
     if not does(place):
         known = map(typed_as, filter(does, all_places()))
@@ -40,7 +41,7 @@ def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Pl
 
 
 def load_place(name: str) -> Place:
-    """The place `name`; raises UsageError where this installation has none of that name."""
+    """Returns the place `name`. Raises UsageError if this installation does not have it."""
     try:
         place: Place = import_module(f"crosscut.places.{name}").PLACE
     except ModuleNotFoundError as error:
@@ -51,7 +52,7 @@ def load_place(name: str) -> Place:
 
 
 def all_places() -> list[Place]:
-    """Every place of this installation."""
+    """Returns every place of this installation."""
     places = []
     for name in PLACES:
         try:
@@ -62,7 +63,7 @@ def all_places() -> list[Place]:
 
 
 def find_place(text: str) -> tuple[Place, str]:
-    """The place and argument of what was typed after `--on`: `hosts:nodes.txt`."""
+    """Returns the place and argument of what was typed after `--on`: `hosts:nodes.txt`. Raises UsageError."""
     name, _, argument = text.partition(":")
     if name not in PLACES:
         known = map(typed_as, all_places())

@@ -1,8 +1,8 @@
-"""What a place is: somewhere ranks are started, and how.
+"""Defines a place: somewhere ranks are started, and how.
 
-A place is one file in this folder and one line in ``PLACES`` (``places/__init__.py``): a module-level
-object of a class derived from `Place`. Whatever a place starts, the result is one process that speaks the
-session protocol (docs/reference/session-protocol.md) on its standard input and output.
+A place is one file in this folder and one line in ``PLACES`` (``places/__init__.py``): a module-level object
+of a class derived from `Place`. Whatever a place starts, the result is one process that speaks the session
+protocol (docs/reference/session-protocol.md) on its standard input and output.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from crosscut.run.realm import Realm
 if TYPE_CHECKING:
     from crosscut.places.launchers import Launcher
 
-# Lines of the ranks' standard error that are kept for an error message.
+# Lines of the ranks' standard error kept for an error message.
 STDERR_LINES_KEPT = 40
 _MOST_ON_A_HOST = 1 << 20
 
 
 def new_secret() -> str:
-    """The run's secret: 64 hex digits. It never goes on a command line (it would show in `ps`)."""
+    """Returns a run's secret: 64 hex digits. It never goes on a command line, where `ps` would show it."""
     return secrets.token_hex(32)
 
 
@@ -47,17 +47,17 @@ class StartOptions:
     """How ranks are started, as typed."""
 
     interface: str = ""
-    """Numeric address or interface name that listeners bind to; empty: the place's own choice."""
+    """Numeric address or interface name to listen on; empty: the place's own choice."""
     timeout_seconds: float = 30.0
     pin: bool = True
     launcher: str = ""
-    """`mpi`: mpiexec or srun, found on PATH or named; empty: the place finds one."""
+    """What starts the ranks: mpiexec, srun, or for `hosts` ssh; empty: the place finds one."""
     launcher_arguments: tuple[str, ...] = ()
-    """Words for the launcher (`mpi`, `slurm`), as typed: a partition, an account."""
+    """Words for the launcher, as typed: a partition, an account."""
     core_path: str = ""
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
     own: Mapping[str, object] = field(default_factory=dict)
-    """What was typed for the place's own options, by their names (`Place.options`)."""
+    """What was typed for the place's own options, by name (`Place.options`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class PlaceOptions(StartOptions):
 
 @dataclass(frozen=True)
 class PlaceOption:
-    """An option that places declare: `--switch`. Places that mean the same by it share one record."""
+    """An option that a place declares: `--switch`. Places with the same option share one record."""
 
     name: str
     """Without `--`."""
@@ -85,12 +85,12 @@ class PlaceOption:
     help: str
     """A sentence."""
     parse: Callable[[str], object]
-    """From the text that was typed; raises UsageError."""
+    """Parses the text that was typed; raises UsageError."""
 
 
 @dataclass(frozen=True)
 class MpiLaunch:
-    """What was typed about how an MPI program is to be started."""
+    """How an MPI program is to be started, as typed."""
 
     argument: str = ""
     """What follows the colon of `--on`."""
@@ -104,108 +104,107 @@ class MpiCommand:
     words: tuple[str, ...]
     environment: Mapping[str, str]
     hosts: int
-    """On which ranks will be; 0: nobody says."""
+    """Number of hosts that the ranks will be on; 0 if unknown."""
 
 
 class MpiSite(ABC):
-    """Where MPI programs can be started, one after another."""
+    """Somewhere MPI programs can be started, one after another."""
 
     @property
     def folder(self) -> Path:
-        """In which a temporary folder is seen by all ranks."""
+        """Where to make temporary folders that all ranks can see."""
         return Path(tempfile.gettempdir())
 
     @abstractmethod
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
-        """The launcher for an executable, or the one that was named; PlaceError or UsageError where there is
-        none."""
+        """Returns the launcher named, or one for the executable. PlaceError or UsageError if none."""
 
     @abstractmethod
     def command(
         self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
     ) -> MpiCommand:
-        """`folder`: where ranks run and the MPI library leaves its files, if not in the current one.
-        UsageError where the ranks do not fit."""
+        """Returns the command that starts a program. `folder`: where ranks run and the MPI library leaves its
+        files, if not the current one. Raises UsageError or PlaceError if the ranks do not fit."""
 
 
 @dataclass(frozen=True)
 class OneEach:
-    """What to start for one rank on every node, this machine or the first node being rank 0."""
+    """What to start for one rank on every node; rank 0 is this machine or the first node."""
 
     argument: str
     ranks: int | None = None
-    """None: as many as the place has by default."""
+    """None: the place's default."""
     own: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PlaceCondition:
     usable: bool | None
-    """None: nobody can say."""
+    """None if unknown."""
     says: str
     advice: str = ""
 
 
 class Place(ABC):
-    """One way to start ranks. Others ask what it states here, and never compare its name."""
+    """One way to start ranks. Other code asks what it states here, and never compares its name."""
 
     name: ClassVar[str]
     """As typed after `--on`."""
     help: ClassVar[str]
-    """One sentence, no full stop."""
+    """One sentence, without a full stop."""
     argument: ClassVar[str] = ""
-    """Name of what follows the colon (`FILE`), or empty where nothing may."""
+    """Name of what follows the colon (`FILE`); empty if nothing may."""
     realm: ClassVar[Realm] = Realm.CLUSTER
     default_backend: ClassVar[str] = "tcp"
     options: ClassVar[tuple[PlaceOption, ...]] = ()
     takes_batch_jobs: ClassVar[bool] = False
     starts_mpi: ClassVar[bool] = False
-    """True where `mpi_site` gives one."""
+    """True if `mpi_site` returns one."""
     one_each_as: ClassVar[str] = ""
-    """How it is typed where `one_each` gives an answer: `local:N`."""
+    """How it is typed if it supports `one_each`: `local:N`."""
 
     def available(self) -> str | None:
-        """None where it can be used here, else why not and what to do."""
+        """Returns None if the place can be used here, else why not, and what to do."""
         return None
 
     def condition(self) -> PlaceCondition:
-        """As `crosscut doctor` tells it, which may ask other machines for some seconds."""
+        """Returns what `crosscut doctor` reports; may ask other machines for some seconds."""
         reason = self.available()
         return PlaceCondition(reason is None, self.help, reason or "")
 
     def runs(self, backend: str) -> bool:
-        """True where ranks of this backend can be started."""
+        """True if ranks of this backend can be started."""
         return (backend == Realm.SIMULATED) == (self.realm is Realm.SIMULATED)
 
     @abstractmethod
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """Ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here. `own`: as in
-        `PlaceOptions`."""
+        """Returns the ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here.
+        `own`: as in `PlaceOptions`."""
 
     @abstractmethod
     def start(self, options: PlaceOptions) -> Launched:
         """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
 
     def mpi_site(self, launch: MpiLaunch) -> AbstractContextManager[MpiSite]:  # noqa: ARG002
-        """Open while MPI programs are started there; whatever was built for them is removed at the end."""
+        """Opens a site that starts MPI programs there; whatever was built for them is removed at the end."""
         raise UsageError(f"--on {self.name}: no MPI program is started there")
 
     def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
-        """One rank on every node. `folder`: for files that the ranks are started from."""
+        """Returns how to start one rank on every node. `folder`: for files that the start needs."""
         raise UsageError(f"--on {self.name}: nodes are not known there")
 
 
 def cores() -> int:
-    """Cores that this process may use (an affinity mask or a batch system may leave fewer than there are)."""
+    """Returns the cores this process may use: an affinity mask or a batch system may hold some back."""
     return len(os.sched_getaffinity(0))
 
 
-# More ranks than this say little more about one machine's own paths.
+# More ranks than this tell little more about the paths within one machine.
 _MOST_RANKS_HERE = 8
 
 
 def ranks_here() -> int:
-    """Ranks without `-n` on this machine: one a core, between 2 and 8."""
+    """Returns the ranks without `-n` on this machine: one per core, between 2 and 8."""
     return max(2, min(cores(), _MOST_RANKS_HERE))
 
 
@@ -221,14 +220,14 @@ RANKS_PER_HOST = PlaceOption(
 
 
 def ranks_per_host(own: Mapping[str, object]) -> int:
-    """What was typed for `--ranks-per-host`; 0: nothing."""
+    """Returns what was typed for `--ranks-per-host`; 0 if nothing."""
     typed = own.get(RANKS_PER_HOST.name, 0)
     assert isinstance(typed, int)
     return typed
 
 
 def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str, object]:
-    """The session's first line. `interface`: the place's choice where the options name none."""
+    """Returns the session's first line. `interface`: the place's choice if the options name none."""
     return {
         "ranks": options.ranks,
         "secret": options.secret,
@@ -249,21 +248,20 @@ class Hooks:
     release: Callable[[], None] = lambda: None
     """Ends whatever else was started (ssh, a batch job); called once, after the process has ended."""
     attributes: Callable[[], Mapping[str, object]] = dict
-    """What is added to every run, asked for when a job begins."""
+    """Returns what to add to every run; called when a job begins."""
     remark: Callable[[], str] = str
-    """What readers of a figure or an error from there should know (faults that are planted), asked for when a
-    session begins and when it fails; empty: nothing."""
+    """Returns what readers of a figure or an error from there should know (planted faults); empty if nothing.
+    Called when a session begins and when it fails."""
     gone: Callable[[], str] = str
-    """Why nothing can run there any more, asked for when ranks have ended early; empty: it can."""
+    """Returns why nothing can run there any more; empty if it can. Called when ranks have ended early."""
     start_seconds: float = math.inf
-    """Until all ranks have joined: more means that one died without a word."""
+    """Limit for all ranks to join: beyond it, one must have died without a word."""
     launcher: str = ""
-    """Name of the program that starts the ranks and writes words of its own among their events; empty: there
-    is none."""
+    """The program that starts the ranks and writes words of its own among their events; "" for none."""
 
 
 class Launched:
-    """A running session: the process to talk to, and everything that was started with it."""
+    """A running session: the process to talk to, and everything started with it."""
 
     def __init__(self, process: subprocess.Popen[bytes], hooks: Hooks) -> None:
         self.process = process
@@ -282,13 +280,12 @@ class Launched:
             self._stderr.append(line.decode("utf-8", "replace").rstrip())
 
     def stderr_tail(self) -> list[str]:
-        """The last lines that the started processes wrote for people."""
+        """Returns the last lines that the started processes wrote for people."""
         self._drain.join(timeout=0.5)
         return list(self._stderr)
 
     def gone(self) -> str:
-        """Why nothing could run there any more while the ranks did; empty: it could. What `release` ends
-        itself is no such reason."""
+        """Returns why nothing can run there any more; empty if it can. Ignores what `release` ended."""
         return self.hooks.gone() if self._was_gone is None else self._was_gone
 
     def kill(self, number: int = signal.SIGTERM) -> None:
@@ -298,8 +295,8 @@ class Launched:
                 os.killpg(self.process.pid, number)
 
     def close(self, patience_seconds: float = 10.0) -> int:
-        """Ends everything that was started; returns the exit status. Waits `patience_seconds` for a
-        voluntary end (end of file means stop, then end), then terminates, then kills."""
+        """Ends everything that was started; returns the exit status. Waits `patience_seconds` for a voluntary
+        end (end of file means stop, then end), then terminates, then kills."""
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError, OSError, ValueError):
                 self.process.stdin.close()
@@ -328,8 +325,8 @@ def spawn(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> Launched:
-    """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
-    then stops the session in order), and writes the session's first line."""
+    """Starts `command` with pipes and writes the session's first line. The command gets a process group of
+    its own, so that Ctrl-C reaches only crosscut, which then stops the session in order."""
     try:
         process = process_group.start(
             [os.fspath(word) for word in command],

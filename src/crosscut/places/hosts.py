@@ -1,8 +1,8 @@
 """Ranks on the hosts of a file, reached through ssh and started as a tree.
 
-This process starts the first host's node alone; that node starts the heads of up to `fanout` parts of the
-other hosts, each head the rest of its part (core/src/launch/spawn_tree.hpp). The session's first line, with
-the secret, goes through ssh's standard input, which is also the life-line: when it closes, the ranks end.
+This process starts only the first host's node. That node starts the heads of up to `fanout` parts of the
+other hosts, and each head the rest of its part (core/src/launch/spawn_tree.hpp). The session's first line,
+with the secret, goes through ssh's standard input, which is also the lifeline: when it closes, the ranks end.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from crosscut.base.errors import UsageError
 from crosscut.base.host_list import Share, read_host_file, share_out
 from crosscut.places import base, mpi
 
-# After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
-# after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
+# These follow the user's own words, because ssh takes the first value it is given. A host that is switched
+# off is noticed after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
 _SSH_OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3")
 # Parts into which each head of the tree divides its hosts.
 FANOUT = 16
@@ -37,14 +37,14 @@ class HostsPlace(base.Place):
         self.fanout = fanout
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """All slots of the file."""
+        """Returns the sum of all slots of the file."""
         return sum(host.slots for host in read_host_file(Path(argument)))
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
-        # `localhost` means this machine, and only while it is not reached from another one: so it is first.
+        # `localhost` comes first, because it means this machine only if no other machine reaches for it.
         hosts = sorted(read_host_file(Path(options.argument)), key=lambda host: host.name != "localhost")
         shares = share_out(options.ranks, hosts)
-        # Without a core named it is on the hosts where it is here.
+        # Unless named, the core is at the same path on the hosts as here.
         core = options.core_path or str(options.executable.absolute())
         is_here = is_this_machine(shares[0].host)
         ssh = [] if is_here and len(shares) == 1 else ssh_command(options)
@@ -68,15 +68,15 @@ class HostsPlace(base.Place):
 def with_tree(
     line: dict[str, object], shares: Sequence[Share], command: Sequence[str], core: str, fanout: int = FANOUT
 ) -> dict[str, object]:
-    """The session's first line for the first host's node, with everything that is started from there by
-    `command`: the remote shell. `core`: the path of crosscut-core on the hosts."""
+    """Returns the session's first line for the first host's node, with everything that is started from there.
+    `command`: the remote shell that starts it; `core`: path of crosscut-core on the hosts."""
     head, *others = map(asdict, shares)
     tree = {"command": command, "core": core, "fanout": fanout, "hosts": others}
     return line | head | ({"tree": tree} if others else {})
 
 
 def source_first(hosts: Sequence[str]) -> list[str]:
-    """This machine, which has the source and gets no copy, then all others."""
+    """Returns this machine, which has the source and gets no copy, then all others."""
     here = sorted(filter(is_this_machine, hosts), key=lambda host: host != "localhost")[:1] or ["localhost"]
     others = [host for host in hosts if host not in here]
     if not others:
@@ -89,7 +89,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def ssh_command(options: base.PlaceOptions) -> list[str]:
-    """ssh, found or named, with the user's words."""
+    """Returns ssh's command line: the program found or named, and the user's words."""
     words = shlex.split(options.launcher) or ["ssh"]
     program = shutil.which(words[0])
     if program is None:

@@ -1,11 +1,10 @@
 """Ranks on the nodes of a lab: one that is up, or one that is built for this run and removed after it.
 
-Over tcp (and udp) the nodes are started as a tree, as hosts are, with the lab's `enter` in the place of ssh;
-over MPI the first node runs the launcher, whose remote shell is `enter` as well. Either way a rank is one
-process.
+Over tcp (and udp) the nodes are started as a tree, like hosts, with the lab's `enter` in place of ssh. Over
+MPI the first node runs the launcher, with `enter` as its remote shell. Either way, a rank is one process.
 
-A lab's links are Ethernet: MPI's messages between nodes go over TCP, through the adapter, those within a node
-through its own shared memory. Ranks outnumber cores, so they wait without a loop.
+A lab's links are Ethernet: MPI's messages between nodes go over TCP, through the adapter, and those within a
+node through shared memory. Ranks outnumber cores, so they wait without spinning.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _OPEN_MPI = {
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl_tcp_if_include": INTERFACE,
     "OMPI_MCA_oob_tcp_if_include": INTERFACE,
-    # Every node believes that the machine's cores are its own, and would bind its first rank to the first.
+    # Every node takes the machine's cores for its own, and would bind its first rank to the first core.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
 }
 
@@ -64,19 +63,19 @@ class SessionLab:
     folder: Path
     hosts: tuple[str, ...]
     release: Callable[[], None]
-    """Takes it down, where it was built for this session; else says that nobody of here measures any more."""
+    """Takes the lab down if built for this session, else unregisters this process from it."""
     adapters: int = 1
-    """On which every host has an address: rail k of a pattern is the host's adapter k, as in a simulation
-    with one rank on each host."""
+    """How many adapters have an address on every host. Rail k of a pattern is the host's adapter k, as in a
+    simulation with one rank on each host."""
 
     @property
     def enter(self) -> Path:
-        """Runs a command on a node, as ssh would."""
+        """The program that runs a command on a node, as ssh would."""
         return self.folder / "enter"
 
 
 def divisor(text: str) -> float:
-    """By what a lab divides all rates; raises UsageError."""
+    """Parses the number by which a lab divides all rates. Raises UsageError."""
     try:
         value = float(text)
     except ValueError as error:
@@ -112,7 +111,7 @@ class LabPlace(base.Place):
         return lifecycle.unavailable()
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """All hosts of the network, with as many ranks on each as it says."""
+        """Returns all hosts of the network times the ranks on each, as typed or as the network says."""
         from crosscut.lab import state
         from crosscut.network import paths
 
@@ -184,7 +183,8 @@ class _LabPrograms(base.MpiSite):
 
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
-    """The caller calls its `release`. Empty and 0: as the lab that is up, or as labs are by default."""
+    """Opens the lab; the caller must call its `release`. Empty and 0 stand for the settings of the lab that
+    is up, or for the defaults."""
     from crosscut.lab import lifecycle, state
     from crosscut.network import paths, switch_choice
 
@@ -202,7 +202,7 @@ def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Session
 
 
 def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
-    """One that is up stays as it is."""
+    """Raises UsageError if a lab that is up has other settings: it keeps those it has."""
     for option, asked, has in (
         ("--switch", switch, there.switch),
         ("--dilate", f"{dilation:g}" if dilation else "", f"{there.dilation:g}"),
@@ -215,7 +215,7 @@ def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
 
 
 def planted(name: str) -> str:
-    """`in lab x is planted: f1: …`; empty where nothing is, or where the lab cannot be asked."""
+    """Returns `planted in lab x: f1: …`; empty if nothing is, or the lab cannot be asked."""
     from crosscut.lab import state
 
     try:
@@ -231,14 +231,15 @@ def planted(name: str) -> str:
 
 
 def taken_down(name: str) -> str:
-    """A sentence if the lab was taken down; empty if it is up."""
+    """Returns a sentence if the lab was taken down; empty if it is up."""
     from crosscut.lab import lifecycle
 
     return f"lab {name} was taken down while it was measured on" if lifecycle.is_gone(name) else ""
 
 
 def _standing(argument: str) -> str:
-    """The lab that is up and meant; "": one is to be built. PlaceError where it is up no more."""
+    """Returns the name of the lab that is up and meant; "" if one is to be built. Raises PlaceError if it is
+    not sound, UsageError if there is neither a lab nor a network of that name."""
     from crosscut.lab import describe, lifecycle, state
 
     name = lifecycle.name_of(argument)
@@ -258,13 +259,14 @@ def _standing(argument: str) -> str:
 
 
 def rails(hosts: Sequence[paths.Host]) -> int:
-    """Adapters on which every host has an address. One that forwards has a single address for all of its."""
+    """Returns how many adapters have an address on every host. One that forwards has a single address."""
     return max(1, min(1 if host.forwards != "no" else len(host.adapters) for host in hosts))
 
 
 def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
-    """Consecutive ranks on each host. `per_host`, where it was asked for: rank r is on host r // per_host, as
-    in a simulation; 0: no host has two more than another, so that none is left out. UsageError: no room."""
+    """Puts consecutive ranks on each host. With `per_host`, rank r is on host r // per_host, as in a
+    simulation. With 0, hosts differ by one rank at most, so that none is left out. UsageError if the hosts
+    are too few."""
     if not per_host:
         most = -(-ranks // len(hosts))
         return share_out(ranks, [HostEntry(host, most) for host in hosts])
@@ -280,7 +282,8 @@ def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
 
 
 def _line(options: base.PlaceOptions, interfaces: str) -> dict[str, object]:
-    """More ranks than cores, though no rank can see that: they wait in the kernel, not in a loop."""
+    """Returns the session's first line. Ranks outnumber cores, which no rank can see, so they wait in the
+    kernel, not in a loop."""
     line = base.configuration(options, "lab", interfaces)
     return line | {"pin": False, "oversubscribed": True}
 
@@ -309,7 +312,7 @@ def _mpi(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) 
 
 
 def launcher_of(named: str, program: Path | None) -> Launcher:
-    """The one named, else that of the MPI which the program is linked with, else MPICH's."""
+    """Returns the launcher named, else that of the MPI that the program is linked with, else MPICH's."""
     if program is not None and (mpi := linked_with(program)) == OPEN_MPI:
         return launcher_for(program, mpi, named)
     if (found := find_hydra(named, program)) is None:
@@ -329,8 +332,8 @@ def mpi_command(
     program: Sequence[str],
     folder: Path | None = None,
 ) -> tuple[list[str | Path], Mapping[str, str]]:
-    """The command that calls the launcher with these words on the first node, and its environment. `enter`:
-    the lab's remote shell; `folder`: where ranks run, if not here."""
+    """Returns the command that calls the launcher with these words on the first node, and its environment.
+    `enter`: the lab's remote shell; `folder`: where ranks run, if not here."""
     script = str(enter)
     places = ",".join(f"{one.host}:{one.count}" for one in shares)
     if launcher.is_hydra():

@@ -1,6 +1,6 @@
 """Ranks as tasks of an MPI job, started by mpiexec or srun.
 
-The launcher gives its standard input to task 0, which reads the session's first line there and broadcasts it
+The launcher passes its standard input to task 0, which reads the session's first line there and broadcasts it
 through MPI (core: `mpi-rank`). The core checks that the job has the ranks that were asked for: an executable
 of one MPI under the launcher of another becomes n jobs of one rank each.
 """
@@ -38,24 +38,23 @@ _FILES = re.compile(r"(-f|--?hostfile|--?machinefile|--?machine)")
 
 @dataclass(frozen=True)
 class LauncherSite(base.MpiSite):
-    """MPI programs of others: here, on the hosts of a file, in an allocation."""
+    """A site for MPI programs other than crosscut's: here, on the hosts of a file, or in an allocation."""
 
     launch: base.MpiLaunch
     hosts: tuple[HostEntry, ...] = ()
     """Empty: wherever the launcher puts ranks."""
     default_launcher: str = ""
     is_here: bool = True
-    """False: ranks may be on machines that share the current folder with this one, but not its /tmp."""
+    """False if ranks may be on machines that share the current folder with this one, but not its /tmp."""
 
     @property
     def folder(self) -> Path:
         return super().folder if self.is_here else Path.cwd()
 
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
-        """The one that was named, or that of the MPI which the workloads are built with, or one on PATH."""
+        """Returns the launcher named, else that of the workloads' MPI, else one on PATH."""
         named = named or self.default_launcher
-        # Workloads are installed where the PyPI mpich is, in a Python environment; crosscut-core-mpi may be
-        # another's.
+        # Workloads are installed beside PyPI's mpich, in a Python environment; crosscut-core-mpi may not be.
         beside = Path(sys.executable).parent / "mpiexec"
         if not named and os.access(beside, os.X_OK):
             return Launcher(str(beside))
@@ -88,14 +87,14 @@ class MpiPlace(base.Place):
     starts_mpi = True
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """The tasks of the Slurm allocation we are in; else as on this machine."""
+        """Returns the tasks of the Slurm allocation we are in; outside one, the default for this machine."""
         tasks = os.environ.get("SLURM_NTASKS", "")
         if tasks.isascii() and tasks.isdigit():
             return max(2, int(tasks))
         return base.ranks_here()
 
     def without(self, options: base.PlaceOptions, nodes: Sequence[str]) -> base.PlaceOptions:
-        """The same ranks on the nodes that are left; UsageError where there are none."""
+        """Returns options for the same ranks on the nodes that are left. Raises UsageError if none is."""
         launcher = find_launcher(options.launcher, options.mpi_executable)
         is_srun = launcher is not None and launcher.is_srun
         return replace(
@@ -122,7 +121,7 @@ class MpiPlace(base.Place):
         crowded = here and options.ranks > base.cores()
         line = base.configuration(options, self.name, "127.0.0.1" if here else "auto")
         if crowded:
-            line["oversubscribed"] = True  # the cores are one node's, which no rank under MPI knows
+            line["oversubscribed"] = True  # no rank under MPI knows that all share these cores
         bound = ["--bind-to", "core"] if here and options.pin and not crowded else []
         return base.spawn(
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
@@ -141,11 +140,11 @@ class MpiPlace(base.Place):
 
 
 def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[str, ...]:
-    """The words of an MPI launcher, so that it leaves out these nodes; UsageError where none would be left.
+    """Returns the words for an MPI launcher, changed to leave out these nodes. UsageError if none is left.
 
-    As they were where they name no hosts: then all ranks are on one machine, which is all there is.
+    Words that name no hosts stay as they are: then all ranks are on one machine, the only one there is.
     """
-    if not nodes:  # the launcher ended without a word about whom it lost
+    if not nodes:  # the launcher ended without saying which node it lost
         return tuple(words)
     lost = {_short(node) for node in nodes}
     if is_srun:
@@ -164,7 +163,7 @@ def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[
 
 
 def _short(host: str) -> str:
-    """A node calls itself by its first name or by all of it."""
+    """Returns the first part of a host's name: nodes report either that or the full name."""
     return re.split(r"[.:\s]", host.strip(), maxsplit=1)[0]
 
 
@@ -176,7 +175,7 @@ def _kept_list(value: str, lost: set[str]) -> str:
 
 
 def _kept_file(value: str, lost: set[str]) -> str:
-    """A host file without them, gone when this program ends."""
+    """Writes a host file without these hosts, which is removed when this program ends; returns its path."""
     try:
         lines = Path(value).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

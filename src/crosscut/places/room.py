@@ -1,6 +1,6 @@
-"""How many ranks this machine has room for: asked before any is started.
+"""Checks that this machine has room for the ranks, before any is started.
 
-Without it, 100,000 ranks are a minute of silence and a machine that hears nobody.
+Without this, 100,000 ranks are a minute of silence and a machine that no longer responds.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from crosscut.base import memory
 from crosscut.base.errors import UsageError
 
-# A rank's own and its control thread; measured (tcp, 40 ranks): 0.1 to 0.4 MB of its own, and 0.6 MB of the
-# kernel for its process, threads and sockets.
+# A rank has its own thread and a control thread. Measured (tcp, 40 ranks): 0.1 to 0.4 MB of its own, and
+# 0.6 MB in the kernel for its process, threads and sockets.
 _TASKS_A_RANK = 2
 _BYTES_A_RANK = 1 << 20
 _PROC = Path("/proc")
@@ -23,7 +23,7 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def refuse_more(ranks: int) -> None:
-    """UsageError where so many ranks do not fit this machine's limits."""
+    """Raises UsageError if so many ranks exceed this machine's limits."""
     room, limit = min(_limits(), default=(math.inf, ""))
     if ranks > room:
         raise UsageError(
@@ -33,13 +33,13 @@ def refuse_more(ranks: int) -> None:
 
 
 def _limits() -> Iterator[tuple[float, str]]:
-    """Ranks that each limit leaves room for, and its name."""
+    """Yields the ranks that each limit leaves room for, and its name."""
     tasks = _number(_PROC / "loadavg", 3, after="/", default=0)
     for name in ("threads-max", "pid_max"):
         most = _number(_PROC / "sys" / "kernel" / name)
         yield (most - tasks) / _TASKS_A_RANK, f"kernel.{name} ({most:.0f})"
     own = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    if own != resource.RLIM_INFINITY and os.geteuid() != 0:  # the kernel holds root to none
+    if own != resource.RLIM_INFINITY and os.geteuid() != 0:  # does not bind root
         yield own / _TASKS_A_RANK, f"'ulimit -u' ({own})"
     for group in _control_groups():
         most = _number(group / "pids.max")
@@ -50,7 +50,7 @@ def _limits() -> Iterator[tuple[float, str]]:
 
 
 def _control_groups() -> Iterator[Path]:
-    """This process's, and those above it (version 2)."""
+    """Yields this process's control group and those above it (version 2)."""
     try:
         lines = (_PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
@@ -62,7 +62,7 @@ def _control_groups() -> Iterator[Path]:
 
 
 def _number(file: Path, word: int = 0, after: str = "", default: float = math.inf) -> float:
-    """The number at this word of a file, or after `after` in it; `default` where there is none."""
+    """Returns the number at this word of a file, or after `after` in it; `default` if there is none."""
     try:
         text = file.read_text(encoding="ascii").split()[word]
         return float(int(text.rpartition(after)[2] if after else text))

@@ -1,4 +1,4 @@
-"""Ranks on a network that is described, not built: one process computes what all of them would do."""
+"""Ranks on a network that is only described: one process computes what all of them would do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SimPlace(base.Place):
     options = (base.RANKS_PER_HOST,)
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """All hosts of the network, with as many ranks on each as it says."""
+        """Returns all hosts of the network times the ranks on each, as typed or as the network says."""
         return description.ranks(argument, base.ranks_per_host(own))
 
     def start(self, options: base.PlaceOptions) -> base.Launched:

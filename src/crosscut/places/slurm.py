@@ -1,8 +1,8 @@
 """Ranks on the nodes of a Slurm allocation: the one we are in, or one that salloc gets.
 
-srun starts one `crosscut-core node` a node and copies its standard input to all of them: the session's first
-line with the ranks by node (`layout`), then, when rank 0 listens, a line with its address. The secret so
-travels in Slurm's own authenticated messages, never on a command line.
+srun starts one `crosscut-core node` per node and copies its standard input to all of them: the session's
+first line with the ranks by node (`layout`); then, when rank 0 listens, a line with its address. So the
+secret travels in Slurm's own authenticated messages, never on a command line.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ CONTROLLER_SECONDS = 5
 
 @dataclass(frozen=True)
 class Allocation:
-    """What Slurm's environment says of the allocation we are in."""
+    """The allocation we are in, from Slurm's environment."""
 
     node_list: str
     tasks: tuple[int, ...]
-    """By node: tasks asked for."""
+    """Tasks requested, by node."""
     cpus: tuple[int, ...]
-    """By node: cores allocated."""
+    """Cores allocated, by node."""
 
 
 def parse_counts(text: str) -> tuple[int, ...]:
-    """`4(x2),3` as 4, 4, 3. Raises ValueError."""
+    """Parses `4(x2),3` as 4, 4, 3. Raises ValueError."""
     counts: list[int] = []
     for part in text.split(","):
         if (found := _COUNT.fullmatch(part)) is None:
@@ -51,7 +51,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
 
 
 def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None:
-    """The allocation we are in; None outside. Raises PlaceError where the environment makes no sense."""
+    """Returns the allocation we are in, or None. Raises PlaceError if the environment makes no sense."""
     if "SLURM_JOB_ID" not in environment:
         return None
     try:
@@ -70,7 +70,7 @@ def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None
 
 
 def layout_in(found: Allocation, ranks: int) -> list[int]:
-    """Ranks by node, as evenly as tasks allow, or where they are too few, cores."""
+    """Returns ranks by node, spread as evenly as the tasks allow; if they are too few, as the cores allow."""
     slots = found.tasks if ranks <= sum(found.tasks) else found.cpus
     if ranks > sum(slots):
         raise PlaceError(
@@ -82,7 +82,7 @@ def layout_in(found: Allocation, ranks: int) -> list[int]:
 
 
 def nodes_asked(words: Sequence[str]) -> int | None:
-    """The number of nodes in words for Slurm: `--nodes=4`, `-N4`, `-N 4`."""
+    """Returns the number of nodes in words for Slurm: `--nodes=4`, `-N4`, `-N 4`; None if they name none."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1] in ("--nodes", "-N"):
@@ -98,7 +98,7 @@ def nodes_asked(words: Sequence[str]) -> int | None:
 
 
 def layout_outside(ranks: int, words: Sequence[str]) -> list[int]:
-    """Ranks by node of an allocation to be asked for: one a node unless the words say how many nodes."""
+    """Returns ranks by node for an allocation to be requested: one per node, or as the words say."""
     nodes = nodes_asked(words) or ranks
     if nodes > ranks:
         raise UsageError(
@@ -108,7 +108,7 @@ def layout_outside(ranks: int, words: Sequence[str]) -> list[int]:
 
 
 def srun_command(layout: Sequence[int], name: str) -> list[str]:
-    """One `node` process a node, free to use all that the allocation has there."""
+    """Returns the command for one `node` process per node, free to use all that is allocated there."""
     nodes = len(layout)
     return [
         "srun",
@@ -130,7 +130,7 @@ def salloc_command(layout: Sequence[int], words: Sequence[str], name: str) -> li
 
 
 def cancel(name: str) -> None:
-    """Ends the steps and jobs of that name, of this user. An srun that was killed leaves its step running:
+    """Ends this user's steps and jobs of that name. An srun that was killed leaves its step running:
     slurmstepd waits for it to come back."""
     for steps in (["--steps"], []):
         listed = programs.said(["squeue", "--noheader", "--me", *steps, "--format=%i %j"])
@@ -140,7 +140,7 @@ def cancel(name: str) -> None:
 
 
 def second_host(node_list: str) -> str:
-    """Towards which rank 0's node chooses its address; empty where there is none."""
+    """Returns the host towards which rank 0's node chooses its address; empty if there is none."""
     names = programs.said(["scontrol", "show", "hostnames", node_list]).split()
     return names[1] if len(names) > 1 else ""
 
@@ -160,7 +160,7 @@ class SlurmPlace(base.Place):
         return None
 
     def condition(self) -> base.PlaceCondition:
-        """The programs alone are no cluster: asks whether a controller answers."""
+        """Also asks whether a controller answers, because the programs alone do not make a cluster."""
         if (reason := self.available()) is not None:
             return base.PlaceCondition(False, self.help, reason)
         try:
@@ -185,7 +185,7 @@ class SlurmPlace(base.Place):
         )
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """The allocation's tasks, at least one a node; outside, two: one on each of two nodes."""
+        """Returns the allocation's tasks, but at least 2; outside one, 2: one on each of two nodes."""
         found = allocation()
         return max(2, sum(found.tasks)) if found else 2
 
@@ -214,7 +214,7 @@ class SlurmPlace(base.Place):
         return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
-        """On the nodes of the allocation we are in, which others may not change meanwhile."""
+        """Uses the nodes of the allocation we are in, which do not change meanwhile."""
         found = allocation()
         if found is None:
             raise UsageError("--on slurm: this needs an allocation (salloc); there is none here")
@@ -222,12 +222,12 @@ class SlurmPlace(base.Place):
 
 
 def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> base.Launched:
-    """Tells all nodes where rank 0 is, once it says so; leaves no step behind, however srun ended."""
+    """Starts the command, and tells all nodes where rank 0 is. Leaves no step behind if srun is killed."""
 
     def tell(event: Event) -> None:
         stdin = launched.process.stdin
         if event["event"] == "listening" and stdin is not None:
-            # A step that ended meanwhile is told of by the session, with its standard error.
+            # If the step has ended meanwhile, the session reports that, with its standard error.
             with contextlib.suppress(OSError, ValueError):
                 stdin.write(json.dumps({"conductor": event["address"]}).encode() + b"\n")
                 stdin.flush()

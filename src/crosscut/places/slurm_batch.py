@@ -1,4 +1,4 @@
-"""A batch script for Slurm that runs crosscut within the allocation it gets, and its submission."""
+"""Writes a Slurm batch script that runs crosscut within the allocation it gets, and submits it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SBATCH_SECONDS = 60
 
 
 def batch_script(command: Sequence[str], ranks: int, words: Sequence[str] = ()) -> str:
-    """`command` is crosscut's own command line, with `--on slurm`; `words` are options for sbatch."""
+    """Returns the script. `command`: crosscut's own, with `--on slurm`; `words`: options for sbatch."""
     layout = layout_outside(ranks, words)
     options = ["--job-name=crosscut", "--output=crosscut-%j.log", f"--ntasks-per-node={max(layout)}"]
     if nodes_asked(words) is None:
@@ -27,7 +27,7 @@ def batch_script(command: Sequence[str], ranks: int, words: Sequence[str] = ()) 
 
 
 def joined_options(words: Sequence[str]) -> list[str]:
-    """One option a line: `-p debug` is two words and one option."""
+    """Returns one option per item: `-p debug` is two words and one option."""
     options: list[str] = []
     for word in words:
         if word.startswith("-") or not options:
@@ -38,7 +38,7 @@ def joined_options(words: Sequence[str]) -> list[str]:
 
 
 def submit(script: str) -> str:
-    """Hands the script to sbatch; returns the job's number. Raises PlaceError with what sbatch said."""
+    """Submits the script to sbatch; returns the job's number. Raises PlaceError with what sbatch said."""
     try:
         done = subprocess.run(
             ["sbatch", "--parsable"],

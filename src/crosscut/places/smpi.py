@@ -1,8 +1,8 @@
-"""Real MPI programs on a described network: SimGrid's SMPI runs them under a virtual clock.
+"""Runs real MPI programs on a described network: SimGrid's SMPI, under a virtual clock.
 
 SMPI (https://simgrid.org; Degomme et al., *Simulating MPI Applications: The SMPI Approach*, IEEE TPDS 28,
 2017) runs the ranks of a program one after another in one process, and lets a simulator say how long each
-message takes. The core writes the network as a platform of SimGrid; here the two are put together.
+message takes. The core writes the network as a platform of SimGrid; this module puts the two together.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from crosscut.network import description as network
 from crosscut.places import smpi_options
 
 INSTALL = "install SimGrid: apt install libsimgrid-dev (Debian, Ubuntu), or from https://simgrid.org"
-# The most ranks of a platform that has the way of every pair (core/backends/sim/platform.hpp).
+# The most ranks of a platform that lists the path of every pair (core/backends/sim/platform.hpp).
 MOST_RANKS = 2048
-# Plays crosscut's own patterns (core/smpi/player/); beside crosscut-core, or where the variable says.
+# Plays crosscut's own patterns (core/smpi/player/); lies beside crosscut-core, or where the variable says.
 PLAYER = "crosscut-smpi-player"
 PLAYER_VARIABLE = "CROSSCUT_SMPI_PLAYER"
 COMPILERS = {
@@ -38,11 +38,11 @@ COMPILERS = {
     ".f": "smpiff",
     ".f90": "smpif90",
 }
-# Rate of a platform's hosts (core/backends/sim/platform.cpp): computing takes as long there as here.
+# Speed of a platform's hosts (core/backends/sim/platform.cpp): computing takes as long there as here.
 HOST_FLOPS = 1e9
 QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
 SIMULATED_TIME = "Simulated time"
-# What a simulation leaves in its folder: its clock, and what it says where it comes to no end.
+# Files that a simulation leaves in its folder: its clock, and what it says if it does not finish.
 TIMING, TROUBLES = "timing.log", "engine.log"
 _LAUNCHER = "smpirun"
 # "Actor 2 (1@r1): waiting for communication activity 0x5606 () in state WAITING to finish"
@@ -52,7 +52,7 @@ _ELF = b"\x7fELF"
 
 @dataclass(frozen=True)
 class SimulatedProgram:
-    """What is to be simulated."""
+    """The program to simulate."""
 
     path: Path
     arguments: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class SimulatedProgram:
 
 @dataclass(frozen=True)
 class SimulationSettings:
-    """How it is to be simulated."""
+    """How to simulate it."""
 
     network: str
     ranks: int | None = None
@@ -81,7 +81,7 @@ class Platform:
     hosts: Path
     """Its host file."""
     options: tuple[str, ...]
-    """Under which the network's file is the only source of times (core/smpi/smpi_options.cpp)."""
+    """With these, the network's file is the only source of times (core/smpi/smpi_options.cpp)."""
 
 
 @dataclass(frozen=True)
@@ -91,40 +91,40 @@ class Engine:
     name: str
     summary: str
     unavailable: str
-    """Empty where it can be used here, else why not and what to do."""
+    """Empty if it can be used here, else why not, and what to do."""
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What came of it."""
+    """The result of a simulation."""
 
     ranks: int
     status: int
     seconds: float | None
-    """Virtual; None where the simulation did not come to its end."""
+    """Virtual; None if the simulation did not finish."""
     wall_seconds: float
     options: tuple[str, ...]
     """SimGrid's options in this simulation."""
     stuck: tuple[str, ...] = ()
-    """What ranks wait for that never comes."""
+    """What ranks wait for in vain."""
 
 
 def unavailable() -> str | None:
-    """None where programs can be simulated here, else why not and what to do."""
+    """Returns None if programs can be simulated here, else why not, and what to do."""
     if shutil.which(_LAUNCHER):
         return None
     return f"SimGrid is not installed ({_LAUNCHER} is not on PATH): {INSTALL}"
 
 
 def find_player() -> Path | None:
-    """What `--engine smpi` starts, or None."""
+    """Returns the program that `--engine smpi` starts, or None."""
     named = os.environ.get(PLAYER_VARIABLE)
     path = Path(named) if named else core.load().executable.parent / PLAYER
     return path.absolute() if path.is_file() else None
 
 
 def engine_unavailable() -> str | None:
-    """None where `crosscut run --engine smpi` can be used here, else why not and what to do."""
+    """Returns None if `crosscut run --engine smpi` can be used here, else why not, and what to do."""
     if (reason := unavailable()) is not None:
         return reason
     if find_player() is not None:
@@ -135,7 +135,7 @@ def engine_unavailable() -> str | None:
 
 
 def engines() -> tuple[Engine, ...]:
-    """What computes a simulated run."""
+    """Returns the engines that can compute a simulated run."""
     return (
         Engine("max-min", "crosscut's own: capacities shared max-min fairly", ""),
         Engine("smpi", "SimGrid's SMPI: every rank an MPI process", engine_unavailable() or ""),
@@ -143,12 +143,12 @@ def engines() -> tuple[Engine, ...]:
 
 
 def version() -> str:
-    """`SimGrid version 3.32`; empty where it does not say."""
+    """Returns `SimGrid version 3.32`; empty if it does not say."""
     return programs.said([_LAUNCHER, "-version"], 20).strip().partition("\n")[0]
 
 
 def compute_options(compute: str) -> tuple[str, ...]:
-    """Options for `Settings.compute`; raises UsageError."""
+    """Returns the options for `SimulationSettings.compute`. Raises UsageError."""
     if compute == "none":
         return ("smpi/simulate-computation:no", f"smpi/host-speed:{HOST_FLOPS:.17g}f")
     try:
@@ -164,12 +164,12 @@ def compute_options(compute: str) -> tuple[str, ...]:
 
 
 def all_options(settings: SimulationSettings, network_options: Sequence[str]) -> tuple[str, ...]:
-    """All options; of two with one name, the later wins."""
+    """Returns all options; of two with one name, the later wins."""
     return (*network_options, *compute_options(settings.compute), *settings.options)
 
 
 def checked_option(text: str) -> str:
-    """An option of SimGrid, `smpi/bcast:mpich`; raises UsageError."""
+    """Returns an option of SimGrid as typed, `smpi/bcast:mpich`. Raises UsageError."""
     name, colon, value = text.partition(":")
     if not (name and colon and value) or any(character.isspace() for character in text):
         raise UsageError(f"--option {text}: write NAME:VALUE without blanks, such as smpi/bcast:mpich")
@@ -186,7 +186,7 @@ def links_simgrid(path: Path) -> bool:
 
 
 def prepared(program: SimulatedProgram, folder: Path) -> SimulatedProgram:
-    """A program that SMPI can run: as it is, or compiled into `folder` where it is a source file."""
+    """Returns a program that SMPI can run: as it is, or compiled into `folder` if it is a source file."""
     path = program.path.expanduser()
     if not path.exists() and path.name == str(path) and (found := shutil.which(path)):
         path = Path(found)
@@ -217,7 +217,7 @@ def _compiled(source: Path, folder: Path) -> Path:
 
 
 def compile_errors(command: Sequence[str]) -> str | None:
-    """What a compiler of SimGrid's says where it fails; None: it does not."""
+    """Returns what SimGrid's compiler says if it fails; None if it succeeds."""
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
@@ -226,7 +226,7 @@ def compile_errors(command: Sequence[str]) -> str | None:
 
 
 def rank_count(settings: SimulationSettings) -> int:
-    """Raises UsageError where a platform cannot have so many."""
+    """Returns the number of ranks. Raises UsageError if it is too large for a platform."""
     ranks = settings.ranks or network.ranks(settings.network, settings.ranks_per_host)
     if ranks > MOST_RANKS:
         why = "" if settings.ranks else f" (all of network {settings.network})"
@@ -237,7 +237,7 @@ def rank_count(settings: SimulationSettings) -> int:
 
 
 def write_platform(settings: SimulationSettings, ranks: int, folder: Path) -> Platform:
-    """Into `folder`; one host of the platform for each rank."""
+    """Writes the network into `folder` as a platform with one host for each rank."""
     platform = folder / "platform.xml"
     per_host = ["--ranks-per-host", str(settings.ranks_per_host)] if settings.ranks_per_host else []
     network.ask("platform", settings.network, "--ranks", str(ranks), *per_host, "--out", str(platform))
@@ -246,7 +246,7 @@ def write_platform(settings: SimulationSettings, ranks: int, folder: Path) -> Pl
 
 
 def checked_words(program: SimulatedProgram, folder: Path) -> None:
-    """Raises UsageError for what would not reach the program as it is."""
+    """Raises UsageError for words and a folder that smpirun would not pass on unchanged."""
     for word in program.arguments:
         if word.split() != [word] or word.startswith(("--cfg=", "--log=")):
             raise UsageError(
@@ -260,13 +260,13 @@ def checked_words(program: SimulatedProgram, folder: Path) -> None:
 def command(
     program: SimulatedProgram, settings: SimulationSettings, ranks: int, platform: Platform, folder: Path
 ) -> list[str]:
-    """The command line of smpirun."""
+    """Returns smpirun's command line."""
     options = (*all_options(settings, platform.options), "smpi/display-timing:yes")
     return [*smpirun(ranks, platform, options, folder), str(program.path), *program.arguments]
 
 
 def smpirun(ranks: int, platform: Platform, options: Sequence[str], folder: Path) -> list[str]:
-    """The words before the program's. `folder`: for TIMING and TROUBLES."""
+    """Returns the words before the program's. `folder`: for TIMING and TROUBLES."""
     logs = (
         f"--log=smpi_utils.app:file:{folder / TIMING}",
         "--log=smpi_utils.fmt:%.15r|%m%n",
@@ -280,7 +280,7 @@ def smpirun(ranks: int, platform: Platform, options: Sequence[str], folder: Path
 
 
 def _lines(log: Path) -> list[str]:
-    """None of a file that is not there."""
+    """Returns the lines of a file; none if it is not there."""
     try:
         return log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -288,7 +288,7 @@ def _lines(log: Path) -> list[str]:
 
 
 def stuck_ranks(log: Path) -> tuple[str, ...]:
-    """What each rank waits for, where all wait for ever: smpirun then ends with status 0 all the same."""
+    """Returns what each rank waits for if all wait for ever; smpirun then still ends with status 0."""
     lines = _lines(log)
     if not any("Deadlock detected" in line for line in lines):
         return ()
@@ -296,7 +296,7 @@ def stuck_ranks(log: Path) -> tuple[str, ...]:
 
 
 def simulated_seconds(log: Path) -> float | None:
-    """From the line `0.800012800000000|Simulated time: 0.800013 seconds.`: the clock with all its digits."""
+    """Reads the clock with all its digits: `0.800012800000000|Simulated time: 0.800013 seconds.`"""
     for line in _lines(log):
         clock, _, words = line.partition("|")
         if words.startswith(SIMULATED_TIME):
@@ -308,13 +308,13 @@ def simulated_seconds(log: Path) -> float | None:
 def simulate(
     program: SimulatedProgram, settings: SimulationSettings, folder: Path, output: IO[bytes] | None = None
 ) -> Simulated:
-    """Runs a prepared program; what it prints goes to `output`, or where this process prints."""
+    """Runs a prepared program. Its output goes to `output`, or to this process's standard output."""
     ranks = rank_count(settings)
     checked_words(program, folder)
     smpi_options.check(settings.options, _LAUNCHER, QUIET, folder)
     platform = write_platform(settings, ranks, folder)
     words = command(program, settings, ranks, platform, folder)
-    # SMPI_PRETEND_CC, of build scripts, would make smpicc an ordinary compiler.
+    # SMPI_PRETEND_CC, set by build scripts, would make smpicc an ordinary compiler.
     environment = {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
     begin = time.perf_counter()
     try:
@@ -337,7 +337,7 @@ def simulate(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The script hands SIGTERM on to the simulation."""
+    """Ends the simulation: the script passes SIGTERM on to it."""
     process.terminate()
     try:
         process.wait(timeout=5)

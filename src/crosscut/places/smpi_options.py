@@ -1,6 +1,6 @@
-"""Does SimGrid take an option? Asked before a program is compiled and a platform written for it.
+"""Checks that SimGrid takes an option, before a program is compiled and a platform written.
 
-SimGrid itself ends with an abort and a list of its two hundred options, in which what was wrong is lost.
+SimGrid itself aborts with a list of its two hundred options, in which the mistake is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECONDS = 20
 
 
 def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: Path) -> None:
-    """Raises UsageError for the first `NAME:VALUE` that SimGrid does not take."""
+    """Raises UsageError for the first `NAME:VALUE` that SimGrid refuses."""
     if not options:
         return
     platform, hosts = folder / "one-host.xml", folder / "one-host"
@@ -35,13 +35,13 @@ def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: P
                 command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
-            return  # not about options: the simulation itself says it
+            return  # not about options: the simulation will report it
         if said := complaint(done.stdout + done.stderr):
             raise UsageError(f"--option {option}: SimGrid does not take it: {said}")
 
 
 def complaint(said: str) -> str:
-    """The one line that counts of what SimGrid printed; empty where it did not complain."""
+    """Returns the one line that counts of what SimGrid printed; empty if it did not complain."""
     found = _COMPLAINT.search(said)
-    # SimGrid complains about /bin/true, which is no SMPI program, only after it has taken all options.
+    # SimGrid complains about /bin/true, which is no SMPI program, only after it has accepted all options.
     return found[1].strip() if found and not found[1].startswith("dlopen failed") else ""

@@ -1,1 +1,1 @@
-"""Message profiles of MPI programs: running under the profiler, reading what it wrote."""
+"""Message profiles of MPI programs: runs them under the profiler, and reads what it wrote."""

@@ -1,7 +1,7 @@
-"""The counters that libcrosscut-profile.so leaves for each rank (docs/reference/profile-format.md), read.
+"""Reads the counters that libcrosscut-profile.so leaves for each rank (docs/reference/profile-format.md).
 
-A file may be of a program that crashed, of another machine, or not be one at all: nothing in it is believed
-before it is checked, and what is wrong is said with the file's name and the byte.
+A file may come from a program that crashed, or from another machine, or not be a profile at all. Nothing in
+it is believed before it is checked, and errors name the file and the byte.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Counts = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class RankProfile:
-    """What one rank counted."""
+    """Counters of one rank."""
 
     file: Path
     rank: int
     ranks: int
     state: int
     threaded: bool
-    """Several threads were in MPI at once: their times add up."""
+    """Several threads were in MPI at once, so their times add up."""
     error_code: int
     host: str
     program: str
@@ -49,25 +49,25 @@ class RankProfile:
     seconds: float
     """From the start of MPI_Init to the end of the last call."""
     current_call: int | None
-    """The call it was in; None: in none."""
+    """The call it was in; None if in none."""
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     calls: Counts
-    """[call]: how often."""
+    """[call]: number of calls."""
     call_seconds: NDArray[np.float64]
     longest_seconds: NDArray[np.float64]
     as_called: Counts
     """[call, decade, messages or bytes]"""
     decomposed: Counts
-    """[call, decade, messages or bytes]: of collective calls, by MPICH 1.2's algorithms."""
+    """[call, decade, messages or bytes]: collective calls, split into messages by MPICH 1.2's algorithms."""
     peers: NDArray[np.int64]
-    """World ranks; -1: others, in one."""
+    """World ranks; -1 stands for all others together."""
     traffic: Counts
     """[peer, way, messages or bytes]"""
 
 
 def read(file: Path) -> RankProfile:
-    """Raises UsageError for what is no whole profile of this version."""
+    """Reads a file. Raises UsageError if it is not a whole profile of this version."""
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -82,7 +82,7 @@ def read(file: Path) -> RankProfile:
 
 
 class _Header:
-    """The header's fields, each held against what there is."""
+    """The header's fields, each checked against the file."""
 
     def __init__(self, file: Path, data: bytes) -> None:
         fields = _HEADER.unpack_from(data)

@@ -1,4 +1,4 @@
-"""Runs a command under libcrosscut-profile.so, which LD_PRELOAD brings in and which writes a file a rank."""
+"""Runs a command under libcrosscut-profile.so, brought in by LD_PRELOAD; it writes a file for each rank."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class CommandOutcome:
     """Exit status as a shell gives it: 128 + the signal, if one ended the command."""
     seconds: float
     stopped: str
-    """Why crosscut ended it; empty where it ended by itself."""
+    """Why crosscut ended it; empty if it ended by itself."""
 
 
 def find_library() -> Path:
-    """Raises CrosscutError where it was not built."""
+    """Raises CrosscutError if the library was not built, or LD_PRELOAD cannot take its path."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         path = Path(named).absolute()
         if not path.is_file():
@@ -66,19 +66,19 @@ def _loadable(path: Path) -> Path:
 
 
 def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
-    """The command's environment. Only MPI ranks take notice of what it adds."""
+    """Returns the command's environment. Only MPI ranks take notice of what it adds."""
     added = {
         "LD_PRELOAD": f"{library} {os.environ.get('LD_PRELOAD', '')}".strip(),
         FOLDER_VARIABLE: str(folder.absolute()),
         **({TRACE_VARIABLE: "1"} if trace else {}),
     }
     variables = {name: value for name, value in os.environ.items() if name != TRACE_VARIABLE}
-    # Open MPI hands on what this names, also to other hosts (its option `mca_base_env_list`).
+    # Open MPI passes on the variables named here, also to other hosts (its option `mca_base_env_list`).
     return {"OMPI_MCA_mca_base_env_list": ";".join(added)} | variables | added
 
 
 def checked(command: Sequence[str]) -> list[str]:
-    """Raises UsageError where there is nothing to start."""
+    """Returns the command's words. Raises UsageError if there is nothing to start."""
     words = list(command[1:] if command[:1] == ["--"] else command)
     if not words:
         raise UsageError("which program? write for example: crosscut profile -- mpiexec -n 4 ./program")
@@ -93,7 +93,7 @@ def run(
     timeout_seconds: float | None,
     output: IO[bytes] | None = None,
 ) -> CommandOutcome:
-    """Waits for the command's end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
+    """Runs the command to its end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
     began = time.monotonic()
     try:
         process = process_group.start(command, env=dict(variables), stdout=output)
@@ -123,7 +123,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
-    """A launcher takes its ranks with it when it is asked to end; more than once, where need be."""
+    """Asks a launcher to end, since it then takes its ranks with it; if it does not, kills it."""
     for number in (gently, signal.SIGTERM, signal.SIGKILL):
         process.send_signal(number)
         try:
@@ -137,7 +137,7 @@ def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
 def write_about(
     folder: Path, command: Sequence[str], ran: CommandOutcome, trace: Mapping[str, object]
 ) -> None:
-    """How the profile was made, beside it; by rename, so that it is whole or not there."""
+    """Writes beside the profile how it was made; by rename, so that the file is whole or not there."""
     about = {
         "crosscut": crosscut.__version__,
         "command": list(command),
@@ -150,7 +150,7 @@ def write_about(
 
 
 def complain(ran: CommandOutcome, words: str) -> None:
-    """Raises where the command did not end well; to be called when what there is has been shown."""
+    """Raises if the command did not end well. To be called once everything that there is has been shown."""
     if ran.stopped == "interrupted":
         raise Interrupted("interrupted; the profile is of what was done until then")
     if ran.stopped:

@@ -1,4 +1,4 @@
-"""What a whole MPI program did: the counters of its ranks put together. Reads files, starts nothing."""
+"""Puts together what a whole MPI program did, from the counters of its ranks. Reads files, starts nothing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from crosscut.base.errors import UsageError, plainly
 from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfile, read
 
 ABOUT = "profile.json"
-# A matrix of more ranks than this is left as the pairs that talk.
+# No matrix is made for more ranks than this; there are only the pairs that talk.
 MOST_MATRIX_RANKS = 4096
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Call:
-    """One function of MPI, over all ranks."""
+    """One MPI function, over all ranks."""
 
     name: str
     kind: str
@@ -42,9 +42,9 @@ class Profile:
     """Ranks of the program; some may have left no profile."""
     found: tuple[RankProfile, ...]
     calls: tuple[Call, ...]
-    """Those that occurred, the most time first."""
+    """Those that occurred, the one with most time first."""
     about: Mapping[str, object] = field(default_factory=dict)
-    """What `crosscut profile` wrote of how it was made; empty where it did not come to that."""
+    """How it was made, as `crosscut profile` wrote it; empty if that file is missing."""
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -61,16 +61,16 @@ class Profile:
 
     @property
     def seconds(self) -> Floats:
-        """By rank found: from the start of MPI_Init to the last call."""
+        """By rank found: time from the start of MPI_Init to the last call."""
         return np.array([one.seconds for one in self.found])
 
     @property
     def mpi_seconds(self) -> Floats:
-        """By rank found; of threads together."""
+        """By rank found: time in MPI, summed over threads."""
         return np.array([one.call_seconds.sum() for one in self.found])
 
     def sizes(self, way: str) -> Counts:
-        """[decade, messages or bytes] of all ranks: point, one-sided, or collective (decomposed)."""
+        """Returns [decade, messages or bytes] of one of WAYS, over all ranks; collective: as decomposed."""
         decades = self.found[0].as_called.shape[1]
         counts = [
             call.decomposed if way == "collective" else call.as_called
@@ -80,11 +80,11 @@ class Profile:
         return sum(counts, np.zeros((decades, 2), np.uint64))
 
     def sent_bytes(self) -> Floats:
-        """By rank found, all ways: what the network has to carry away from it, or one-sided to it."""
+        """By rank found: bytes of all ways, which the network carries from it, or one-sided to it."""
         return np.array([float(one.traffic[:, :, 1].sum()) for one in self.found])
 
     def matrix(self, way: str | None = None) -> Counts:
-        """[from, to, messages or bytes] of one way, or all; raises UsageError where it is too large."""
+        """Returns [from, to, messages or bytes] of one way, or of all. Refuses too many ranks."""
         if self.ranks > MOST_MATRIX_RANKS:
             raise UsageError(f"{self.folder}: a matrix of {self.ranks} ranks is too large")
         total = np.zeros((self.ranks, self.ranks, 2), np.uint64)
@@ -104,7 +104,7 @@ _AS_CALLED: Mapping[str, tuple[str, ...]] = {
 
 
 def load(folder: Path) -> Profile:
-    """Raises UsageError where there is no profile, or one that cannot be read."""
+    """Loads a profile. Raises UsageError if there is none, or it cannot be read."""
     files = sorted(folder.glob("rank-*.profile"))
     if not files:
         raise UsageError(f"{folder}: no profile there (it would have files rank-000000.profile and so on)")
@@ -136,7 +136,7 @@ def _calls(found: Sequence[RankProfile]) -> tuple[Call, ...]:
 
 
 def read_about(folder: Path) -> Mapping[str, object]:
-    """How it was made; empty where nothing says so. Raises UsageError."""
+    """Returns how a profile was made; empty if no file says so. Raises UsageError for a damaged file."""
     file = folder / ABOUT
     if not file.exists():
         return {}
@@ -150,7 +150,7 @@ def read_about(folder: Path) -> Mapping[str, object]:
 
 
 def ended(profile: Profile) -> tuple[str, ...]:
-    """A sentence for each thing that did not end as it should; empty: all did."""
+    """Returns a sentence for each thing that did not end as it should; empty if all did."""
     said = []
     if profile.missing:
         few = ", ".join(map(str, profile.missing[:8])) + (", …" if len(profile.missing) > 8 else "")

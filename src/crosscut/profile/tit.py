@@ -1,12 +1,12 @@
-"""A traced program in SimGrid's time-independent format, which `smpirun -replay` reads.
+"""Writes a traced program in SimGrid's time-independent format, which `smpirun -replay` reads.
 
-A file for each rank, one action a line (src/smpi/internals/smpi_replay.cpp of SimGrid): `0 compute 1e6`,
+A file for each rank, one action per line (src/smpi/internals/smpi_replay.cpp of SimGrid): `0 compute 1e6`,
 `0 isend 1 4096 1000` (peer, tag, bytes), `0 wait 0 1 4096` (source, destination, tag), `0 bcast 8 0` …
-Computing is in floating-point operations: the seconds measured times a stated rate.
+Computing is given in floating-point operations: the seconds measured times a stated rate.
 
-Replaying tells requests apart by source, destination and tag alone, and forgets one of two that agree in all
+The replay tells requests apart only by source, destination and tag, and forgets one of two that agree in all
 three. So messages get tags of their own: the n-th message of a pair, communicator and tag is the n-th
-received there (the order of messages, MPI standard), and both ends number it n modulo IN_FLIGHT.
+received there (the MPI standard orders messages), and both ends number it n modulo IN_FLIGHT.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from crosscut.profile.trace import CANCELLED, NO_ONE, CollectivePattern, Event, 
 
 LIST = "trace.txt"
 IN_FLIGHT = 4096
-# SimGrid holds counts in an int.
+# SimGrid keeps counts in an int.
 LARGEST_BYTES = 2**31 - 1
 _LEAST_FLOPS = 1.0
 
 
 @dataclass(frozen=True)
 class Written:
-    """The trace made of a profile."""
+    """The trace made from a profile."""
 
     file: Path
-    """Names the files of the ranks, one a line, as seen from its own folder."""
+    """Names the ranks' files, one per line, relative to its own folder."""
     flops_per_second: float
     actions: int
 
 
 @dataclass
 class _Channels:
-    """Tags of messages, on which sender and receiver must agree: numbers of (communicator, tag)."""
+    """Tags of messages, on which sender and receiver must agree: numbers for (communicator, tag)."""
 
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class _Channels:
 
 
 def write(profile: Profile, flops_per_second: float) -> Written:
-    """Beside the profile, in place of the events; raises UsageError where they are not whole."""
+    """Writes the trace beside the profile and removes the events. Raises UsageError if they are not whole."""
     if profile.missing:
         raise UsageError(f"{profile.folder}: {len(profile.missing)} ranks left no profile: no trace")
     channels = _Channels()
@@ -80,7 +80,7 @@ def write(profile: Profile, flops_per_second: float) -> Written:
 
 
 def lacks(profile: Profile) -> str:
-    """What the program did that a trace of it has not; empty: nothing that is known of."""
+    """Returns what the program did that its trace lacks; empty if nothing is known to be missing."""
     operations, amount = (int(number) for number in profile.sizes("one-sided").sum(axis=0))
     if not operations:
         return ""
@@ -109,13 +109,13 @@ def _actions(one: RankProfile, source: Path, channels: _Channels, flops_per_tick
 
 
 class _ActionWriter:
-    """The actions of one rank's events."""
+    """Turns the events of one rank into actions."""
 
     def __init__(self, rank: int, ranks: int, channels: _Channels, ends: dict[int, Event]) -> None:
         self.rank, self.ranks, self.channels, self.ends = rank, ranks, channels, ends
         self.counted: dict[tuple[bool, int, int, int], int] = defaultdict(int)
         self.waited: dict[int, str] = {}
-        """By serial: what `wait` is to say."""
+        """By serial: the `wait` action to write when the operation completes."""
 
     def lines(self, event: Event) -> Iterator[str]:
         match event.kind:
@@ -145,7 +145,7 @@ class _ActionWriter:
         return self.channels.tag(event.group, wanted, index)
 
     def _send(self, event: Event) -> Iterator[str]:
-        if event.peer == self.rank:  # within its memory; the network has nothing of it
+        if event.peer == self.rank:  # stays in memory; the network sees nothing of it
             return
         tag = self._tag(event, event.peer, sends=True)
         starts = event.kind is EventKind.START_SEND
@@ -154,10 +154,10 @@ class _ActionWriter:
         yield f"{'isend' if starts else 'send'} {event.peer} {tag} {event.bytes}"
 
     def _start_receive(self, event: Event) -> Iterator[str]:
-        """From whom is known at its end, where it may come from anybody; cancelled, it never was."""
+        """Finds the source of a wildcard receive at its completion. Omits a receive that was cancelled."""
         end = self.ends.get(event.serial)
         source, tag = event.peer, event.tag
-        if end is not None:  # MPICH 5.0 gives MPI_Isendrecv no status: what was asked for comes first
+        if end is not None:  # MPICH 5.0 gives MPI_Isendrecv no status, so what was asked for comes first
             source = end.peer if source == NO_ONE or end.peer == CANCELLED else source
             tag = end.tag if tag < 0 else tag
         if source in (NO_ONE, CANCELLED, self.rank):
@@ -167,7 +167,7 @@ class _ActionWriter:
         yield f"irecv {source} {number} {_room(event.bytes)}"
 
     def _step(self, event: Event) -> Iterator[str]:
-        """A message of a collective call out, one in; -1: none. They have a tag that no program can give."""
+        """One message of a collective call out and one in (-1: none), with a tag that no program can use."""
         target, source = event.peer, event.tag
         out = into = None
         if source not in (NO_ONE, self.rank):
@@ -183,12 +183,12 @@ class _ActionWriter:
 
 
 def _room(count: int) -> int:
-    """A receive of 0 bytes would probe, and wait for the message before it goes on."""
+    """Returns at least 1: a receive of 0 bytes would probe, and wait for the message before it goes on."""
     return max(count, 1)
 
 
 def _collective(event: Event, rank: int, ranks: int) -> str:
-    """Bytes are of MPI_BYTE, the format's default; operations of a reduction are computing already."""
+    """Counts are of MPI_BYTE, the format's default; a reduction's operations are in computing already."""
     count, root = event.bytes, event.peer
     if event.serial:
         return _varied(event, rank, ranks)
@@ -208,7 +208,7 @@ def _collective(event: Event, rank: int, ranks: int) -> str:
 
 
 def _varied(event: Event, rank: int, ranks: int) -> str:
-    """Blocks of different sizes; of a gather only the root has them."""
+    """A collective call with blocks of different sizes; of a gather, only the root has them."""
     blocks = event.numbers
     expected: dict[int, int] = {
         CollectivePattern.GATHER: ranks if event.peer == rank else 0,

@@ -1,4 +1,4 @@
-"""The events that libcrosscut-profile.so leaves for each rank with `--trace`, read one by one."""
+"""Reads, one by one, the events that libcrosscut-profile.so leaves for each rank with `--trace`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EventKind(IntEnum):
 
 
 class CollectivePattern(IntEnum):
-    """The senders and receivers of a collective call (profiler/profile.h, enum pattern)."""
+    """Who sends to whom in a collective call (profiler/profile.h, enum pattern)."""
 
     BARRIER = 0
     BROADCAST = 1
@@ -47,7 +47,7 @@ class CollectivePattern(IntEnum):
 class Event:
     kind: EventKind
     peer: int
-    """World rank; of COLLECTIVE the root, of STEP to whom; -1: nobody, anybody."""
+    """World rank; for COLLECTIVE the root, for STEP the receiver; -1: nobody, or anybody; -2: cancelled."""
     tag: int
     """The message's tag; for COLLECTIVE the pattern, for STEP the sender."""
     group: int
@@ -55,13 +55,13 @@ class Event:
     serial: int
     """The operation's number; for STEP the bytes received; for COLLECTIVE 1 if blocks vary."""
     ticks: int
-    """Computing before it."""
+    """Ticks of computing before it."""
     numbers: tuple[int, ...]
     """Bytes of each block of a v-collective."""
 
 
 def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:
-    """Raises UsageError, with the byte, for what is no whole trace of this rank."""
+    """Yields a rank's events. Raises UsageError, with the byte, if this is not its whole trace."""
     try:
         with file.open("rb") as stream:
             yield from _events(file, stream, rank, ranks)

@@ -1,1 +1,1 @@
-"""A run on disk: its format, opening it, checking and repairing it, its tables."""
+"""A run on disk: its format, opening, checking, repairing, its tables."""

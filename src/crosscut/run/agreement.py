@@ -1,4 +1,4 @@
-"""Counts against status against samples: whether all that is called measured is there. A chunk at a time."""
+"""Checks counts, status and samples against each other, a chunk at a time: is anything missing?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Lacking:
-    """Cells [repetition, phase, rank] of one chunk that are called measured and have no sample."""
+    """Cells [repetition, phase, rank] of one chunk that are marked as measured and have no sample."""
 
     shard: Shard
     cells: Mask
@@ -28,23 +28,23 @@ class Lacking:
 
 @dataclass(frozen=True)
 class SizeSamples:
-    """Everything that was measured of one size."""
+    """Everything that was measured for one size."""
 
     status: Shard
     samples: Sequence[tuple[Shard, Mask]]
-    """Each array, and which of its chunks can be read."""
+    """Each array, with a mask of the chunks that can be read."""
     peers: NDArray[np.int32] | None
     lossy: bool
 
     def status_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        """Each chunk in which anything was recorded, with its status [repetition, phase, rank]; of a run with
-        phase summaries as if each phase had one rank."""
+        """Yields each recorded chunk with its status [repetition, phase, rank]. In a run with phase
+        summaries, a phase counts as one rank."""
         for chunk in np.nonzero(self.status.readable())[0]:
             status = self.status.read(int(chunk)).astype(np.uint8)
             yield int(chunk), status.reshape(*status.shape[:2], -1)
 
     def recorded_repetitions(self, phases: int) -> NDArray[np.int64]:
-        """[phase] repetitions in which any rank was measured, failed or was skipped."""
+        """Counts, by phase, the repetitions in which any rank was measured, failed or was skipped."""
         counts = np.zeros(phases, np.int64)
         for chunk, status in self.status_chunks():
             first = chunk % self.status.grid[2] * status.shape[1]
@@ -65,12 +65,12 @@ class SizeSamples:
                 yield Lacking(shard, measured & absent, whole_chunk=False)
 
     def _absent(self, shard: Shard, chunk: int) -> Mask | None:
-        """[repetition, phase, rank] with a message to time, and no time; None: not to be told.
+        """Returns a mask [repetition, phase, rank] of cells with a message and no time; None if unknown.
 
         Lossy backends lose messages, and a rank without messages has no time: neither is damage.
         """
         if shard.array.name in ("phase_message_summary", "phase_rank_summary"):
-            return np.isnan(shard.read(chunk).astype(np.float64)[..., :1])  # the count, which is always there
+            return np.isnan(shard.read(chunk).astype(np.float64)[..., :1])  # the count, always present
         if shard.array.name not in ("message_seconds", "rank_seconds") or self.peers is None or self.lossy:
             return None
         phases = shard.array.inner[2]
@@ -100,7 +100,7 @@ def _status_and_samples(group: RunGroup, size_index: int) -> tuple[Shard, list[S
 
 
 def holds_samples(path: Path) -> bool:
-    """True if anything was measured that can be read."""
+    """True if the run can be read and anything in it was measured."""
     try:
         group = read_group(path)
         sizes = (open_size(group, index) for index in range(group.status.extent("size")))
@@ -110,8 +110,8 @@ def holds_samples(path: Path) -> bool:
 
 
 def lost_chunks(group: RunGroup) -> Iterator[Problem]:
-    """Chunks that were counted or are called measured, and are not there. Quick also for large runs: reads
-    indices, and status only where an index lacks something; `fsck` reads all.
+    """Yields chunks that were counted or marked as measured and are missing. Quick even for large runs: reads
+    indices, and status only where an index lacks something. `fsck` reads everything.
 
     A writer commits samples, then status, then the count. Read in the opposite order, a run that is being
     written never seems to lack anything.
@@ -137,14 +137,14 @@ def _absent_words(path: Path, though: str) -> str:
 
 
 def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
-    """[phase] repetitions for which the chunks that are there have room."""
+    """Counts, by phase, the repetitions that fit into the chunks that are there."""
     repetitions, phases = status.grid[1:3]
     columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
     return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
 
 
 def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:
-    """[size, phase], or None where the file is not whole."""
+    """Returns counts [size, phase], or None if the file is not whole."""
     array = group.arrays["repetitions_done"]
     try:
         return read_rows(group, array, range(array.shape[0])).astype(np.int64)
@@ -153,12 +153,12 @@ def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:
 
 
 def _peers(group: RunGroup) -> NDArray[np.int32] | None:
-    """[phase, rank, slot], or None where it is not stored whole."""
+    """Returns peers [phase, rank, slot], or None if they are not stored whole."""
     array = group.arrays.get("peer")
     if array is None:
         return None
     try:
         with open_regular(chunk_path(group.path, array)) as file:
             return np.memmap(file, dtype="<i4", mode="r", shape=array.shape)
-    except (OSError, ValueError):  # no file, or shorter
+    except (OSError, ValueError):  # missing, or too short
         return None

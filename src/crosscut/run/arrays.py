@@ -1,7 +1,7 @@
-"""The arrays of a run for xarray: read when used, by this module alone.
+"""The arrays of a run for xarray: read on use, and only by this module.
 
-No library of Zarr sees a run here: it would read whatever lies in the folder, with any codec that is named
-there, and some codecs run code.
+No Zarr library sees a run here: it would read whatever lies in the folder, with any codec named there, and
+some codecs run code.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from crosscut.run.format import ArrayMetadata, RunGroup
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
-# Memory over bytes read, in commands that analyse: `show` of 131 MB of samples and status took 0.9 GB.
+# Copies that commands make of what they read: `show` of 131 MB of samples and status took 0.9 GB.
 _COPIES = 5
 
 
 class StoredArray(BackendArray):
-    """An array on disk that xarray indexes as if it were in memory; only the part asked for is read."""
+    """An array on disk that xarray indexes as if it were in memory; reads only the part asked for."""
 
     def __init__(self, group: RunGroup, array: ArrayMetadata) -> None:
         self._group = group
@@ -65,7 +65,7 @@ class StoredArray(BackendArray):
 
 
 def _hull(wanted: range) -> range:
-    """From the least to the greatest of them."""
+    """Returns the range from the least to the greatest of them."""
     if not wanted:
         return range(0)
     least, greatest = sorted((wanted[0], wanted[-1]))
@@ -73,7 +73,7 @@ def _hull(wanted: range) -> range:
 
 
 def open_dataset(group: RunGroup) -> xr.Dataset:
-    """All arrays that the format knows, by name and dimension."""
+    """Opens all arrays known to the format, by name and dimension."""
     named = group.attributes.get("coordinates")
     words = named.split() if isinstance(named, str) else []
     variables = {
@@ -89,6 +89,6 @@ def open_dataset(group: RunGroup) -> xr.Dataset:
 
 
 def _cached(stored: StoredArray) -> indexing.MemoryCachedArray:
-    """Read once where the whole is used, as `xarray.open_dataset` has it."""
+    """Caches the array once all of it is used, as `xarray.open_dataset` does."""
     lazy: Any = indexing.LazilyIndexedArray(stored)
     return indexing.MemoryCachedArray(indexing.CopyOnWriteArray(lazy))  # type: ignore[no-untyped-call]

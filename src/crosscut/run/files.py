@@ -1,4 +1,4 @@
-"""The files of a run: lengths and shard indices, without trusting either."""
+"""The files of a run: their lengths and shard indices, neither of them trusted."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from crosscut.base.regular_file import open_regular
 from crosscut.run.format import ArrayMetadata, DamagedRun, RunGroup, chunk_path
 
 MISSING = np.uint64(2**64 - 1)
-# Index entries looked at together, and bad chunks of a file told one by one.
+# Index entries read at a time, and bad chunks of a file reported one by one.
 _ENTRIES_AT_ONCE = 1 << 16
 _MOST_TOLD = 1000
 
 Box = tuple[range, ...]
-"""Positions along each dimension, one after another."""
+"""A range of positions along each dimension, without gaps."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong with one file."""
+    """A fault in one file."""
 
     file: Path
     what: str
     lost: str
     chunk: int | None = None
-    """The chunk of a shard it concerns; None: the whole file."""
+    """The chunk of a shard that it concerns; None for the whole file."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.what}; {self.lost}"
@@ -72,8 +72,8 @@ class Shard:
         return self.index_bytes + chunk * self.chunk_bytes
 
     def _index(self) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """Pieces of the index: the first chunk, and [chunk, (offset, bytes)]; ValueError where it is no file,
-        or shorter than its index."""
+        """Yields pieces of the index: the number of the first chunk, and entries [chunk, (offset, bytes)].
+        Raises ValueError if the file cannot be read, or is shorter than its index."""
         try:
             with open_regular(self.path) as file:
                 for first in range(0, self.chunks, _ENTRIES_AT_ONCE):
@@ -85,11 +85,11 @@ class Shard:
             raise ValueError(plainly(error)) from error
 
     def visible(self) -> NDArray[np.bool_]:
-        """[chunk] whether the index names it."""
+        """Returns a mask of the chunks that the index names."""
         return np.concatenate([~np.all(entries == MISSING, axis=1) for _, entries in self._index()])
 
     def bad_chunks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """[chunk] twice: the index names another place than its own, or one beyond the file's end."""
+        """Returns two masks of chunks: the index names a wrong place, or one beyond the file's end."""
         elsewhere, beyond = np.zeros((2, self.chunks), np.bool_)
         for first, entries in self._index():
             size = np.uint64(self.path.stat().st_size)
@@ -103,7 +103,7 @@ class Shard:
         return elsewhere, beyond
 
     def readable(self) -> NDArray[np.bool_]:
-        """[chunk] whether it is there and can be read; none where the file cannot."""
+        """Returns a mask of the chunks that can be read; none if the file cannot."""
         try:
             elsewhere, beyond = self.bad_chunks()
             return self.visible() & ~(elsewhere | beyond)
@@ -111,7 +111,7 @@ class Shard:
             return np.zeros(self.chunks, np.bool_)
 
     def read(self, chunk: int) -> NDArray[np.generic]:
-        """A chunk that is there, without the dimension `size`."""
+        """Reads a chunk that is there, without the dimension `size`."""
         memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
         values = np.empty(self.array.inner[1:], self.dtype)
         with open_regular(self.path) as file:
@@ -119,8 +119,8 @@ class Shard:
         return values
 
     def read_box(self, box: Box, into: NDArray[np.generic]) -> None:
-        """Writes what is stored of a box, without the dimension `size`, to an array of its shape; what is not
-        stored stays as it is."""
+        """Reads what is stored of a box into an array of its shape, both without the dimension `size`. What
+        is not stored stays unchanged in the array."""
         inner, grid = self.array.inner[1:], self.grid[1:]
         across = [range(r.start // i, -(-r.stop // i)) for r, i in zip(box, inner, strict=True)]
         try:
@@ -155,7 +155,7 @@ class Shard:
 
 
 def read_rows(group: RunGroup, array: ArrayMetadata, rows: range) -> NDArray[np.generic]:
-    """Rows (along the first dimension) of an array that is one chunk; Damaged where the file lacks them."""
+    """Reads rows (along the first dimension) of a one-chunk array. DamagedRun if the file lacks them."""
     dtype = np.dtype(array.known.dtype).newbyteorder("<")
     shape = (len(rows), *array.shape[1:])
     row_bytes = math.prod(shape[1:]) * dtype.itemsize
@@ -172,7 +172,7 @@ def read_rows(group: RunGroup, array: ArrayMetadata, rows: range) -> NDArray[np.
 
 
 def read_into(file: BinaryIO, offset: int, into: NDArray[np.generic]) -> bool:
-    """Fills a contiguous array from the file; False where the file ends before."""
+    """Fills a contiguous array from the file; returns False if the file ends too early."""
     rest = into.reshape(-1).view(np.uint8).data
     while len(rest) > 0:
         count = os.preadv(file.fileno(), [rest], offset)
@@ -183,7 +183,7 @@ def read_into(file: BinaryIO, offset: int, into: NDArray[np.generic]) -> bool:
 
 
 def shards(group: RunGroup, array: ArrayMetadata, sizes: range | None = None) -> Iterator[tuple[int, Shard]]:
-    """Those of an array that have a file, with the index of their size; all sizes unless some are named."""
+    """Yields each shard that has a file, with the index of its size: of all sizes, or of those in `sizes`."""
     for size_index in sizes if sizes is not None else range(array.extent("size")):
         path = chunk_path(group.path, array, size_index)
         if os.path.lexists(path):
@@ -214,7 +214,7 @@ def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | Non
 
 
 def file_problems(group: RunGroup) -> Iterator[Problem]:
-    """What lengths and indices alone can show; quick also for large runs."""
+    """Yields what lengths and indices alone can show; quick even for large runs."""
     root = Path(os.path.realpath(group.path))
     for array in group.arrays.values():
         if not array.known.sharded:
@@ -235,7 +235,7 @@ _LINKED = "lies behind a symbolic link, and so outside of the run"
 
 
 def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
-    """True if a folder of the run on the way to the file is a link. `real`: the run, all links resolved."""
+    """True if a folder between the run and the file is a link. `real`: the run, with all links resolved."""
     folder = file.parent
     return Path(os.path.realpath(folder)) != real / folder.relative_to(path)
 

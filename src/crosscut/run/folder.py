@@ -1,4 +1,4 @@
-"""What lies in the folder of a run, and what of it is no part of the run."""
+"""What lies in a run's folder, and what there is not part of the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crosscut.base.errors import UsageError
 from crosscut.run.files import Problem
 from crosscut.run.format import RunGroup
 
-# From the run to a file of an array with five dimensions, and one more.
+# Levels from the run to a file of a five-dimensional array, and one more.
 _LEVELS = 8
 
 Kind = Literal["folder", "file", "link", "special"]
@@ -21,7 +21,7 @@ _NO_LINKS = "crosscut follows no link out of a run; put the file itself in its p
 
 
 def entries(path: Path, levels: int = _LEVELS) -> Iterator[tuple[Path, Kind]]:
-    """What lies in a folder, and in the folders in it; no link is followed."""
+    """Yields everything in a folder and in the folders below it; follows no links."""
     with os.scandir(path) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             if entry.is_symlink():
@@ -35,12 +35,12 @@ def entries(path: Path, levels: int = _LEVELS) -> Iterator[tuple[Path, Kind]]:
 
 
 def unfinished(path: Path) -> list[Path]:
-    """What a writer that was killed left behind: each would have replaced the file without the suffix."""
+    """Returns what a killed writer left: each file would have replaced the one without the suffix."""
     return [file for file, _ in entries(path) if file.name.endswith(".unfinished")]
 
 
 def refuse_links(path: Path) -> None:
-    """Raises UsageError where writing to the run could write elsewhere."""
+    """Raises UsageError if writing to the run could write elsewhere."""
     for file, kind in entries(path):
         if kind in ("link", "special"):
             what = "a symbolic link" if kind == "link" else "a pipe or device"
@@ -48,7 +48,7 @@ def refuse_links(path: Path) -> None:
 
 
 def strangers(group: RunGroup) -> Iterator[Problem]:
-    """What other readers of Zarr could take for part of the run, and what leads out of it."""
+    """Yields what other Zarr readers could take for part of the run, and what leads out of it."""
     document = group.path / "zarr.json"
     for name in sorted(set(group.inline) - set(group.arrays)):
         yield Problem(document, f"describes an array {name[:100]!r}, which no run has", _NOT_READ)
@@ -67,12 +67,12 @@ def strangers(group: RunGroup) -> Iterator[Problem]:
 
 
 def _foreign_metadata(file: tuple[str, ...]) -> bool:
-    """True for metadata of Zarr 2, and for metadata in folders that need none."""
+    """True for Zarr 2 metadata, and for metadata in folders that need none."""
     return file[-1].startswith(".z") or (file[-1] == "zarr.json" and len(file) > 2)
 
 
 def _belongs(group: RunGroup, folder: tuple[str, ...]) -> bool:
-    """True for the run and its arrays' own folders: `status`, `status/c`, `status/c/0`."""
+    """True for the run's own folder and those of its arrays: `status`, `status/c`, `status/c/0`."""
     if not folder:
         return True
     chunks = all(part.isdecimal() for part in folder[2:])

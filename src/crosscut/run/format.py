@@ -1,6 +1,6 @@
-"""The metadata of a run, parsed and checked: docs/reference/run-format.md as a table.
+"""Parses and checks the metadata of a run: docs/reference/run-format.md as a table.
 
-Whatever a zarr.json says is hostile until it went through `read_group`.
+Whatever a zarr.json says is hostile until it has passed `read_group`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from crosscut.base.regular_file import open_regular
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 2
-"""The newest runs' version: 2 has phase summaries; a run without any is still written as 1."""
+"""The newest version: 2 adds phase summaries; a run without any is still written as 1."""
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
 
-# Largest extents that the core writes (core/src/store/layout.cpp), and what it makes of them.
+# The same limits as the core's when it writes (core/src/store/layout.cpp): extents first, then totals.
 LARGEST: Mapping[str, int] = {
     "size": 4096, "repetition": 10**9, "phase": 1 << 32, "rank": 1 << 24, "slot": 1 << 24,
     "statistic": len(STATISTICS),
 }  # fmt: skip
 LARGEST_PHASE_BYTES = 1 << 32
-"""Samples of one phase: 8 bytes a rank and slot."""
+"""Samples of one phase: 8 bytes per rank and slot."""
 MOST_CHUNKS = 1 << 24
 """In one file."""
 
@@ -43,7 +43,7 @@ _WHOLE = ("rank", "slot", "statistic")
 
 @dataclass(frozen=True)
 class Known:
-    """What the format says of one array."""
+    """What the format says about one array."""
 
     dimensions: tuple[str, ...]
     dtype: str
@@ -76,7 +76,7 @@ ARRAYS: Mapping[str, Known] = {
     "status": Known(_CELL, "uint8"),
     "phase_status": Known(_CELL[:3], "uint8"),
 }
-# One of these sets of arrays holds what was measured.
+# A run holds what was measured in one of these sets of arrays.
 _SAMPLES = (
     ("message_seconds", "rank_seconds", "status"),
     ("message_summary", "rank_summary", "status"),
@@ -92,7 +92,7 @@ class ArrayMetadata:
     chunk: tuple[int, ...]
     """Shape of a file's content."""
     inner: tuple[int, ...]
-    """Shape of a chunk within a shard; empty where a file is one chunk."""
+    """Shape of a chunk within a shard; empty if a file is one chunk."""
 
     def extent(self, dimension: str) -> int:
         return self.shape[self.known.dimensions.index(dimension)]
@@ -106,7 +106,7 @@ class RunGroup:
     document: Mapping[str, object]
     """The whole of zarr.json."""
     inline: Mapping[str, Any]
-    """What zarr.json repeats of the metadata of each array."""
+    """The copies of the arrays' metadata in zarr.json."""
 
     @property
     def state(self) -> str:
@@ -120,21 +120,21 @@ class RunGroup:
 
     @property
     def phase_summaries(self) -> bool:
-        """True if each phase summarises its ranks: nothing is known of single ranks."""
+        """True if each phase summarises its ranks, so that nothing is known about single ranks."""
         return "phase_status" in self.arrays
 
     @property
     def status(self) -> ArrayMetadata:
-        """What says which cells are measured: of ranks, or of whole phases."""
+        """The array that tells which cells are measured: of ranks, or of whole phases."""
         return self.arrays["phase_status" if self.phase_summaries else "status"]
 
 
 class DamagedRun(CrosscutError):
-    """A run whose files do not say what they must."""
+    """A run whose files do not hold what they must."""
 
 
 def load_json(path: Path) -> Mapping[str, object]:
-    """One JSON object from a file of bounded size; raises Damaged."""
+    """Reads one JSON object from a file of bounded size. Raises DamagedRun."""
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size > LARGEST_METADATA_BYTES:
@@ -152,7 +152,7 @@ def load_json(path: Path) -> Mapping[str, object]:
 
 
 def store_json(path: Path, document: Mapping[str, object]) -> None:
-    """Replaces a file of metadata, or leaves it as it is; raises OSError."""
+    """Replaces a file of metadata, or leaves it as it is. Raises OSError."""
     whole_file.write(path, (json.dumps(document, indent=2) + "\n").encode())
 
 
@@ -180,7 +180,7 @@ def _check_schema(attributes: Mapping[str, object], path: Path) -> None:
 
 
 def _extents(value: object) -> tuple[int, ...]:
-    """Extents that are positive, and whose product fits any address space; else none."""
+    """Returns positive extents whose product fits any address space; empty for anything else."""
     if not isinstance(value, list) or not all(type(extent) is int and extent > 0 for extent in value):
         return ()
     return tuple(value) if math.prod(value) < 2**60 else ()
@@ -194,7 +194,7 @@ def _configuration(value: object, name: str) -> Mapping[str, object]:
 
 
 def _plain(codecs: object, dtype: str) -> bool:
-    """As they are in memory, the lowest byte first."""
+    """True if values are stored as they are in memory, the lowest byte first."""
     wanted = {} if dtype == "uint8" else {"endian": "little"}
     if not isinstance(codecs, list) or len(codecs) != 1 or not isinstance(codecs[0], dict):
         return False
@@ -212,7 +212,7 @@ def _check_extents(known: Known, shape: tuple[int, ...]) -> None:
 
 
 def parse_array(name: str, metadata: object) -> ArrayMetadata:
-    """Metadata of one array, held against the format; ValueError says what is wrong."""
+    """Checks the metadata of one array against the format. Raises ValueError that says what is wrong."""
     known = ARRAYS[name]
     if not isinstance(metadata, dict):
         raise ValueError("no metadata")  # noqa: TRY004
@@ -238,7 +238,7 @@ def parse_array(name: str, metadata: object) -> ArrayMetadata:
 def _parse_shards(
     known: Known, codec: object, shape: tuple[int, ...], chunk: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Shape of a chunk within a shard; ValueError says what is wrong."""
+    """Returns the shape of a chunk within a shard. Raises ValueError that says what is wrong."""
     sharding = _configuration(codec, "sharding_indexed")
     inner = _extents(sharding.get("chunk_shape"))
     if sharding.get("index_location") != "start" or not _plain(sharding.get("index_codecs"), "uint64"):
@@ -286,7 +286,7 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
 
 
 def _no_run(path: Path) -> str:
-    """A directory of runs (an evaluation, a demonstration) is easily taken for one of them."""
+    """Says why a folder is no run. Folders of runs (evaluations, demonstrations) are easily taken for one."""
     runs = runs_in(path)
     if not runs:
         arrays = any((path / name).is_dir() for name in ARRAYS)
@@ -297,13 +297,13 @@ def _no_run(path: Path) -> str:
 
 
 def runs_in(directory: Path) -> list[Path]:
-    """Runs that lie directly in a directory."""
-    # The arrays of one run have metadata of their own.
+    """Returns the runs that lie directly in a directory."""
+    # The arrays of a run have a zarr.json of their own.
     return sorted(f.parent for f in directory.glob("*/zarr.json") if f.parent.name not in ARRAYS)
 
 
 def read_group(path: Path) -> RunGroup:
-    """The run's metadata; UsageError where it is no run that can be read here, Damaged where it is broken."""
+    """Reads a run's metadata. Raises UsageError if it is no run readable here, DamagedRun if it is broken."""
     if not path.is_dir():
         raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
     if not (path / "zarr.json").exists():
@@ -324,5 +324,5 @@ def read_group(path: Path) -> RunGroup:
 
 
 def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:
-    """The file of one size, or of an array that is one chunk."""
+    """Returns the file of one size, or the only file of an array that is one chunk."""
     return path.joinpath(array.name, "c", str(size_index), *["0"] * (len(array.shape) - 1))

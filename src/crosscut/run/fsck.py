@@ -1,4 +1,4 @@
-"""Is a run on disk whole? And, where it is not: what is lost, and how to have just that measured again."""
+"""Checks whether a run on disk is whole; if not, what is lost, and how to measure just that again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Report:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     cells: dict[str, int]
-    """How many (size, repetition, phase, rank) are of each status; with phase summaries without rank."""
+    """How many cells (size, repetition, phase, rank) have each status; with phase summaries, without rank."""
 
     @property
     def ok(self) -> bool:
@@ -50,12 +50,12 @@ class Report:
 
     @property
     def damage(self) -> tuple[Problem, ...]:
-        """Problems but for files that a killed writer was about to rename."""
+        """All problems, except files that a killed writer was about to rename."""
         return tuple(problem for problem in self.problems if problem.lost != NOTHING_LOST)
 
 
 def check(path: Path) -> Report:
-    """Reads all of a run; UsageError where there is none, everything else is in the report."""
+    """Reads all of a run. Raises UsageError if there is none; everything else is in the report."""
     if has_lost_root(path):
         return Report(path, "unknown", (_lost_root(path),), (), {})
     try:
@@ -76,7 +76,7 @@ def check(path: Path) -> Report:
     )
     problems = list(islice(found, _MOST_PROBLEMS))
     more = sum(1 for _ in found)  # also counts the rest of the cells
-    # Chunks that were never written, and none of the padding of those that were.
+    # Includes chunks that were never written, but not the padding of those that were.
     recorded = sum(cells[STATUS_NAMES[code]] for code in (MEASURED, FAILED, SKIPPED))
     cells["unmeasured"] = math.prod(status.shape) - recorded
     if not lock.is_held(path):
@@ -87,12 +87,12 @@ def check(path: Path) -> Report:
 
 
 def has_lost_root(path: Path) -> bool:
-    """True for a folder with arrays of a run but without the zarr.json that makes it one."""
+    """True for a folder that has arrays of a run but not the zarr.json that makes it one."""
     return not (path / "zarr.json").exists() and any((path / name / "zarr.json").is_file() for name in ARRAYS)
 
 
 def rebuilt(path: Path) -> Mapping[str, object]:
-    """The root's document, of what the arrays say; raises Damaged where one of them cannot be read."""
+    """Returns the root's document, rebuilt from the arrays. Raises DamagedRun if an array cannot be read."""
     arrays = {
         name: load_json(path / name / "zarr.json") for name in ARRAYS if (path / name / "zarr.json").is_file()
     }
@@ -139,7 +139,7 @@ def _notes(group: RunGroup) -> Iterator[str]:
 
 
 def metadata_problems(group: RunGroup) -> Iterator[Problem]:
-    """Each array carries the metadata that the group repeats inline."""
+    """Yields arrays whose metadata differs from the group's copy of it."""
     for name in group.arrays:
         file = group.path / name / "zarr.json"
         lost = "nothing: the group has a copy, which --repair writes"
@@ -151,7 +151,7 @@ def metadata_problems(group: RunGroup) -> Iterator[Problem]:
 
 
 def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
-    """Checks that everything called measured is there; counts the cells of each status."""
+    """Checks that everything marked as measured is there; counts the cells of each status."""
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
         if (status > SKIPPED).any():
@@ -165,7 +165,7 @@ def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> I
 
 
 def _count_problems(group: RunGroup) -> Iterator[Problem]:
-    """Status that was lost altogether looks like status that never was, but for the count of repetitions."""
+    """Compares status with the counts of repetitions, by which lost status differs from unwritten status."""
     counts = read_repetitions_done(group)
     if counts is None:
         return
@@ -178,7 +178,7 @@ def _count_problems(group: RunGroup) -> Iterator[Problem]:
 
 
 def _each_once(problems: list[Problem]) -> tuple[Problem, ...]:
-    """A chunk that an index or a length shows to be lost also lacks its samples: one problem, not two."""
+    """Keeps one problem per chunk: one that an index or a length shows to be lost lacks samples, too."""
     known: dict[tuple[Path, int | None], Problem] = {}
     for problem in problems:
         if (problem.file, None) not in known:

@@ -1,7 +1,7 @@
-"""Coordinates too large to store: the pattern implies them, and the core computes what is asked for.
+"""Coordinates too large to store: the pattern implies them, and the core computes the part asked for.
 
-`crosscut-core coordinates --ranks N --first P --last Q` reads the run's job on standard input and writes a
-line a phase: `{"phase": 12, "peer": [...], "bytes": [...]}`, each list [rank, slot] in C order.
+`crosscut-core coordinates --ranks N --first P --last Q` reads the run's job from standard input and writes
+one line per phase: `{"phase": 12, "peer": [...], "bytes": [...]}`, each list [rank, slot] in C order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crosscut.base.errors import CrosscutError, plainly
 
 TIMEOUT_SECONDS = 600
 _CELL_BYTES = 32
-"""Bytes that a sample takes in memory, about: `peer`, `bytes`, and the core's answer as text."""
+"""Approximate bytes of memory per sample: `peer`, `bytes`, and the core's answer as text."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Coordinates:
     bytes: NDArray[np.int64]
 
 
-# (first, last) number of a phase, both included, to the coordinates of these phases.
+# Maps the first and last number of a range of phases, both included, to their coordinates.
 Compute = Callable[[int, int], Coordinates]
 
 
 def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
-    """Asks the core, which alone knows the patterns."""
+    """Returns a function that asks the core, which alone knows the patterns."""
 
     def compute(first: int, last: int) -> Coordinates:
         from crosscut.base import core
@@ -63,7 +63,7 @@ def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
 
 
 def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordinates:
-    """What the core wrote, for these phases."""
+    """Parses what the core wrote about these phases. Raises CrosscutError if it does not fit the run."""
     shape = (len(phases), ranks, slots)
     peer, sample_bytes = np.empty(shape, np.int32), np.empty(shape, np.int64)
     try:
@@ -83,7 +83,7 @@ def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordi
 
 @dataclass(eq=False)
 class ImpliedArray(BackendArray):
-    """An array that xarray indexes as if it were stored; only the phases asked for are computed."""
+    """An array that xarray indexes as if it were stored; computes only the phases asked for."""
 
     compute: Compute
     member: str
@@ -107,7 +107,7 @@ class ImpliedArray(BackendArray):
 
 
 def add_implied(dataset: xr.Dataset, compute: Compute, slots: int) -> xr.Dataset:
-    """The dataset with `peer` and `bytes`, computed when read."""
+    """Adds `peer` and `bytes` to a dataset, computed when read."""
     shape = (int(dataset.sizes["phase"]), int(dataset.sizes["rank"]), slots)
     phases = np.asarray(dataset["phase"].values, dtype=np.int64)
     for name, dtype in (("peer", "int32"), ("bytes", "int64")):

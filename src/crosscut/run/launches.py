@@ -1,7 +1,7 @@
 """Launches on disk: one measurement made by several sessions, each with new processes and connections.
 
-The folder holds an ordinary run a launch (`launch-1.zarr`, …) and `launches.json`: the job and the orders,
-written before anything is measured, so that a resumed folder measures what the first one meant to.
+The folder holds an ordinary run per launch (`launch-1.zarr`, …) and `launches.json`: the job and the orders,
+written before anything is measured, so that a resumed folder measures what the first attempt meant to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crosscut.run.format import DamagedRun, load_json
 MANIFEST = "launches.json"
 SCHEMA = {"name": "crosscut-launches", "version": 1}
 MOST_LAUNCHES = 1000
-# Seeds of the orders of one folder follow each other; those of two seeds never meet.
+# The order seeds of one folder are consecutive; those from two different seeds never overlap.
 _ORDERS_A_SEED = 1 << 20
 _MOST_SEED = (1 << 63) - 1
 
@@ -30,7 +30,7 @@ class LaunchPlan:
     """One launch, measured or not."""
 
     name: str
-    """The folder of its run."""
+    """Name of its run's folder."""
     order_seed: int
     """Draws the order of its sizes and phases."""
 
@@ -47,12 +47,12 @@ class Manifest:
 
     @property
     def there(self) -> tuple[Path, ...]:
-        """The runs of launches that were begun, in their order."""
+        """The runs of launches that were begun, in order."""
         return tuple(out for out in map(self.out, self.launches) if (out / "zarr.json").exists())
 
 
 def order_seed(seed: int, number: int) -> int:
-    """The seed of launch `number`, counted from 1."""
+    """Returns the seed for the order of launch `number`, counted from 1."""
     return seed % (_MOST_SEED // _ORDERS_A_SEED) * _ORDERS_A_SEED + number
 
 
@@ -61,7 +61,7 @@ def planned(count: int, seed: int) -> tuple[LaunchPlan, ...]:
 
 
 def is_launches(folder: Path) -> bool:
-    """True if launches with a manifest lie there, in place of one run."""
+    """True if a folder holds launches with a manifest, not one run."""
     return (folder / MANIFEST).is_file()
 
 
@@ -77,7 +77,7 @@ def save(manifest: Manifest) -> None:
 
 
 def load(folder: Path) -> Manifest:
-    """The manifest of a folder; UsageError says what is wrong with it."""
+    """Loads a folder's manifest. Raises UsageError that says what is wrong with it."""
     file = folder / MANIFEST
     try:
         document = load_json(file)
@@ -100,7 +100,7 @@ def _check(launches: Sequence[LaunchPlan]) -> None:
     names = {launch.name for launch in launches}
     if not 1 <= len(launches) <= MOST_LAUNCHES or len(names) < len(launches):
         raise ValueError(f"it must name between 1 and {MOST_LAUNCHES} launches, each once")
-    for launch in launches:  # its name becomes a folder's: it may not lead anywhere else
+    for launch in launches:  # a name becomes that of a folder, which must not lie elsewhere
         if (
             not launch.name
             or Path(launch.name).name != launch.name

@@ -1,4 +1,4 @@
-"""The lock of a run's writer, which the core takes as well (core/src/store/store_create.cpp)."""
+"""The lock of a run's writer, which the core takes, too (core/src/store/store_create.cpp)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOK_SECONDS = 0.01
 
 
 def is_held(path: Path) -> bool:
-    """True if a process of this machine writes the run."""
+    """True if a process on this machine is writing the run."""
     try:
         with _opened(path) as descriptor:
             return not _taken(descriptor, fcntl.LOCK_SH)
@@ -25,8 +25,8 @@ def is_held(path: Path) -> bool:
 
 @contextlib.contextmanager
 def alone(path: Path, patience_seconds: float = 0.0) -> Iterator[None]:
-    """While inside, no other process of this machine writes the run. OSError; UsageError where one does for
-    longer than that."""
+    """While inside, no other process on this machine writes the run. Raises OSError, or UsageError if another
+    still writes it after `patience_seconds`."""
     deadline = time.monotonic() + patience_seconds
     with _opened(path) as descriptor:
         while not _taken(descriptor, fcntl.LOCK_EX):
@@ -46,7 +46,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _taken(descriptor: int, kind: int) -> bool:
-    """Also where the file system knows no locks."""
+    """Tries to take the lock; True also on file systems without locks."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

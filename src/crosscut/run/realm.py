@@ -1,4 +1,4 @@
-"""Where a run was measured: on a real cluster, on an emulated one (a lab), or on a simulated one."""
+"""Where a run was measured: this machine, a real cluster, an emulated one (a lab) or a simulated one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Realm(StrEnum):
-    """What carries the messages of a place; the values are the words of runs and of experiments."""
+    """What carries the messages of a place. The values are words in runs and experiments."""
 
     HERE = "local"
     """The memory of this machine."""
@@ -20,21 +20,21 @@ class Realm(StrEnum):
 
 
 def is_emulated(attributes: Mapping[str, object]) -> bool:
-    """True for the attributes of a run that was measured on a lab."""
+    """True if these are attributes of a run that was measured on a lab."""
     return attributes.get("place") == Realm.EMULATED
 
 
-# Backends under a virtual clock, by the names in runs.
+# Backends with a virtual clock, by their names in runs.
 _VIRTUAL = frozenset({"null", Realm.SIMULATED.value})
 
 
 def is_simulated(attributes: Mapping[str, object]) -> bool:
-    """True for the attributes of a run that was computed on a described network."""
+    """True if these are attributes of a run that was computed on a described network."""
     return _backend(attributes) == Realm.SIMULATED
 
 
 def has_virtual_clock(attributes: Mapping[str, object]) -> bool:
-    """True where no time passed on a machine: neither its cores nor its clock matter."""
+    """True if no time passed on a machine, so that neither its cores nor its clock matter."""
     return _backend(attributes) in _VIRTUAL
 
 

@@ -1,6 +1,6 @@
-"""Makes a damaged run one that can be resumed: what cannot be read is called unmeasured.
+"""Makes a damaged run resumable: whatever cannot be read is marked as unmeasured.
 
-Nothing that can be read is touched. Like the core, status is written last.
+Nothing that can be read is changed. As in the core, status is written last.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_
 
 
 def repair(path: Path) -> list[str]:
-    """What was done, a line each."""
+    """Repairs a run; returns what was done, one line each. Raises CrosscutError or UsageError."""
     try:
         with lock.alone(path) if path.is_dir() else contextlib.nullcontext():
             return _repaired(path)
@@ -62,7 +62,8 @@ def _write_metadata(group: RunGroup) -> Iterator[str]:
 
 
 def _write_counts(group: RunGroup) -> Iterator[str]:
-    """`iterations` and `repetitions_done` grow back: the core finds the first, and counts the second."""
+    """Restores the length of `iterations` and `repetitions_done`. The core finds the first again, and counts
+    the second."""
     for name in ("iterations", "repetitions_done"):
         array = group.arrays[name]
         path = chunk_path(group.path, array)
@@ -82,7 +83,7 @@ def _beginning(path: Path, most_bytes: int) -> bytes:
 
 
 def _lower_counts(group: RunGroup) -> Iterator[str]:
-    """No more repetitions may be counted than there are."""
+    """Lowers counts of repetitions to what is there."""
     counts = read_repetitions_done(group)
     if counts is None:
         return
@@ -97,7 +98,7 @@ def _lower_counts(group: RunGroup) -> Iterator[str]:
 
 
 def _reopen(group: RunGroup) -> Iterator[str]:
-    """A run that lacks something is not complete: it shall be shown as unfinished, and resumed."""
+    """Marks a complete run that now lacks something as stopped: it shows as unfinished, and can resume."""
     if group.state != "complete":
         return
     document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}

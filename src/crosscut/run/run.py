@@ -1,6 +1,6 @@
-"""A run, opened for reading: labelled arrays that are read when looked at, attributes, rates.
+"""A run opened for reading: labelled arrays that are read on use, attributes, rates.
 
-Rates are bytes per second and direction: a sample is timed where its last byte arrives.
+Rates are bytes per second and direction; a sample is timed where its last byte arrives.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _PROBLEMS_SHOWN = 3
 class Run:
     path: Path
     dataset: xr.Dataset
-    """All arrays, by name and dimension (docs/reference/run-format.md); values are read when used."""
+    """All arrays, by name and dimension (docs/reference/run-format.md); values are read on use."""
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Checks metadata, lengths and indices; UsageError or Damaged say what is wrong."""
+        """Opens a run after checking metadata, lengths and indices. Raises UsageError or DamagedRun."""
         path = Path(path)
         group = read_group(path)
         found = chain(file_problems(group), lost_chunks(group))
@@ -60,12 +60,12 @@ class Run:
 
     @property
     def summarised(self) -> bool:
-        """Five numbers stand in place of the repetitions of each sample."""
+        """True if each sample has five statistics in place of its repetitions."""
         return "message_summary" in self.dataset
 
     @property
     def phase_summarised(self) -> bool:
-        """Five numbers stand in place of the samples of each phase: there are none of single ranks."""
+        """True if each phase has five statistics in place of its samples, with nothing about single ranks."""
         return "phase_status" in self.dataset
 
     @cached_property
@@ -78,23 +78,23 @@ class Run:
 
     @property
     def repetitions(self) -> int:
-        """The cap; `repetitions_done` counts."""
+        """Upper bound; `repetitions_done` has the actual counts."""
         return int(self.dataset.sizes["repetition"])
 
     @cached_property
     def node_names(self) -> tuple[str, ...]:
-        """[rank] the name of each rank's node."""
+        """[rank] name of its node."""
         names = [name or "?" for name in node_names(self.attributes.get("nodes"))]
         if "node" not in self.dataset:
             return tuple(names[:1] or ["?"]) * self.ranks
-        # One text for each node, not for each of the ranks, which may be millions.
+        # One string for each node, not for each rank: there may be millions of ranks.
         nodes, ranks = np.unique(self.dataset["node"].values, return_inverse=True)
         named = [names[index] if 0 <= index < len(names) else f"node {index}" for index in nodes.tolist()]
         return tuple(named[rank] for rank in ranks.tolist())
 
     @cached_property
     def node_indices(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """[rank]"""
+        """[rank] number of its node; all 0 if the run does not record nodes."""
         if "node" not in self.dataset:
             return np.zeros(self.ranks, dtype=np.int64)
         return np.asarray(self.dataset["node"].values, dtype=np.int64)
@@ -106,31 +106,31 @@ class Run:
         raise UsageError(f"{self.path} has no size {units.size(size_bytes)}; it has {there}")
 
     def message_bytes(self, size_index: int) -> xr.DataArray:
-        """[phase, rank, slot] bytes of each sample; where `peer` is -1 there is none."""
+        """[phase, rank, slot] bytes of each sample; there is none where `peer` is -1."""
         size = self.sizes_bytes[size_index]
         if "bytes" in self.dataset:
             return self.dataset["bytes"].where(self.dataset["bytes"] >= 0, size)
         return xr.full_like(self.dataset["peer"], size, dtype=np.int64)
 
     def message_seconds(self, size_index: int) -> xr.DataArray:
-        """[repetition, phase, rank, slot] NaN where nothing was measured; not of a summarised run."""
+        """[repetition, phase, rank, slot], NaN where nothing was measured. Not for a summarised run."""
         part = self.dataset.isel(size=size_index)
         there = (part["status"] == MEASURED) & (part["peer"] >= 0)
         return part["message_seconds"].where(there)
 
     def rank_seconds(self, size_index: int) -> xr.DataArray:
-        """[repetition, phase, rank] NaN where nothing was measured; not of a summarised run."""
+        """[repetition, phase, rank], NaN where nothing was measured. Not for a summarised run."""
         part = self.dataset.isel(size=size_index)
         return part["rank_seconds"].where(part["status"] == MEASURED)
 
     def message_rates(self, size_index: int) -> xr.DataArray:
-        """[repetition, phase, rank, slot] bytes per second, of what the rank timed."""
+        """[repetition, phase, rank, slot] bytes per second of what each rank timed."""
         return _divide(self.message_bytes(size_index), self.message_seconds(size_index))
 
     def phase_rates(self, size_index: int) -> xr.DataArray:
-        """[repetition, phase] the pattern's own formula: credited bytes over the time of the slowest rank.
+        """[repetition, phase] rate by the pattern's formula: credited bytes over the slowest rank's time.
 
-        NaN where a rank of the phase failed: the slowest is then not known.
+        NaN if a rank of the phase failed, because the slowest is then unknown.
         """
         if self.phase_summarised:
             part = self.dataset.isel(size=size_index)
@@ -144,7 +144,7 @@ class Run:
 
 
 def _slots(group: RunGroup) -> int:
-    """Samples that a rank has in a phase, at most."""
+    """Returns the most samples that a rank has in a phase."""
     for name in ("message_seconds", "message_summary"):
         if name in group.arrays:
             return group.arrays[name].extent("slot")
@@ -153,6 +153,6 @@ def _slots(group: RunGroup) -> int:
 
 
 def _divide(sent_bytes: xr.DataArray, seconds: xr.DataArray) -> xr.DataArray:
-    """A duration of 0 (below the clock's resolution) has no rate."""
+    """Divides bytes by seconds; a time of 0 (below the clock's resolution) gives NaN."""
     rates = sent_bytes / seconds.where(seconds > 0)
     return rates.transpose(*seconds.dims).drop_vars("size", errors="ignore")

@@ -1,4 +1,4 @@
-"""How a run of a pattern is read: what the core recorded, or what is known of patterns from before it did."""
+"""How to read the run of a pattern: as the core recorded it, or as known for runs from before it did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Shape(Enum):
-    """How reports read and draw a run; core/src/program/registry.hpp says what each is."""
+    """How reports read and draw a run; core/src/program/registry.hpp defines each."""
 
     DENSE = "dense"
     SWEEP = "sweep"
@@ -18,7 +18,7 @@ class Shape(Enum):
 
     @property
     def by_phase(self) -> bool:
-        """The figures are rates of phases, routes and ranks."""
+        """True if the figures are rates of phases, routes and ranks."""
         return self in (Shape.DENSE, Shape.STREAMS)
 
 
@@ -30,10 +30,10 @@ class Reading:
     latency: bool = False
     """A short message meets no other on its way, so its time is a latency."""
     halves: bool = False
-    """In every phase one half of the ranks exchanges with the other."""
+    """In every phase, one half of the ranks exchanges with the other."""
 
 
-# Shapes of patterns before runs recorded them (crosscut 0.1); any other pattern was read as `Reading()`.
+# For runs that do not record a shape (crosscut 0.1); any other pattern is read as `Reading()`.
 _WITH_LATENCY = ("aapc", "pairwise", "simple-pairwise", "random-pairwise", "pairs", "routes", "all-pairs")
 _BEFORE = {
     "pingpong": Reading(Shape.SWEEP, findings=False, latency=True),
@@ -47,8 +47,8 @@ _BEFORE = {
 
 
 def reading(attributes: Mapping[str, object]) -> Reading:
-    """How to read a run, by its attributes. A shape unknown to this version is read as a dense one, without
-    findings."""
+    """Returns how to read a run, by its attributes. A shape unknown to this version is read as dense and
+    without findings."""
     pattern, job = attributes.get("pattern"), attributes.get("job")
     recorded = pattern if isinstance(pattern, Mapping) else {}
     if "shape" not in recorded:

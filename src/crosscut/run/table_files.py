@@ -1,4 +1,4 @@
-"""Tables to files: CSV (RFC 4180), JSON (one array of objects), Parquet. Written piece by piece."""
+"""Writes tables to files, piece by piece: CSV (RFC 4180), JSON (one array of objects), Parquet."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
-    """Empty where there is no value; floats with the digits that read back as the same number. A name that a
-    spreadsheet would take for a formula gets a `'` before it: names come from other machines."""
+    """Writes CSV; a missing value is empty, and a float has the digits that read back as the same number. A
+    name that a spreadsheet would take for a formula gets a `'` before it: names come from other machines."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     for number, piece in enumerate(pieces):
@@ -45,7 +45,7 @@ def _word(value: object) -> object:
 
 
 def write_json(pieces: Iterable[Table], file: IO[bytes]) -> None:
-    """null where there is no value."""
+    """Writes JSON; a missing value is null."""
     separator = b"["
     for piece in pieces:
         for row in _rows(piece):
@@ -58,7 +58,7 @@ def write_json(pieces: Iterable[Table], file: IO[bytes]) -> None:
 
 
 def write_parquet(pieces: Iterable[Table], file: IO[bytes]) -> None:
-    """A row group a piece; null where there is no value."""
+    """Writes Parquet, one row group per piece; a missing value is null."""
     import numpy as np
 
     try:
@@ -90,7 +90,7 @@ FORMATS: Mapping[str, Callable[[Iterable[Table], IO[bytes]], None]] = {
 
 
 def format_of(path: Path) -> str:
-    """By the file's name."""
+    """Returns the format that a file's name implies. Raises UsageError if there is none."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in FORMATS:
         return suffix
@@ -98,7 +98,7 @@ def format_of(path: Path) -> str:
 
 
 def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:
-    """The whole file or none: it gets its name when it is complete."""
+    """Writes the whole file or none: it gets its name when it is complete."""
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists; name another file, or replace it with --force")
     unfinished = path.with_name(path.name + ".unfinished")

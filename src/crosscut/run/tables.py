@@ -1,7 +1,7 @@
-"""Long ("tidy") tables of a run: a row a sample or a phase, units in the names of the columns.
+"""Long ("tidy") tables of a run: one row per sample or phase, with units in the names of columns.
 
 Repetitions and phases count from 1, ranks and slots from 0. Times are seconds, rates bytes per second and
-direction. Only what was measured has a row in `messages`; `ranks` also has what failed or was skipped.
+direction. `messages` has rows only for what was measured; `ranks` also has what failed or was skipped.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Column = NDArray[np.generic]
 Table = Mapping[str, Column]
 TableName = Literal["messages", "ranks", "phases"]
 
-# Cells of an array looked at together: bounds the memory that an export takes.
+# Cells of an array in one piece: bounds the memory that an export takes.
 CELLS_AT_ONCE = 1 << 20
 
 _STATUS = np.array([STATUS_NAMES.get(code, "?") for code in range(256)])
 
 
 def tables(run: Run, name: TableName) -> Iterator[Table]:
-    """The table in pieces, all with the same columns; there is at least one, maybe without rows."""
+    """Yields the table in pieces with the same columns; at least one, maybe without rows."""
     if run.phase_summarised != (name == "phases"):
         raise UsageError(
             f"{run.path} holds summaries of phases, nothing of single {name}: export --table phases"
@@ -100,7 +100,7 @@ def _ranks(run: Run, part: xr.Dataset, size_index: int, first_repetition: int) -
 
 
 def _phases(run: Run, size_index: int) -> Table:
-    """A row a phase and repetition of one size: statistics over its messages and over its ranks."""
+    """Makes a row per phase and repetition of one size: statistics over its messages and over its ranks."""
     part = run.dataset.isel(size=size_index)
     status = part["phase_status"].values
     where = np.nonzero(status != UNMEASURED)
@@ -124,8 +124,8 @@ def _phases(run: Run, size_index: int) -> Table:
 def _cell(
     run: Run, part: xr.Dataset, size_index: int, first_repetition: int, where: tuple[NDArray[np.intp], ...]
 ) -> dict[str, Column]:
-    """Which cell each row is of; `where` has the indices of repetition (not of a summarised run), phase and
-    rank in `part`."""
+    """Makes the columns that tell which cell each row is about. `where` has indices of repetition (not in a
+    summarised run), phase and rank in `part`."""
     *repetition, phase, rank = where
     columns: dict[str, Column] = {"size_bytes": np.full(len(rank), run.sizes_bytes[size_index])}
     if repetition:
@@ -143,7 +143,7 @@ def _phase(run: Run, part: xr.Dataset, phase: NDArray[np.intp]) -> dict[str, Col
 
 
 def _other(run: Run, peer: NDArray[np.int32], rank: NDArray[np.intp]) -> dict[str, Column]:
-    """The other end; a peer that is no rank of the run is left without a node."""
+    """Makes the columns about the peer. A peer that is not a rank of the run gets no node."""
     known = (peer >= 0) & (peer < run.ranks)
     safe = np.where(known, peer, 0)
     return {
@@ -154,7 +154,8 @@ def _other(run: Run, peer: NDArray[np.int32], rank: NDArray[np.intp]) -> dict[st
 
 
 def _times(values: NDArray[np.float64], sent_bytes: NDArray[np.float64]) -> dict[str, Column]:
-    """Raw: seconds and a rate; summarised: the statistics, and the rate at the median."""
+    """Makes columns of times and rates. Raw: seconds and a rate. Summarised: the statistics, and the rate at
+    the median of the times."""
     if values.ndim == 1:
         columns: dict[str, Column] = {"seconds": values}
         middle, rate_name = values, "bytes_per_second"

@@ -1,1 +1,1 @@
-"""A session of the core: starting it on a place, jobs in, events out, what people see meanwhile."""
+"""A session of the core: starting it on a place, sending jobs, receiving events, showing progress."""

@@ -1,4 +1,4 @@
-"""Jobs in, results out: the client of a session (docs/reference/session-protocol.md)."""
+"""Client of a session: sends jobs, receives results (docs/reference/session-protocol.md)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageErro
 from crosscut.base.job import Event, Job
 from crosscut.places.base import Launched
 
-# A line longer than this is no event; the ready event of 10,000 nodes is well below it.
+# Longer lines are not events; the `ready` event of 10,000 nodes is well below this.
 LARGEST_LINE_BYTES = 16 << 20
 
-# MPICH's launcher takes eight to say that a process was killed.
+# MPICH's launcher needs eight lines to say that a process was killed.
 _STDERR_LINES_SHOWN = 8
 _STRAY_LINES_SHOWN = 12
 
@@ -44,7 +44,7 @@ class JobOutcome:
 
 @dataclass
 class _Collected:
-    """What the events of one job have said so far."""
+    """Warnings and failures from the events of one job so far."""
 
     warnings: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -52,24 +52,24 @@ class _Collected:
 
 
 class _Ended(SessionError):
-    """The ranks are gone, without having said why."""
+    """Ranks that are gone, without having said why."""
 
     def __init__(self, text: str, node: str = "") -> None:
-        """`node`: of the conductor, where it was lost."""
+        """`node`: the conductor's, if the conductor was lost."""
         super().__init__(text)
         self.node = node
 
 
 class _Signal:
-    """In the queue of events: a signal arrived."""
+    """Marks in the queue of events that a signal arrived."""
 
 
 class _EndOfStream:
-    """In the queue of events: the session closed its output."""
+    """Marks in the queue of events that the session closed its output."""
 
 
 class Session(contextlib.AbstractContextManager["Session"]):
-    """Ranks that are running and take jobs. A context manager: leaving it ends them."""
+    """Running ranks that take jobs. A context manager: leaving it ends them."""
 
     def __init__(self, launched: Launched, listener: Listener | None = None) -> None:
         self._launched = launched
@@ -93,21 +93,21 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._shut(patience_seconds=10.0)
 
     def _shut(self, patience_seconds: float) -> int:
-        """Ends what was started, and lets go of its output."""
+        """Ends what was started and closes its output; returns the exit status."""
         status = self._launched.close(patience_seconds)
-        self._reader.join(timeout=1.0)  # longer only where a stray process still holds the pipe
+        self._reader.join(timeout=1.0)  # times out only if a stray process still holds the pipe
         if not self._reader.is_alive() and self._launched.process.stdout is not None:
             self._launched.process.stdout.close()
         return status
 
     def stop(self) -> None:
-        """Ends the job in work after the block in flight."""
+        """Ends the running job after the block in flight."""
         with contextlib.suppress(SessionError):
             self._request({"do": "stop"})
 
     @property
     def interrupted(self) -> bool:
-        """True if a signal asked for an end."""
+        """True if a signal asked to stop."""
         return self._interruptions > 0
 
     @property
@@ -116,8 +116,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._launched.process.poll() is None
 
     def wait_ready(self) -> Event:
-        """Until all ranks have joined; returns the `ready` event. SessionError: also where they take longer
-        than the place allows."""
+        """Waits until all ranks have joined; returns the `ready` event. Raises SessionError if they fail, or
+        take longer than the place allows."""
         with self._remarked():
             for event in self._events(self._launched.hooks.start_seconds):
                 if event["event"] == "ready":
@@ -129,7 +129,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         raise AssertionError("the stream of events ends by an exception")
 
     def run(self, job: Job) -> JobOutcome:
-        """Measures; returns when the job's run is closed. Raises what the session refused or lost."""
+        """Measures; returns once the job's run is closed. Raises UsageError if the session refused the job,
+        SessionError if ranks were lost, Interrupted if a signal ended it early."""
         added = self._launched.hooks.attributes()
         if added:
             job = replace(job, metadata={**job.metadata, **added})
@@ -140,8 +141,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
             return outcome
 
     def ask(self, request: Mapping[str, object]) -> Iterator[Event]:
-        """Hands in a request that is no job of measuring; its events, until the caller has what it wants.
-        Raises what the session refused or lost."""
+        """Sends a request other than a measuring job; yields its events until the caller has what it wants.
+        Raises UsageError if the session refused the request, SessionError if ranks were lost."""
         with self._at_work(request):
             for event in self._events():
                 if event["event"] == "error":
@@ -150,7 +151,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     @contextlib.contextmanager
     def _at_work(self, request: Mapping[str, object]) -> Iterator[None]:
-        """Hands in the request; a signal meanwhile asks for the end of what it began."""
+        """Sends the request; while inside, a signal stops what it began."""
         self._request(request)
         self._measuring = True
         try:
@@ -160,12 +161,12 @@ class Session(contextlib.AbstractContextManager["Session"]):
             self._measuring = False
 
     def remark(self) -> str:
-        """What the place knows that may explain what is measured; empty: nothing."""
+        """Returns what the place knows that may explain a measurement; empty if nothing."""
         return self._launched.hooks.remark()
 
     @contextlib.contextmanager
     def _remarked(self) -> Iterator[None]:
-        """Adds the place's remark to a failure, or says that the place is gone, whatever it looked like."""
+        """Adds the place's remark to a failure; if the place is gone, says that in place of the failure."""
         try:
             yield
         except SessionError as error:
@@ -176,12 +177,12 @@ class Session(contextlib.AbstractContextManager["Session"]):
             raise
 
     def _follow(self, job: Job) -> JobOutcome:
-        """Takes the job's events until its run is closed."""
+        """Follows the job's events until its run is closed."""
         collected = _Collected()
         try:
             return self._outcome_of(job, collected)
         except _Ended as ended:
-            # The lost node explains the end better than the end itself.
+            # A lost node explains the end better than an exit status does.
             text = "\n  ".join([*collected.failures, str(ended)])
             nodes = [*collected.lost_nodes, *([ended.node] if ended.node else [])]
             raise RanksLost(text, tuple(nodes)) from ended
@@ -199,7 +200,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 error = _error_of(event, collected.failures)
                 if collected.lost_nodes and isinstance(error, SessionError):
                     raise RanksLost(str(error), tuple(collected.lost_nodes))
-                if self.interrupted and isinstance(error, SessionError):  # it stopped before it began
+                if self.interrupted and isinstance(error, SessionError):  # stopped before it began
                     raise Interrupted(str(error))
                 raise error
             elif kind == "finished" and Path(str(event.get("out", job.out))) == job.out:
@@ -218,7 +219,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             raise self._died() from error
 
     def _read(self) -> None:
-        """Runs in a thread, so that the main thread can wait for an event or a signal."""
+        """Queues lines in a thread, so that the main thread can wait for an event or a signal."""
         stdout = self._launched.process.stdout
         assert stdout is not None
         with contextlib.suppress(OSError, ValueError):
@@ -227,7 +228,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._queue.put(_EndOfStream)
 
     def _events(self, within_seconds: float = math.inf) -> Iterator[Event]:
-        """Events as they come; raises SessionError when there can be no more, or none in time."""
+        """Yields events as they come. Raises SessionError if there can be no more, or none comes in time."""
         deadline = time.monotonic() + within_seconds
         while True:
             item = self._next(deadline)
@@ -252,7 +253,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 raise self._died()
 
     def _next(self, deadline: float) -> type[_Signal | _EndOfStream] | bytes | None:
-        """From the queue; None: nothing came in time."""
+        """Returns the next item of the queue; None if nothing came in time."""
         if math.isinf(deadline):
             return self._queue.get()
         with contextlib.suppress(Empty):
@@ -283,7 +284,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._ending(says)
 
     def _ending(self, says: Callable[[int, list[str]], list[str]]) -> SessionError | Interrupted:
-        """`says`: what, by the exit status and what was written for people, where nobody says who is gone."""
+        """Ends the session; returns the error to raise. `says` makes its lines from the exit status and the
+        lines written for people, unless the loss of rank 0 is known to be the cause."""
         status = self._shut(patience_seconds=2.0)
         if self.interrupted:
             return Interrupted("interrupted")
@@ -291,7 +293,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._without_conductor(status, lines) or _Ended("\n  ".join(says(status, lines)))
 
     def _without_conductor(self, status: int, stderr: list[str]) -> _Ended | None:
-        """Where the other ranks say that rank 0 is gone. A launcher has more to say of its own end."""
+        """Returns an error if other ranks report that rank 0 is gone; omits the launcher's own lines."""
         said = [line for line in stderr if line.startswith("crosscut-core")]
         if not self._conductor_node or not any("the conductor (rank 0) is gone" in line for line in said):
             return None
@@ -300,7 +302,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]), self._conductor_node)
 
     def _strayed(self, first: bytes, error: SessionError) -> SessionError | Interrupted:
-        """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""
+        """Returns the error for a line that is not an event. Such a line is mostly a launcher's first word
+        about a rank that died, so the lines that follow it are shown, too."""
         launcher = "" if first.startswith(b"{") else self._launched.hooks.launcher
 
         def says(status: int, _: list[str]) -> list[str]:
@@ -314,7 +317,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
-        """While inside, SIGINT and SIGTERM stop the job in order; a second one ends at once."""
+        """While inside, SIGINT and SIGTERM stop the job in order; a second signal ends it at once."""
 
         def note(_number: int, _frame: FrameType | None) -> None:
             self._interruptions += 1
@@ -330,13 +333,13 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
 
 def _ranks_of_nodes(ready: Event) -> tuple[tuple[int, ...], ...]:
-    """Empty where the event does not list nodes, as of very many simulated hosts."""
+    """Returns the ranks by node; empty if the event lists no nodes, as with very many simulated hosts."""
     nodes = ready.get("nodes")
     return tuple(tuple(node["ranks"]) for node in nodes) if isinstance(nodes, list) else ()
 
 
 def _node_of_rank_0(ready: Event) -> str:
-    """Its name; empty where the event does not say."""
+    """Returns the name of rank 0's node; empty if the event does not say."""
     nodes = ready.get("nodes")
     for node in nodes if isinstance(nodes, list) else ():
         if isinstance(node, dict) and 0 in (node.get("ranks") or ()):
@@ -361,7 +364,7 @@ def _parse(line: bytes) -> Event:
 
 def _error_of(event: Event, failures: list[str] | None = None) -> UsageError | SessionError:
     text = str(event.get("message", "the session gave no reason"))
-    # A lost rank is in the message already; wrong bytes may be not.
+    # The message already names a lost rank, but perhaps not the wrong bytes.
     text = "\n  ".join([text, *(failure for failure in failures or [] if failure.startswith("wrong"))])
     return UsageError(text) if event.get("kind") == "usage" else SessionError(text)
 
@@ -376,11 +379,11 @@ _FAILURES = {
 
 
 def worded(sentences: Mapping[str, str], event: Event) -> str:
-    """The sentence for events of this kind, with members in place of their names; empty: there is none."""
+    """Returns the sentence for this kind of event, with its members filled in; empty if there is none."""
     return sentences.get(str(event["event"]), "").format_map(defaultdict(lambda: None, event))
 
 
 def number(event: Event, key: str, otherwise: float) -> float:
-    """A member of an event; what is missing or no number is `otherwise`."""
+    """Returns a member of an event, or `otherwise` if it is missing or not a number."""
     value = event.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

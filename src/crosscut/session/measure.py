@@ -1,4 +1,4 @@
-"""From what a person asked for to a running session: place, backend, number of ranks."""
+"""Turns a request into a running session: decides on place, backend and number of ranks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_RANKS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Launch(StartOptions):
-    """Where and how ranks are to be started; None and empty: to be decided."""
+    """Where and how to start ranks; what is None or empty is yet to be decided."""
 
     on: str = ""
     backend: str = ""
@@ -38,7 +38,7 @@ class Decided:
 
 
 def default_backend(on: str) -> str:
-    """The backend of a place for which none was named."""
+    """Returns the backend to use on a place if none is named."""
     try:
         return load_place(on.partition(":")[0] or DEFAULT).default_backend
     except UsageError:
@@ -46,13 +46,13 @@ def default_backend(on: str) -> str:
 
 
 def _default_place(backend: str) -> str:
-    """The place for a backend where none was named: the one of which it is the backend, else this machine."""
+    """Returns the place for a backend if none is named: the one whose default it is, else this machine."""
     own = (place.name for place in all_places() if place.default_backend == backend and not place.argument)
     return DEFAULT if load_place(DEFAULT).default_backend == backend else next(own, DEFAULT)
 
 
 def decide(core: core_module.Core, launch: Launch) -> Decided:
-    """Fills in what was left open; raises UsageError for what cannot be had here, with the reason."""
+    """Fills in what was left open. Raises UsageError, with the reason, for what is not available here."""
     backend = launch.backend or default_backend(launch.on)
     on = launch.on or _default_place(backend)
     place, argument = find_place(on)
@@ -94,8 +94,8 @@ def open_session(decided: Decided, listener: Listener) -> Session:
 def ready_session(
     decided: Decided, listener: Listener, remarked: Callable[[str], None] = lambda _: None
 ) -> Iterator[Session]:
-    """A session whose ranks have joined; signals end its job in order. `remarked` gets the place's remark,
-    if it has one."""
+    """A session whose ranks have joined; signals stop its job in order. `remarked` gets the place's remark,
+    unless that is empty."""
     with open_session(decided, listener) as session, session.interruptible():
         if remark := session.remark():
             remarked(remark)
@@ -104,19 +104,19 @@ def ready_session(
 
 
 def default_out(pattern: str, backend: str, folder: Path) -> Path:
-    """`aapc-tcp-20250131-142501.zarr` in `folder`, with a number where that is taken."""
+    """Returns `aapc-tcp-20250131-142501.zarr` in `folder`, with a number added if that is taken."""
     stem = f"{pattern}-{backend}-{time.strftime('%Y%m%d-%H%M%S')}"
     names = itertools.chain([stem], (f"{stem}-{attempt}" for attempt in itertools.count(2)))
     return next(path for name in names if not (path := folder / f"{name}.zarr").exists())
 
 
 def _made_before_the_run(entry: Path) -> bool:
-    """An array of a run that was killed before it had metadata: the core looks closer, and makes it anew."""
+    """True for an array of a run killed before it had metadata: the core checks it, and makes it anew."""
     return (entry.is_dir() and entry.name in ARRAYS) or entry.name == "zarr.json.unfinished"
 
 
 def checked_out(path: Path) -> Path:
-    """An absolute path at which a run can be made; refuses to write where something is."""
+    """Returns an absolute path at which a run can be made. Raises UsageError if something is there."""
     path = path.absolute()
     if path.exists() and not (path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())):
         raise UsageError(

@@ -1,7 +1,7 @@
-"""What a person sees while a session works: a bar on a terminal, plain lines elsewhere. Always on standard
-error: standard output belongs to results.
+"""Shows a session's progress: a bar on a terminal, plain lines elsewhere. Always on standard error, because
+standard output belongs to results.
 
-Listeners to what is no measuring share `LogLines` and `TerminalBar`, and say themselves what an event means
+Listeners to sessions that do not measure share `LogLines` and `TerminalBar`, and word the events themselves
 (`clone/progress.py`).
 """
 
@@ -25,9 +25,9 @@ from crosscut.base.printable import drawn_on, printable
 from crosscut.session.client import number, worded
 
 _SIZES_NAMED = 8
-# A sweep of more sizes than this has lines at intervals alone.
+# A sweep of more sizes than this prints lines only at intervals.
 _MOST_SIZES_WITH_LINES = 16
-# Seconds between two lines about progress in a log.
+# Seconds between two progress lines in a log.
 PLAIN_INTERVAL_SECONDS = 10.0
 _NOTICES = {
     "warning": "warning: {message}",
@@ -39,7 +39,7 @@ _NOTICES = {
 
 
 class Reporter(AbstractContextManager["Reporter"]):
-    """A listener to a session that shows what it hears, while it is entered."""
+    """Base class of session listeners that print while they are entered."""
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -49,12 +49,12 @@ class Reporter(AbstractContextManager["Reporter"]):
 
 
 class LogLines(Reporter):
-    """Lines that name crosscut, for a log."""
+    """A listener that prints lines for a log, each naming crosscut."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
         self._last = float("-inf")
-        """When progress was told last."""
+        """Time of the last progress line, by the clock."""
 
     def _is_due(self) -> bool:
         return self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
@@ -64,7 +64,7 @@ class LogLines(Reporter):
 
 
 class TerminalBar(Reporter):
-    """A bar that is gone at the end, with notices above it."""
+    """A bar that disappears at the end, with notices above it."""
 
     def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._progress = Progress(*columns, console=console, transient=True)
@@ -81,7 +81,7 @@ class TerminalBar(Reporter):
 
 
 def terminal_of(stream: TextIO) -> Console | None:
-    """Where a bar can be drawn; None: lines it must be."""
+    """Returns a console on which a bar can be drawn; None if the stream takes only lines."""
     console = Console(file=drawn_on(stream))
     return console if console.is_terminal and not console.is_dumb_terminal else None
 
@@ -96,7 +96,7 @@ def _whole(event: Event, key: str) -> str:
 
 
 def position(event: Event) -> str:
-    """`1 MB  phase 12/63  repetition 3/20`"""
+    """Formats `1 MB  phase 12/63  repetition 3/20`."""
     size = _number(event, "size")
     named = units.size(size) if math.isfinite(size) else "?"
     phase = f"phase {_whole(event, 'phase')}/{_whole(event, 'phases')}"
@@ -104,7 +104,7 @@ def position(event: Event) -> str:
 
 
 def pace(event: Event) -> str:
-    """`81.0 MB/s  ETA 4.6 s`: the rate of the slowest rank in the newest phase, and time still needed."""
+    """Formats `81.0 MB/s  ETA 4.6 s`: the rate of the slowest rank in the newest phase, and the time left."""
     rate, eta = _number(event, "rate"), _number(event, "eta")
     parts = []
     if rate > 0:
@@ -115,17 +115,17 @@ def pace(event: Event) -> str:
 
 
 def notice(event: Event) -> str:
-    """A line for people where an event is worth one. `note` and `stopping` are crosscut's own."""
+    """Returns a line for people, or "" if the event needs none. `note` and `stopping` are crosscut's own."""
     return worded(_NOTICES, event)
 
 
 def step(event: Event) -> str:
-    """`3/9 `: which of several jobs is in work (an event of crosscut's own, not of the session)."""
+    """Formats `3/9 `: which of several jobs is running (crosscut's own event, not the session's)."""
     return f"{_whole(event, 'index')}/{_whole(event, 'count')} "
 
 
 class Quiet(LogLines):
-    """Shows nothing but what went wrong."""
+    """Shows only what went wrong."""
 
     def __call__(self, event: Event) -> None:
         if (line := notice(event)) and event["event"] not in ("note", "stopping"):
@@ -137,7 +137,7 @@ def _is_size(value: object) -> bool:
 
 
 class Plain(LogLines):
-    """Lines for a log file: one a size unless there are very many, and at intervals while it lasts."""
+    """Lines for a log file: one for each size unless there are very many, and more at intervals."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream, clock)
@@ -175,7 +175,7 @@ class Plain(LogLines):
             self._print(f"{self._title}  {position(event)}  {share}  {pace(event)}".rstrip())
 
     def _pass_over(self, count: int) -> None:
-        """Sizes that were measured faster than a session says how far it is, or before, of a run resumed."""
+        """Names sizes that had no progress event: too fast for one, or done before a resume."""
         if passed := self._coming[:count]:
             del self._coming[:count]
             named = [units.size(size) for size in passed]
@@ -184,7 +184,7 @@ class Plain(LogLines):
 
 
 class ProgressBar(TerminalBar):
-    """A bar a job, with notices above it."""
+    """A bar for each job, with notices above it."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(
@@ -223,7 +223,7 @@ class ProgressBar(TerminalBar):
 
 
 def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
-    """The reporter that fits the stream (standard error)."""
+    """Returns the reporter that suits the stream; without one, standard error."""
     stream = stream or sys.stderr
     if quiet:
         return Quiet(stream)

@@ -1,4 +1,4 @@
-"""Can a pattern run with so many ranks, and in how many phases? Asked before any rank is started."""
+"""Asks the core whether a pattern can run with so many ranks, and in how many phases, before any starts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from crosscut.base.errors import UsageError
 from crosscut.base.job import Job
 
 TIMEOUT_SECONDS = 20
-# `coordinates` looks at the ranks first; of a phase that there is not, it then has nothing to compute.
+# `coordinates` checks the ranks first; for a phase that does not exist it then has nothing to compute.
 _NO_PHASE = "0"
 _PHASES = re.compile(r"crosscut-core: there are phases 1 to ([0-9]+)")
 
 
 def refusal(executable: Path, job: Job, ranks: int) -> str:
-    """The core's own reason why not; empty where it has none. A core that cannot be asked refuses later, with
-    the same words."""
+    """Returns the core's reason to refuse; empty if it has none. A core that cannot be asked here refuses
+    later, with the same words."""
     return _reason(_said(executable, job, ranks), job.pattern)
 
 
 def phases(executable: Path, job: Job, ranks: int) -> int:
-    """How many the pattern has with so many ranks; 0 where the core cannot be asked. UsageError: its reason
-    why it has none."""
+    """Returns how many phases the pattern has with so many ranks; 0 if the core cannot be asked. Raises
+    UsageError with the core's reason if it refuses."""
     lines = _said(executable, job, ranks)
     if reason := _reason(lines, job.pattern):
         raise UsageError(reason)

@@ -1,6 +1,6 @@
-"""`--tolerate-failures` where a rank takes all others with it (MPI): the job starts again without the node.
+"""`--tolerate-failures` when a lost rank takes all others with it (MPI): restarts the job without its node.
 
-What was measured is on disk; the new ranks measure what is missing, as `--resume` does.
+What was measured is on disk; the new ranks measure what is missing, as with `--resume`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ MOST_RESTARTS = 3
 
 @runtime_checkable
 class Restartable(Protocol):
-    """A place whose session ends with any rank, and which can leave nodes out."""
+    """A place whose session ends with any of its ranks, and which can leave nodes out."""
 
     def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions: ...
 
 
-# Measures a job once; whether a signal asked for an end.
+# Measures a job once; the second value is True if a signal asked to stop.
 Once = Callable[[Job, Decided], tuple[JobOutcome, bool]]
 
 
 def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple[JobOutcome, bool]:
-    """By one session, or by several where ranks are lost and that is tolerated. Who was lost is a failure of
-    the outcome all the same: a script must notice."""
+    """Measures in one session, or in several if ranks are lost and that is tolerated. The losses still count
+    as failures of the outcome: a script must notice."""
     failures: list[str] = []
     while True:
         try:
@@ -50,7 +50,7 @@ def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple
 
 
 def _following(job: Job, decided: Decided, error: RanksLost, losses: int) -> tuple[Job, Decided] | None:
-    """What is measured next, and by whom; None where that is not wanted or cannot be."""
+    """Returns what to measure next, and how; None if a restart is not wanted or not possible."""
     wanted = job.options.get("tolerate_failures") and losses <= MOST_RESTARTS
     is_begun = (job.out / "zarr.json").is_file()
     if not wanted or not is_begun or not isinstance(decided.place, Restartable):
@@ -60,6 +60,6 @@ def _following(job: Job, decided: Decided, error: RanksLost, losses: int) -> tup
     except UsageError:
         return None
     changed = options.launcher_arguments != decided.options.launcher_arguments
-    # Other nodes than before: the run records them by block.
+    # `force`, because the nodes changed: the run records them by block.
     again = dict(job.options) | {"resume": True} | ({"force": True} if changed else {})
     return replace(job, options=again), replace(decided, options=options)
