@@ -1,4 +1,4 @@
-// The commands of the core. People use `crosscut` (Python), which calls these.
+// Entry point of the core. People use `crosscut` (Python), which calls these commands.
 #include <signal.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The commands behind main(): argv[0] is the command's name. Each returns the exit status or throws.
+// The commands behind main(). argv[0] is the command's name; each returns the exit status or throws.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ int run_main(int argc, char** argv);
 int coordinates_main(int argc, char** argv);
 int replay_main(int argc, char** argv);
 
-// Prints `help` and returns true if a word asks for it.
+// Prints `help` and returns true if an argument is --help or -h.
 bool print_help(int argc, char** argv, std::string_view help);
 void print(std::string_view text);  // to standard output
 

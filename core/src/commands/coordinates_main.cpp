@@ -1,5 +1,5 @@
-// `crosscut-core coordinates`: prints the `peer` and `bytes` of a run in which they are implied. Reads a job
-// (JSON) on standard input; writes one JSON line a phase.
+// `crosscut-core coordinates`: prints the `peer` and `bytes` of a run that does not store them. Reads a job
+// (JSON) from standard input; writes one line of JSON per phase.
 #include <iostream>
 #include <iterator>
 #include <map>

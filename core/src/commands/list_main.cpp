@@ -1,4 +1,4 @@
-// `crosscut-core list`: what there is, for people and (--json) for programs.
+// `crosscut-core list`: lists patterns and backends for people, and more (--json) for programs.
 #include <algorithm>
 #include <cstdio>
 #include <string>

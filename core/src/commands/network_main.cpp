@@ -1,4 +1,4 @@
-// `crosscut-core network`: what a network description says, and whether it is right.
+// `crosscut-core network`: shows, checks and converts a network description.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -38,7 +38,7 @@ struct Asked {
   std::vector<std::string> names;
   bool json = false, graph = false;
   std::uint64_t key = 0;
-  std::int64_t ranks = 0, ranks_per_host = 0;  // 0: as the network says
+  std::int64_t ranks = 0, ranks_per_host = 0;  // 0: the network's own
   std::string out;
 };
 
@@ -90,8 +90,8 @@ int show(const Asked& asked) {
   return 0;
 }
 
-// Prints mistakes as lines "file:line: what", as the reader found them; exit status 2, as for any wrong
-// input.
+// Prints mistakes as lines "file:line: mistake", in the reader's order. Returns exit status 2 if there are
+// any, as for any wrong input.
 int check(const Asked& asked) {
   std::vector<std::string> mistakes;
   std::unique_ptr<networks::Network> network;

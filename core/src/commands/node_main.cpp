@@ -1,4 +1,4 @@
-// `crosscut-core node`: joins the launcher with the real ranks.
+// `crosscut-core node`: runs the launcher with ranks that measure or clone.
 #include "clone/clone_rank.hpp"
 #include "commands/commands.hpp"
 #include "launch/launch.hpp"

@@ -1,4 +1,4 @@
-// `crosscut-core replay`: how long a traced program takes on a described network.
+// `crosscut-core replay`: predicts how long a traced program takes on a described network.
 #include <algorithm>
 #include <limits>
 #include <map>

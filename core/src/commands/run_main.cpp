@@ -1,4 +1,4 @@
-// `crosscut-core run`: a session of one job on this machine, without Python.
+// `crosscut-core run`: runs a session of one job on this machine, without Python.
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,7 +97,8 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
   return false;
 }
 
-// Also gives the seed to the job when the pattern has no parameter of that name.
+// Takes an option that is a parameter of the pattern or the backend. `--seed` always sets the job's seed,
+// too.
 void take_parameter(std::string_view name, const std::string& value, const program::PatternInfo& pattern,
                     const program::BackendInfo& backend, Asked& asked, json::Object& pattern_given,
                     json::Object& backend_given) {
@@ -169,7 +170,7 @@ Asked parse(int argc, char** argv) {
 int run_main(int argc, char** argv) {
   if (print_help(argc, argv, help)) return 0;
   const auto asked = parse(argc, argv);
-  conduct::parse_job(asked.job);  // refuses early, before any rank is started
+  conduct::parse_job(asked.job);  // refuse it before any rank is started
   const Pipe requests = make_pipe();
   const auto lines = json::write(json::Object{{"do", "run"}, {"job", asked.job}}) + "\n{\"do\":\"end\"}\n";
   if (lines.size() > 60'000) throw UsageError("the command line is too long for a job; use crosscut run");

@@ -10,7 +10,7 @@
 namespace crosscut::conduct {
 namespace {
 
-// A block lasts at most this long, so that little is lost, a stop takes effect soon, and progress is visible.
+// Limit on a block's duration, so that a failure loses little, a stop takes effect soon and progress shows.
 constexpr double block_seconds = 1.0;
 
 }  // namespace
@@ -37,16 +37,17 @@ std::int64_t BlockPlan::cells_left() const {
   return cells;
 }
 
-// Returns the number of repetitions that one block may hold. Adaptive runs stop at the next check of the
-// intervals.
+// Returns how many repetitions, from `from` on, one block may hold. In an adaptive run a block ends where the
+// intervals are checked next.
 std::int64_t BlockPlan::repetitions_at_once(std::int64_t from) const {
   if (asked_.interval <= 0) return asked_.cap - from;
   if (from < asked_.minimum) return std::min(asked_.minimum, asked_.cap) - from;
   return std::min(std::max<std::int64_t>(1, from / 4), asked_.cap - from);
 }
 
-// With summaries, measures all repetitions of a few phases before the next phases, as many at once as the
-// block's time limit allows. The number of repetitions is then the cap: intervals are not checked.
+// Returns the next block of a run with summaries, which measures all repetitions of a few phases before the
+// next phases, as many at once as the block's time limit allows. It always repeats up to the cap; intervals
+// are not checked.
 std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   for (std::int64_t first = 0; first < phases_;) {
     auto block = store_.largest_block(size_index_, 0, first);
@@ -66,7 +67,8 @@ std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   return std::nullopt;
 }
 
-// Cells that failed after a rank was lost are not tried again in this session.
+// Returns which phases of a repetition are done, [phase]. Cells that failed after a rank was lost count as
+// done, so they are not measured again in this session.
 std::vector<bool> BlockPlan::row(std::int64_t repetition) const {
   auto done = store_.done({size_index_, 0, phases_, repetition, repetition + 1});
   for (std::int64_t phase = 0; phase < phases_ && !tried_.empty(); ++phase) {
@@ -109,7 +111,8 @@ std::optional<store::Block> BlockPlan::next(double phase_seconds) {
   return std::nullopt;
 }
 
-// Handles a repetition that is done. Times that this process has not measured itself are read from the store.
+// Records that a repetition is done. Reads from the store the times that this process has not measured
+// itself.
 void BlockPlan::recall(std::int64_t repetition) {
   for (auto& count : done_) count = std::max(count, repetition + 1);
   if (asked_.interval <= 0) return;

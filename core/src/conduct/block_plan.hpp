@@ -14,20 +14,20 @@ class BlockPlan {
  public:
   struct Repetition {
     std::int64_t minimum = 6, cap = 20;
-    double interval =
-        0;  // relative width of the median's 95 % interval asked for in every phase; 0: up to the cap
+    // Relative width that the median's 95 % interval must reach in every phase; 0: repeat up to the cap.
+    double interval = 0;
   };
   BlockPlan(const store::Store& store, std::int32_t size_index, std::int64_t phases, std::int64_t ranks,
             Repetition repetition);
 
-  // Returns the next block, or nothing when all is measured or precise enough. `phase_seconds` is the wall
-  // time of one phase (0: not yet known); it limits how large the block is.
+  // Returns the next block, or nullopt when everything is measured or precise enough. `phase_seconds`, the
+  // wall time of one phase (0: not yet known), limits the size of the block.
   std::optional<store::Block> next(double phase_seconds);
-  // Records the results of a block. `with_losses`: a rank was lost, so cells that failed are not tried again
-  // in this session.
+  // Records the results of a block. `with_losses`: a rank was lost, so failed cells are not measured again in
+  // this session.
   void remember(const store::BlockData& data, bool with_losses);
   const std::vector<std::int64_t>& repetitions_done() const { return done_; }  // [phase]
-  std::int64_t cells_left() const;  // phases times repetitions, up to the cap
+  std::int64_t cells_left() const;  // phases times repetitions still to measure, up to the cap
 
  private:
   std::optional<store::Block> next_by_phase(double phase_seconds);
@@ -42,11 +42,11 @@ class BlockPlan {
   Repetition asked_;
   std::int64_t repetition_ = 0;               // the first one not known to be done
   std::vector<std::int64_t> done_;            // [phase] repetitions
-  std::set<std::int64_t> tried_;              // repetition * phases + phase; measured after a rank was lost
+  std::set<std::int64_t> tried_;              // repetition * phases + phase; tried after a rank was lost
   std::vector<std::vector<double>> slowest_;  // [phase][repetition], seconds; adaptive runs only
 };
 
-// Returns the largest value that is not NaN (NaN: a rank without a message); NaN if there is none.
+// Returns the largest value, ignoring NaN (a rank without a message); NaN if there is no other.
 double largest_of(std::span<const double> values);
 
 }  // namespace crosscut::conduct

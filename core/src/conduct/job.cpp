@@ -11,7 +11,7 @@ namespace crosscut::conduct {
 namespace {
 
 constexpr std::size_t longest_text = 4096;                        // PATH_MAX
-constexpr std::size_t longest_parameter = std::size_t{64} << 20;  // lists of routes: 12 bytes a route
+constexpr std::size_t longest_parameter = std::size_t{64} << 20;  // lists of routes: 12 bytes per route
 constexpr std::size_t most_parameters = 256, most_sizes = 4096;
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 constexpr std::int64_t most_phases = std::int64_t{1} << 40;
@@ -113,8 +113,8 @@ const json::Members<Job> members{
     member("metadata", &Job::metadata, metadata),
 };
 
-// The 95 % interval of a median needs 6 values: with 5, the smallest and the largest cover it with
-// 1 - 2 / 2^5 = 93.75 % only.
+// The 95 % interval of a median needs 6 values: the smallest and the largest of 5 enclose the median with
+// only 1 - 2 / 2^5 = 93.75 %.
 constexpr std::int64_t least_for_interval = 6;
 
 void check_together(const Job& job) {

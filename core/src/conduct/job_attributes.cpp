@@ -16,13 +16,13 @@ constexpr std::int64_t most_coordinate_bytes = std::int64_t{64} << 20;
 
 constexpr auto short_preparation = std::chrono::seconds(1);
 
-// The value in `bytes` that means: the sample has the message size asked for.
+// Value in `bytes` of a sample that has the requested message size.
 constexpr std::int64_t as_size = -1;
 
 }  // namespace
 
-// One coordinate `bytes` serves all sizes of a run, so a sample's bytes are either the message size or the
-// same for all sizes. Only the first and the last phase are checked.
+// Throws UsageError if a sample's bytes are neither the message size nor the same for all sizes: one
+// coordinate `bytes` serves all sizes of a run. Checks the first and the last phase only.
 void JobRun::refuse_bytes_of_their_own() const {
   const auto ranks = group_.ranks();
   const auto first = shape_.sizes.front();
@@ -49,8 +49,8 @@ void JobRun::refuse_bytes_of_their_own() const {
   }
 }
 
-// A stopped job still creates a run if that is quick, and the run then says that it was stopped. Giving up a
-// slow one loses nothing.
+// Throws RunError if the job was stopped and its preparation has already taken a while; nothing is lost then.
+// A job that is prepared quickly still creates its run, which then records that it was stopped.
 void JobRun::end_if_stopped() {
   if (!should_stop() || std::chrono::steady_clock::now() - started_ < short_preparation) return;
   throw RunError("stopped while the run was prepared: nothing was measured, and nothing written");
@@ -95,7 +95,7 @@ store::PhaseSamples samples_of(const program::Phase& phase, Rank ranks, std::int
   return samples;
 }
 
-// Called for one phase when it is written or compared.
+// Called for one phase at a time, when the coordinates are written or compared.
 store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
   const auto size = shape_.sizes.front();
   return conduct::samples_of(*pattern_->phase(group_.ranks(), size, first_phase_ + index), group_.ranks(),
@@ -188,8 +188,8 @@ void JobRun::remember_effort(std::int32_t size_index, const session::BlockOutcom
   for (std::size_t rank = 0; rank < total.size(); ++rank) total[rank].add(outcome.effort[rank]);
 }
 
-// For each size, one list over ranks for each figure, so that a reader without crosscut gets columns as
-// arrays.
+// Returns, for each size, one list over the ranks per figure, so that a reader without crosscut gets columns
+// as arrays.
 json::Array JobRun::effort() const {
   json::Array sizes;
   for (const auto& [bytes, ranks] : effort_) {

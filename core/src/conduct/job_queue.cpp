@@ -52,14 +52,14 @@ bool JobQueue::stop_asked() {
 bool JobQueue::do_next(session::RankGroup& group) try {
   if (requests_.empty()) return false;
   const auto request = json::parse(requests_.take());
-  // Slurm copies our input to every node; this line is for the nodes without rank 0.
+  // Slurm copies standard input to every node; this line is for the nodes without rank 0.
   if (request.find("do") == nullptr && request.find("conductor") != nullptr) return true;
   const auto& word = request.at("do").string();
   if (word == "end") {
     end_ = true;
   } else if (word == "run") {
     run_job(request.at("job"), group);
-  } else if (word != "stop") {  // nothing is in work: nothing to stop
+  } else if (word != "stop") {  // no job is running, so there is nothing to stop
     throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
   }
   return true;

@@ -1,5 +1,5 @@
 // Takes a session's requests and runs its jobs one after another, on any kind of ranks. Requests arrive on
-// one descriptor and interrupts as signals; events leave on another descriptor.
+// one descriptor, interrupts as signals; events leave on another descriptor.
 #pragma once
 
 #include <atomic>
@@ -32,13 +32,13 @@ class JobQueue {
   // Carries out the oldest waiting request; returns false if none waits. Throws RunError if the session
   // cannot continue.
   bool do_next(session::RankGroup& group);
-  // Removes and returns the oldest waiting request, or an empty string if there is none; for callers that
-  // handle requests of other kinds.
+  // Removes and returns the oldest waiting request, or an empty string if there is none. For callers that
+  // handle other kinds of requests.
   std::string take_request() { return requests_.empty() ? std::string() : requests_.take(); }
   // Reads waiting requests and signals. Returns true if the job in progress must stop.
   bool stop_asked();
 
-  // Keeps the first status that is not 0. Other threads may read it.
+  // Records an exit status; the first that is not 0 remains. Other threads may read it.
   void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
   int exit_status() const { return exit_status_; }
 

@@ -13,21 +13,21 @@
 namespace crosscut::conduct {
 namespace {
 
-// Largest share of a sample that the skew of the barrier may take.
+// Largest share of a sample that the barrier's skew may take.
 constexpr double skew_share = 0.05;
 constexpr double warm_up_block_seconds = 1.0;
 constexpr double margin = 1.5;  // the skew itself varies
-// A phase that took this many times the shortest sample in the warm-up needs no trial, even though a first
-// exchange takes longer.
+// A phase whose warm-up took more than this many times the shortest sample needs no trial, although a first
+// exchange is slower than later ones.
 constexpr double clearly_enough = 20;
-constexpr double shortest_sample = 100e-6;
-// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds. A sample
-// must hold many slices. For each rank that shares a core.
+constexpr double shortest_sample = 100e-6;  // seconds
+// Shortest sample of a job that computes, in seconds for each rank on a core. Work is counted in units of
+// microseconds, but ranks share a core in time slices of milliseconds, and a sample must hold many slices.
 constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
 
-// Ranks per core on the most crowded node, at least 1.
+// Returns the ranks per core on the most crowded node, at least 1.
 double ranks_on_a_core(const session::RankGroup& group) {
   const auto attributes = json::Value(group.attributes());
   const auto* nodes = attributes.find("nodes");
@@ -45,7 +45,7 @@ double ranks_on_a_core(const session::RankGroup& group) {
 
 constexpr std::int64_t repetitions_for_interval = 100;
 
-// A requested interval needs its repetitions, whatever the backend's default is.
+// Returns a lower bound for the default repetitions: a requested interval needs many of them.
 std::int64_t least_repetitions(const Job& job) {
   return job.interval > 0 ? std::max(job.minimum_repetitions, repetitions_for_interval) : 1;
 }
@@ -63,7 +63,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       backend_(program::find_backend(job_.backend)) {
   const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
-  // A value from a file is read here, once: other nodes may not have the file.
+  // Read values that are given as files here, once: other nodes may not have those files.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
   const auto ranks = group_.ranks();
@@ -124,7 +124,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
       .bytes = shape_.sizes[static_cast<std::size_t>(size_index)],
       .block = shifted,
       .iterations = iterations,
-      // The warm-up's effort is not counted: its times only decide how to go on.
+      // The warm-up (repetition -1) stays raw: its times decide the iterations.
       .summarise = store_->kept() == store::Kept::phase_summaries && block.repetition_first >= 0};
   auto outcome = group_.run(request);
   outcome.data.block = block;
@@ -147,7 +147,8 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
   data = std::move(kept);
 }
 
-// Runs all phases without recording them. Returns the slowest rank's time of each, seconds, [phase].
+// Runs all phases without recording them. Returns the slowest rank's time of each, seconds, [repetition,
+// phase]; fewer if the job is stopped.
 std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   std::vector<double> seconds;
   const auto phases = phases_of(size_index);
@@ -159,7 +160,7 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
       if (phase_seconds_ > 0)
         step = std::max<std::int64_t>(1, std::llround(warm_up_block_seconds / phase_seconds_));
       step = std::min(step, phases - phase);
-      // Repetition -1 makes the verified bytes differ from those of every measured repetition.
+      // Number the repetition -1, so that verified bytes differ from those of every measured repetition.
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
@@ -170,7 +171,7 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   return seconds;
 }
 
-// Least duration of a sample in seconds, chosen so that the skew with which ranks leave the barrier is a
+// Returns the least duration of a sample, seconds, such that the skew with which ranks leave the barrier is a
 // small share of it.
 double JobRun::shortest_sample_seconds() const {
   auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
@@ -182,8 +183,8 @@ double JobRun::shortest_sample_seconds() const {
   return seconds;
 }
 
-// Finds the iterations from the warm-up's times (slowest rank, seconds, [phase]). Then repeats that with a
-// trial of so many iterations, since a single run of a phase takes longer than one of many back to back.
+// Derives the iterations from the warm-up's times (slowest rank, seconds, [repetition, phase]), then corrects
+// them by a trial with that many: a phase run once takes longer than one of many runs back to back.
 std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
@@ -220,7 +221,7 @@ void JobRun::measure_size(std::int32_t size_index) {
   BlockPlan plan(*store_, size_index, phases_of(size_index), shape_.ranks, repetition);
   iterations_ = store_->iterations(size_index);
   phase_seconds_ = 0;
-  if (!plan.next(0)) {  // also where a session was killed before it could say so
+  if (!plan.next(0)) {  // also if a session was killed before it could record this
     store_->set_repetitions_done(size_index, plan.repetitions_done());
     return;
   }
@@ -241,9 +242,9 @@ void JobRun::measure_size(std::int32_t size_index) {
   store_->set_repetitions_done(size_index, plan.repetitions_done());
 }
 
-// Estimates the time left. A sample of a later size takes the longer of the time of a sample of this size
-// (short messages are repeated to fill it) and the time of its bytes at this size's rate. Below 64 KiB the
-// rate reflects latency rather than bandwidth.
+// Estimates the time left, seconds. A sample of a later size takes as long as one of this size (short
+// messages are repeated to fill it) or as its bytes take at this size's rate, whichever is longer. Sizes
+// below 64 KiB count as 64 KiB here, since their rate reflects latency rather than bandwidth.
 double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
   const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
   const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
@@ -258,7 +259,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   return seconds;
 }
 
-// Returns the times of the newest phase's slowest message and slowest rank, seconds.
+// Returns the times of the slowest message and the slowest rank in the block's last phase, seconds.
 std::pair<double, double> JobRun::newest_times(const store::BlockData& data) const {
   if (!data.phases.empty()) return {data.phases.back().messages.back(), data.phases.back().ranks.back()};
   const auto ranks = static_cast<std::size_t>(shape_.ranks);

@@ -1,4 +1,4 @@
-// Runs one job from its first block to its last: cuts it into blocks, repeats them, and keeps the run on
+// Runs one job from its first block to its last: divides it into blocks, measures them, and writes the run to
 // disk.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace crosscut::conduct {
 
-// Returns the partners and bytes of a phase's samples; `size` is the message size asked for.
+// Returns the peers and bytes of a phase's samples; `size` is the requested message size.
 store::PhaseSamples samples_of(const program::Phase& phase, Rank ranks, std::int64_t slots,
                                std::int64_t size);
 
@@ -28,9 +28,9 @@ class JobRun {
   // Checks the job against the pattern and the ranks before anything starts; throws UsageError.
   JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
          std::string place);
-  // Throws RunError after closing the run as "failed".
+  // Measures the job. If that fails, closes the run as "failed" and throws.
   void run();
-  // True if no wrong byte was found; meaningful with `verify`.
+  // True if no wrong byte was found; meaningful only with `verify`.
   bool all_bytes_right() const { return wrong_total_ == 0; }
 
  private:
@@ -78,8 +78,8 @@ class JobRun {
 
   Deadline started_{}, last_progress_{};
   std::int64_t wrong_total_ = 0;
-  std::map<std::int64_t, std::vector<measure::Effort>>
-      effort_;  // size in bytes -> [rank]; committed blocks only
+  // Message size in bytes -> [rank]; committed blocks only.
+  std::map<std::int64_t, std::vector<measure::Effort>> effort_;
   UsedConnections connections_;
   bool stopped_ = false;
 };

@@ -13,7 +13,7 @@ constexpr double missed_on_a_side = 0.025;
 constexpr std::size_t fewest_for_correlation = 20;
 constexpr double most_correlation = 0.99;
 
-// Returns the values' ranks from 0, less their mean; equal values share the mean of their ranks.
+// Returns the values' ranks, centred on 0; equal values share the mean of their ranks.
 std::vector<double> centred_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -31,8 +31,8 @@ std::vector<double> centred_ranks(std::span<const double> values) {
 
 std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n) {
   if (n < 6) return {0, n == 0 ? 0 : n - 1};
-  // Finds the largest k with P(fewer than k values below the median) <= 2.5 %. Logarithms avoid underflow of
-  // 2^-n.
+  // Find the largest k with P(fewer than k values below the median) <= 2.5 %. Logarithms keep 2^-n from
+  // underflowing.
   double cumulative = 0;
   double log_term = -static_cast<double>(n) * std::numbers::ln2;
   std::size_t k = 0;
@@ -64,7 +64,7 @@ double interval_stretch(std::span<const double> in_time_order) {
 }
 
 double relative_interval_width(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });  // of ranks that were lost
+  std::erase_if(values, [](double value) { return std::isnan(value); });  // a rank was lost
   if (values.size() < 6) return std::numeric_limits<double>::infinity();
   const auto stretch = interval_stretch(values);
   std::sort(values.begin(), values.end());

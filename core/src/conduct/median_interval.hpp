@@ -1,4 +1,4 @@
-// Confidence interval of a median, without assuming a distribution.
+// Distribution-free confidence interval of a median.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,24 @@
 
 namespace crosscut::conduct {
 
-// Returns indices (from 0) into n sorted values between which the true median lies with at least 95 %
-// probability: order statistics, binomial with p = 1/2 (Conover, Practical Nonparametric Statistics, section
-// 3.2; Le Boudec, Performance Evaluation of Computer and Communication Systems, section 2.2). For n < 6 there
-// is no such pair; returns the extremes.
+// Returns indices (from 0) into n sorted values that enclose the true median with at least 95 % probability:
+// order statistics, binomial with p = 1/2 (Conover, Practical Nonparametric Statistics, section 3.2; Le
+// Boudec, Performance Evaluation of Computer and Communication Systems, section 2.2). For n < 6 no such pair
+// exists, and the extremes are returned.
 std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n);
 
-// Returns the factor by which the indices lie farther from the middle because values that follow each other
-// are alike: the square root of the variance inflation of the number of values below the median.
-// `in_time_order` are repetitions as they were measured. Their ranks' correlation at lag one, corrected for
-// its bias (Kendall, Biometrika 41, 1954) and raised by three quarters of its standard error, is taken for
-// that of a Gaussian process of first order, whose signs correlate by the arcsine law. docs/coverage.py shows
-// what this covers; src/crosscut/analysis/stats/intervals.py computes the same. 1 for fewer than 20 values,
-// which do not tell.
+// Returns the factor by which serial correlation moves the indices away from the middle: the square root of
+// the variance inflation of the number of values below the median. `in_time_order` holds the repetitions in
+// the order of measurement. Their lag-one rank correlation is corrected for its bias (Kendall, Biometrika 41,
+// 1954), raised by three quarters of its standard error, and taken for that of a first-order Gaussian
+// process, whose signs correlate by the arcsine law. docs/coverage.py shows the resulting coverage;
+// src/crosscut/analysis/stats/intervals.py computes the same. Returns 1 for fewer than 20 values, which are
+// too few to estimate a correlation.
 double interval_stretch(std::span<const double> in_time_order);
 
-// (upper - lower) / median; infinity for fewer than six values. The extremes bound the interval if values are
-// too much alike in time for any others.
+// Returns the width of the median's 95 % interval over the median: (upper - lower) / median; infinity for
+// fewer than six values. NaN is ignored. The extremes bound the interval if serial correlation is too strong
+// for others.
 double relative_interval_width(std::vector<double> in_time_order);
 
 }  // namespace crosscut::conduct

@@ -11,7 +11,7 @@
 namespace crosscut::conduct {
 namespace {
 
-// A cause that keeps one rank from joining keeps others too, at about the same time.
+// Time to collect further reports: what keeps one rank from joining keeps others too, at about the same time.
 constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
 constexpr int cause_tries = 20;
@@ -58,9 +58,9 @@ void SessionHost::announce() {
 }
 
 SessionHost::Gathered SessionHost::gather() {
-  // Joining takes longer than an answer: ssh trees, a loaded machine that starts hundreds of ranks. A rank
-  // that cannot reach this node gives up a little after the time-out. If the launcher reports such ranks,
-  // wait for its report.
+  // Allow more than the time-out: an ssh tree, or a loaded machine that starts hundreds of ranks, takes
+  // longer. A rank that cannot reach this node gives up a little after the time-out; if the launcher reports
+  // such ranks, wait for its report too.
   const double patience = setup_.timeout_seconds + 0.05 * setup_.ranks + (has_reports() ? 5 : 0);
   const auto frames = server_.await_all(patience, [this] { check_gathering(); });
   Gathered all;
@@ -81,7 +81,7 @@ SessionHost::Gathered SessionHost::gather() {
   return all;
 }
 
-// Called periodically while ranks gather, when nothing else watches the inputs.
+// Called periodically while ranks join, when nothing else watches the inputs.
 void SessionHost::check_gathering() {
   jobs_.receive_signals();
   if (jobs_.interrupted()) throw RunError("interrupted before all ranks had joined");

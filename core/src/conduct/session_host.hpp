@@ -1,5 +1,5 @@
-// The part that all conductors share: the inputs for requests, signals and the launcher's reports, the output
-// for events, and the server that ranks join.
+// Base class of conductors: takes requests, signals and the launcher's reports, writes events, and runs the
+// server that ranks join.
 #pragma once
 
 #include <functional>
@@ -25,30 +25,31 @@ class SessionHost {
   session::Address address() const { return server_.address(); }
   Events& events() { return jobs_.events(); }
 
-  // Announces the conductor's address, conducts the session, and sends the ranks home. Never throws.
+  // Announces the conductor's address, conducts the session, and ends the ranks. Reports errors as events;
+  // never throws.
   void run();
   int exit_status() const { return jobs_.exit_status(); }
 
-  // All ranks, once they have joined.
+  // The ranks that have joined, and the facts of their nodes.
   struct Gathered {
     session::Welcome welcome;
     std::vector<json::Value> facts;  // [node]
   };
-  // Throws if some rank can never join.
+  // Waits until all ranks have joined. Throws RunError or UsageError if one cannot.
   Gathered gather();
   void receive_input(int fd);
 
   // Returns why a rank ended, from its own message or the launcher's report; empty if neither has arrived.
-  // With `wait`, gives them a moment: they may be later than the end of a connection.
+  // With `wait`, waits up to 0.2 s for them, since they may arrive after the connection has ended.
   std::string cause(Rank rank, bool wait);
   // True if the launcher reports the ends of ranks.
   bool has_reports() const { return setup_.reports_fd >= 0; }
-  // Called by rank 0's other thread with the reason why it cannot continue.
+  // Called by rank 0's measuring thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason);
 
  protected:
   virtual void conduct() = 0;
-  // Has the server watch the inputs from now on.
+  // Makes the server watch the inputs from now on.
   void watch_inputs();
 
   const session::RankSetup& setup_;
@@ -60,9 +61,9 @@ class SessionHost {
   void check_gathering();
   void receive_reports();
 
-  Requests reports_;                        // from the launcher, about ranks whose end it saw
+  Requests reports_;                        // from the launcher, about ranks that it saw end
   std::vector<launch::NodeReport> losses_;  // as the launcher reported them
-  std::optional<Deadline> all_heard_;       // while ranks gather: when to name the lost ones
+  std::optional<Deadline> all_heard_;       // while ranks join: when to report those that were lost
   std::mutex mutex_;                        // guards rank_zero_reason_
   std::string rank_zero_reason_;
 };

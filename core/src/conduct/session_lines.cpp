@@ -99,7 +99,7 @@ void Events::write_waiting() {
   while (true) {
     changed_.wait(lock, [this] { return over_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    const std::string& line = waiting_.front();  // stays where it is while others are added
+    const std::string& line = waiting_.front();  // a deque keeps it in place while others are added
     lock.unlock();
     write(line);
     lock.lock();

@@ -32,20 +32,20 @@ class Requests {
   std::deque<std::string> lines_;
 };
 
-// A thread of its own writes, so that a reader that stands still (a suspended front end) does not hold up a
-// measurement.
+// Writes events from a thread of its own, so that a reader that stalls (a suspended front end) does not hold
+// up a measurement.
 class Events {
  public:
   explicit Events(int fd) : fd_(fd) {}
   ~Events();  // waits for the reader, as `ended` does
   void say(const json::Value& event);
-  // Leaves the event out if more than `most_waiting` wait for the reader.
+  // Drops the event if more than `most_waiting` events wait for the reader.
   void progress(const json::Value& event);
   void warn(const std::string& message) { say(json::Object{{"event", "warning"}, {"message", message}}); }
   void error(const std::string& message, bool usage) {
     say(json::Object{{"event", "error"}, {"message", message}, {"kind", usage ? "usage" : "run"}});
   }
-  // Says so, and waits until the reader has taken everything or has closed its end.
+  // Writes the event `ended`, and waits until the reader has taken everything or closed its end.
   void ended();
   bool broken() const { return broken_; }  // the reader has closed its end
 

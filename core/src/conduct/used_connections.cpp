@@ -9,7 +9,7 @@ namespace {
 
 const json::Array fields{"session", "rank", "peer", "index", "rail", "local_port", "remote_port"};
 
-// A member of an attribute that may come from a damaged run; null if it is not there.
+// Returns a member of an attribute, or null if it is absent. The attribute may come from a damaged run.
 const json::Value* member(const json::Value* value, std::string_view name) {
   return value != nullptr && value->is_object() ? value->find(name) : nullptr;
 }

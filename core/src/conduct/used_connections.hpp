@@ -12,12 +12,12 @@ namespace crosscut::conduct {
 
 class UsedConnections {
  public:
-  // Most rows of a run: each is a line of zarr.json, which every reader parses.
+  // Most rows of a run. Each is a line of zarr.json, which every reader parses.
   static constexpr std::size_t most_rows = std::size_t{1} << 14;
 
   void add(std::span<const store::Connection> used);
-  // Returns the attribute for a run that has these attributes: those of earlier sessions, then of this one.
-  // Null if there are none. Beyond `most_rows` there is no row, and a count.
+  // Returns the attribute `connections` of a run that has these attributes: the connections of earlier
+  // sessions, then those of this one. Null if there are none. Beyond `most_rows` it has a count but no rows.
   json::Value after(const json::Value& attributes) const;
 
  private:

@@ -13,21 +13,22 @@
 namespace crosscut::launch {
 namespace {
 
-// Time for the configuration to arrive; the process that starts a node writes it at once.
+// Time for the configuration to arrive. The process that starts a node writes it at once.
 constexpr double configuration_seconds = 30;
 constexpr std::size_t conductor_line_bytes_max = 4096;
 
-// Exit status of a node without rank 0 that could not continue. Status 1 would mean that the node ended by
-// itself and reported the reason.
+// Exit status of a node without rank 0 that could not continue. Status 1 would mean that the node ended in
+// order and reported the reason.
 constexpr int node_broke = 3;
 
-// Pipes opened later must not become standard streams of the ranks.
+// Opens standard streams that are closed, so that pipes opened later do not become standard streams of the
+// ranks.
 void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
 }
 
-// Returns the backend that serves a session without ranks (sim); null: ranks are started.
+// Returns the backend that serves the whole session without starting ranks (sim); null if ranks are started.
 const program::BackendInfo* serving_backend(const session::SessionConfig& config) {
   const auto found = std::ranges::find_if(program::backends(), [&](const program::BackendInfo* backend) {
     return backend->name == config.backend && backend->serve != nullptr;
@@ -35,7 +36,8 @@ const program::BackendInfo* serving_backend(const session::SessionConfig& config
   return found == program::backends().end() ? nullptr : *found;
 }
 
-// `is_first`: set to whether rank 0 is on this node, as soon as that is known.
+// Reads and checks the configuration. Sets `is_first`, as soon as that is known, to true if rank 0 is on this
+// node.
 session::SessionConfig read_configuration(bool& is_first) {
   const std::optional<std::string> line = session::read_line(STDIN_FILENO, session::configuration_bytes_max,
                                                              after_seconds(configuration_seconds));
@@ -47,7 +49,7 @@ session::SessionConfig read_configuration(bool& is_first) {
   session::apply_layout(config);
   const std::string secret = session::secret_from_environment();
   if (config.secret.empty()) config.secret = secret;
-  if (serving_backend(config) != nullptr) return config;  // there are no ranks to join
+  if (serving_backend(config) != nullptr) return config;  // no ranks have to join
   if (config.secret.empty())
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
   is_first = config.has_conductor();
@@ -59,7 +61,8 @@ session::SessionConfig read_configuration(bool& is_first) {
   return config;
 }
 
-// Reports an error, also as an event if rank 0 would be here: programs read events.
+// Reports an error on standard error and, if rank 0 would be on this node, as an event for programs. Returns
+// the exit status.
 int refuse(const std::exception& error, bool is_usage, bool tell_event) {
   std::cerr << "crosscut-core node: " << error.what() << std::endl;
   if (tell_event) {

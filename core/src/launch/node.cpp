@@ -26,14 +26,14 @@
 namespace crosscut::launch {
 namespace {
 
-// When rank 0 says so, ranks end by themselves within milliseconds. A node behind another gets slightly less
-// time than the one that waits for it.
+// Time for ranks, and for the nodes behind this one, to end before they are killed. Ranks normally end within
+// milliseconds of rank 0's order; a node behind this one must first end its own ranks.
 constexpr double rank_end_seconds = 3;
 constexpr double tree_end_seconds = 10;
 
 constexpr std::array handled_signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
-// Every rank holds a connection to many others.
+// Allows as many descriptors as possible: every rank holds connections to many others.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -41,7 +41,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, a later error reports the shortage
 }
 
-// Resolves the interface of this node's ranks; its address must reach the conductor or another node.
+// Resolves the interface of this node's ranks. Its address must reach the conductor or another node.
 std::string interface_of(const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
   if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
@@ -50,7 +50,8 @@ std::string interface_of(const session::SessionConfig& config) {
                                     towards);
 }
 
-// The parent process of a node's ranks: one loop over their ends, signals, and the nodes behind this one.
+// The parent process of a node's ranks: one loop that serves their ends, signals, and the nodes behind this
+// one.
 class Node {
  public:
   Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
@@ -71,7 +72,7 @@ class Node {
   }
 
   ~Node() {
-    kill_ranks();  // only after an exception are any left
+    kill_ranks();  // some are left only after an exception
     for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
     ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
   }
@@ -87,7 +88,8 @@ class Node {
     while (!ranks_.empty() || (tree_ && !tree_->empty())) {
       std::vector<pollfd> all = polled();
       const std::optional<Deadline> deadline = next_deadline();
-      // Add a millisecond: a deadline that rounds down to now must have passed when poll returns.
+      // Add a millisecond: the time left is rounded down, but the deadline must have passed when poll
+      // returns.
       const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
       if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
       read_address();
@@ -165,8 +167,8 @@ class Node {
   }
 
   void start_others() {
-    // Sent first: all ranks may have joined, and the session may be ready, before a later report came through
-    // ssh.
+    // Report first: all ranks may have joined, and the session may be ready, before a later report comes
+    // through ssh.
     take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
     for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
       start_rank(setup_of(rank));
@@ -207,13 +209,13 @@ class Node {
   void take_signal(int number, bool from_terminal) {
     ++signals_taken_;
     if (!is_root_) {
-      // Rank 0 ends the session; if it does not receive the signal, the ranks here must still end.
+      // Rank 0 ends the session. If it does not receive the signal, the ranks here must still end.
       end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
       return;
     }
     const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
     if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
-    // A terminal signals its whole foreground group, which includes rank 0 if that reads the terminal.
+    // A terminal signals its whole foreground group, which includes rank 0 if rank 0 reads the terminal.
     if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
       ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
   }
@@ -234,7 +236,7 @@ class Node {
     }
   }
 
-  // Rank 0 detects silent ranks; only its own silence must be detected here.
+  // Rank 0 detects other ranks that fall silent; only rank 0 itself must be watched here.
   void rank_halted(Rank rank, bool is_halted) {
     if (rank != 0) return;
     halt_deadline_.reset();
@@ -261,7 +263,8 @@ class Node {
     end_tree();
   }
 
-  // The life-line carries nothing that this node needs (a parallel launcher sends every node the requests).
+  // Discards what the life-line carries and ends this node when it closes. This node needs none of it: a
+  // parallel launcher sends every node the requests.
   void read_lifeline() {
     if (is_root_ || streams_.lifeline_fd < 0) return;
     pollfd waiting{streams_.lifeline_fd, POLLIN, 0};
@@ -297,7 +300,7 @@ class Node {
     if (passed(tree_deadline_) && tree_) tree_->kill();
   }
 
-  // Reports on nodes and ranks are passed up the tree; at the root, rank 0 and the user are told.
+  // Reports on nodes and ranks go up the tree; the root tells rank 0 and the user.
   void say(const std::string& text) const { write_once(STDERR_FILENO, "crosscut-core: " + text + "\n"); }
 
   void take_report(const NodeReport& report) {
@@ -320,8 +323,8 @@ class Node {
       if (!start_deadline_) start_deadline_ = after_seconds(config_.timeout_seconds);
     } else {
       failed_ = true;
-      // A rank that exits has reported the reason itself; after a signal or the loss of a node nobody else
-      // does.
+      // A rank that exits has reported the reason itself. If it was killed, or its node was lost, only this
+      // process can.
       if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
       tell_rank_0(report);
     }
@@ -340,7 +343,7 @@ class Node {
     kill_ranks();  // rank 0's end then reports why (tell_unreachable)
   }
 
-  // Called after rank 0 has ended: its stream is free, and it cannot have started a job.
+  // Called after rank 0 has ended, so its stream is free, and before it could have started a job.
   void tell_unreachable() {
     std::string text = std::to_string(unreachable_.size()) + " of the hosts could not be started:";
     if (unreachable_.size() == 1) text = "a host could not be started:";
@@ -375,11 +378,11 @@ class Node {
   const RankBody& body_;
   bool is_root_;
   std::string interface_;
-  std::vector<int> cores_;  // of each local rank; empty: not pinned
+  std::vector<int> cores_;  // [local rank]; empty: not pinned
   bool oversubscribed_ = false;
   sigset_t outer_signals_{};
   Fd signals_;
-  Fd address_, reports_;  // pipes of rank 0: its address is read, reports to it are written
+  Fd address_, reports_;  // pipes of rank 0: its address comes from one, reports to it go into the other
   LineBuffer address_lines_;
   std::map<pid_t, Child> ranks_;
   std::unique_ptr<SpawnTree> tree_;

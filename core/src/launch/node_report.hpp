@@ -1,5 +1,4 @@
-// The reports of a node to its parent, as lines of JSON on its standard output. So the root of the tree hears
-// of every node and rank.
+// A node's reports to its parent: lines of JSON on standard output, passed on up to the root of the tree.
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@ namespace crosscut::launch {
 
 struct NodeReport {
   enum class Kind : std::uint8_t {
-    up,           // the node runs, and starts its ranks
+    up,           // the node runs and starts its ranks
     failed_rank,  // rank `first_rank` ended abnormally
     unreachable,  // the node could not be started; the session cannot begin
     lost,         // the node was up and is gone
@@ -25,11 +24,11 @@ struct NodeReport {
 
 std::string to_line(const NodeReport& report);  // with newline
 
-// Returns nullopt if the line is not a report (a login shell's greeting, say).
+// Parses a report. Returns nullopt if the line is none (a login shell's greeting, say).
 std::optional<NodeReport> parse_node_report(std::string_view line);
 
-// Describes a report to people: "rank 5 on n003 was killed by ...", "n003 (ranks 8 to 11) cannot be reached:
-// ...".
+// Describes a report to people: "rank 5 on n003 was killed by ...", "n003 (ranks 8 to 11) could not be
+// started: ...".
 std::string describe(const NodeReport& report);
 
 }  // namespace crosscut::launch

@@ -23,8 +23,8 @@ void take_streams(const session::RankSetup& setup) {
     throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
 }
 
-// Rank 0 conducts: it alone acts on a request to stop, and the node ends the others if needed. A batch system
-// or a terminal signals every process; the others must survive that to finish the current block.
+// Rank 0 conducts, so it alone acts on a signal to stop; the node ends the other ranks if needed. A batch
+// system or a terminal signals every process, and the others must survive that to finish the current block.
 void take_signals(const RankProcess& process) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
@@ -40,8 +40,8 @@ int run_child(const RankProcess& process, const RankBody& body) {
   return session::guarded(setup, [&] {
     for (const int fd : process.closed) ::close(fd);
     if (setup.rank != 0) take_streams(setup);
-    // Give the rank its own process group, so that a signal to the node's group reaches it once, through the
-    // node. Rank 0 is exempt if it reads a terminal, which only the foreground group may do.
+    // Give the rank its own process group, so that a signal to the node's group reaches it only once, through
+    // the node. Rank 0 stays in the group if it reads a terminal, which only the foreground group may do.
     if (setup.rank != 0 || ::isatty(setup.requests_fd) == 0) ::setpgid(0, 0);
     take_signals(process);
     if (process.core) measure::pin_to(*process.core);
@@ -62,7 +62,8 @@ void LastWords::say(std::string_view text) const {
   std::fill(std::ranges::copy(said, page_.get()).out, page_.get() + bytes_max, '\0');
 }
 
-// The rank may have failed in any way: unprintable bytes are left out.
+// A failing rank may have written anything: control characters become blanks, bytes that are not UTF-8 are
+// left out.
 std::string LastWords::heard() const {
   const std::string_view page(page_.get(), bytes_max);
   std::string_view rest = page.substr(0, page.find('\0'));
@@ -80,7 +81,7 @@ std::string LastWords::heard() const {
 }
 
 void die_with(pid_t parent) {
-  // The parent may have ended between fork and prctl; then no signal would ever come.
+  // If the parent ended between fork and prctl, no signal will ever come.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
 }
 

@@ -1,4 +1,4 @@
-// Runs a rank in its own process: forked, never orphaned, its end described.
+// Runs a rank in a process of its own, which never outlives its parent, and describes its end.
 #pragma once
 
 #include <signal.h>
@@ -17,16 +17,16 @@ namespace crosscut::launch {
 
 using RankBody = std::function<int(const session::RankSetup&)>;
 
-// The last words of a rank, for the process that forked it: a page of memory that both map. They need neither
-// a connection nor a reader in time, so they arrive however the network failed.
+// A rank's last words to the process that forked it, in a page of memory that both map. They need neither a
+// connection nor a reader at that moment, so they arrive however the network failed.
 class LastWords {
  public:
-  // Reports go through a pipe that may not be drained yet, so many ranks' words must fit in it.
+  // The words are reported through a pipe that may not be drained yet, so those of many ranks must fit in it.
   static constexpr std::size_t bytes_max = 500;
 
   LastWords();                            // before the fork; throws RunError
-  void say(std::string_view text) const;  // called by the rank; cut at bytes_max
-  std::string heard() const;              // by its launcher, after its end: one printable line; empty: none
+  void say(std::string_view text) const;  // called by the rank; cut off at bytes_max
+  std::string heard() const;              // called by its parent after its end: one printable line, or empty
 
  private:
   std::shared_ptr<char[]> page_;  // of bytes_max
@@ -40,15 +40,15 @@ struct RankProcess {
   const LastWords& last_words;
 };
 
-// Forks and runs `body` in the child, which never returns. The caller must have a single thread. The child is
-// killed when the caller ends, in whatever way. Rank 0 keeps its streams; the others get no input, and their
-// standard output goes to standard error, because standard output is rank 0's alone.
+// Forks, and runs `body` in the child, which never returns. Returns the child's process ID. The caller must
+// have a single thread. The child is killed whenever the caller ends. Rank 0 keeps its streams; the others
+// get no input, and their standard output goes to standard error, because standard output belongs to rank 0.
 pid_t fork_rank(const RankProcess& process, const RankBody& body);
 
-// Called after fork: makes the calling process die with `parent`.
+// Makes the calling process, just forked, die with `parent`.
 void die_with(pid_t parent);
 
-// "was killed by signal 11 (Segmentation fault)", "exited with status 3".
+// Describes a wait status: "was killed by signal 11 (Segmentation fault)", "exited with status 3".
 std::string describe_end(int wait_status);
 bool ended_well(int wait_status);
 

@@ -14,7 +14,7 @@
 namespace crosscut::launch {
 namespace {
 
-// Quotes a word: ssh passes the words to a shell on the other side.
+// Quotes a word for the shell to which ssh passes it on the other host.
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -25,8 +25,8 @@ std::string quoted(const std::string& word) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // Use a process group of its own: Ctrl-C or a batch system's signal must not cut the life-lines before rank
-  // 0 has stopped in order.
+  // Give ssh a process group of its own: Ctrl-C or a batch system's signal must not cut the life-lines before
+  // rank 0 has stopped in order.
   ::setpgid(0, 0);
   sigset_t none;
   ::sigemptyset(&none);
@@ -128,7 +128,7 @@ void SpawnTree::send(Branch& branch) const {
   if (!branch.input || branch.unsent.empty()) return;
   const ssize_t sent = ::write(branch.input.get(), branch.unsent.data(), branch.unsent.size());
   if (sent > 0) branch.unsent.erase(0, static_cast<std::size_t>(sent));
-  // Any other error means that ssh has ended; its exit status tells why.
+  // Any other error means that ssh has ended; its exit status says why.
   if (sent < 0 && errno != EAGAIN && errno != EINTR) branch.unsent.clear();
 }
 
@@ -162,8 +162,8 @@ void SpawnTree::reaped(pid_t pid, int wait_status) {
   if (!closed_) judge(branch, wait_status);
 }
 
-// Judges the end of a branch. A node that was up ends by itself with status 0 or 1 and has then reported
-// everything; other statuses come from ssh (255) or a shell.
+// Decides what the end of a branch means. A node that was up ends in order with status 0 or 1 and has then
+// reported everything; other statuses come from ssh (255) or a shell.
 void SpawnTree::judge(const Branch& branch, int wait_status) {
   const bool own_end = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) <= 1;
   if (branch.up && own_end) return;

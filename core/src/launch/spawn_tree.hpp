@@ -2,7 +2,7 @@
 // its hosts into at most `fanout` parts and starts the head of each; a head starts the rest of its part.
 //
 // The pipe to a head's standard input is its life-line. When it closes, however this process ends, the head
-// ends its ranks and its own heads. Standard error of heads is passed on, prefixed with the host's name.
+// ends its ranks and its own heads. The standard error of heads is passed on, prefixed with the host's name.
 #pragma once
 
 #include <poll.h>
@@ -26,8 +26,8 @@ std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<sessio
 
 class SpawnTree {
  public:
-  // `config` is this node's, with conductor; `tree` is started. `report` is called for every node behind this
-  // one.
+  // `config` is this node's, with `conductor` set; `tree` is started. `report` is called with every report on
+  // the nodes behind this one.
   SpawnTree(session::SessionConfig config, session::Tree tree, std::function<void(const NodeReport&)> report);
   ~SpawnTree();
   SpawnTree(const SpawnTree&) = delete;
@@ -35,10 +35,10 @@ class SpawnTree {
 
   void start();
   void add_to(std::vector<pollfd>& polled) const;
-  void serve();                             // after poll: moves available bytes, ends overdue branches
+  void serve();                             // after poll: moves available bytes, kills overdue branches
   void reaped(pid_t pid, int wait_status);  // does nothing unless it is a child of this tree
-  void close();                             // closes the life-lines: the nodes behind end
-  void kill();                              // at once, without waiting for them
+  void close();                             // closes the life-lines, so that the nodes behind end
+  void kill();                              // kills all branches at once
   bool empty() const { return branches_.empty(); }
   std::optional<Deadline> next_deadline() const;
 
@@ -47,7 +47,7 @@ class SpawnTree {
     std::vector<session::TreeHost> part;  // its head, then the hosts that the head starts
     pid_t pid = 0;
     Fd input, output, errors;
-    std::string unsent;  // rest of the first line
+    std::string unsent;  // rest of the configuration line
     LineBuffer output_lines, error_lines;
     std::string last_error;
     bool up = false;

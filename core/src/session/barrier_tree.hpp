@@ -1,7 +1,6 @@
 // The barrier between phases: a tree of its own connections, separate from those measured.
 //
-// Each rank has up to sixteen children. So 4,096 ranks are three levels deep, and no rank writes to more than
-// sixteen.
+// Each rank has at most sixteen children, so 4,096 ranks need only three levels below the root.
 #pragma once
 
 #include <mutex>
@@ -21,11 +20,11 @@ class BarrierTree {
     Rank parent = -1;  // -1: the root
     std::vector<Rank> children;
   };
-  // Returns the place of `self` among the living ranks (sorted).
+  // Returns the place of `self` among the living ranks (ascending).
   static Place place(Rank self, std::span<const Rank> living);
 
-  // Offset of a rank's clock from the root's: the seconds to subtract from its reading, and their
-  // uncertainty.
+  // Offset of a rank's clock from the root's: the seconds to subtract from its reading, and how uncertain
+  // they are.
   struct ClockOffset {
     double seconds = 0;
     double uncertainty_seconds = 0;
@@ -35,8 +34,8 @@ class BarrierTree {
   void poll(bool on) { polling_ = on; }  // spin instead of sleeping while waiting
   // Returns when all ranks have called it. Throws ConnectionLost if interrupted or if a neighbour is gone.
   void wait();
-  // Collective: exchanges clock readings down the tree and uses the shortest of several round trips (Cristian
-  // 1989).
+  // Returns this rank's offset. Collective: exchanges clock readings down the tree and keeps the shortest of
+  // several round trips (Cristian 1989).
   ClockOffset measure_offset();
   // Makes wait() throw ConnectionLost; callable from any thread. The tree must be set again afterwards.
   void interrupt();

@@ -18,9 +18,9 @@ namespace crosscut::session {
 namespace {
 
 constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
-// A frame must arrive completely within this time of its first bytes.
+// A frame must be complete within this time of its first byte.
 constexpr double frame_patience_seconds = 20;
-// For the launcher's report of the cause, and for the loss of others, while ranks join.
+// While ranks join: time after the first loss for the launcher's report of its cause and for other losses.
 constexpr double cause_seconds = 1.5;
 constexpr int rounds_before_stalled = 4;
 constexpr std::size_t most_named = 15;  // missing ranks in a message
@@ -31,7 +31,7 @@ void add_to(int epoll, int fd, std::uint64_t tag) {
     throw_errno("watching a descriptor");
 }
 
-// A node that loses power sends nothing; keep-alive lets the kernel find out.
+// Enables keep-alive, so that the kernel detects a node that lost power and sends nothing more.
 void keep_alive(int fd, double timeout_seconds) {
   const int on = 1, idle = std::max(1, static_cast<int>(timeout_seconds / 2)), count = 3, interval = 2;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -79,7 +79,7 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
   std::optional<Deadline> give_up;
   std::function<void()> tell_why;
   const auto fail = [&](std::function<void()> tell) {
-    if (give_up) return;  // the first cause counts
+    if (give_up) return;  // the first cause is the one to report
     tell_why = std::move(tell);
     give_up = after_seconds(cause_seconds);
   };
@@ -230,7 +230,7 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
     const bool came = listen(until);
     lose_stuck();
     if (came || !heard_.empty()) continue;
-    // Ping only if nothing is left to read: it may contain an answer.
+    // Ping only when nothing is left to read, since that might be an answer.
     if (expecting && milliseconds_left(next_question_) == 0) ask_all();
     if (heard_.empty() && milliseconds_left(deadline) == 0) return {};
   }

@@ -1,5 +1,5 @@
-// The conductor's side of the control connections: one authenticated connection to every rank. Detects ranks
-// that are dead or silent.
+// The conductor's side of the control connections: one authenticated connection to every rank. Detects dead,
+// silent and stalled ranks.
 #pragma once
 
 #include <deque>
@@ -19,14 +19,15 @@ class ControlServer {
   ControlServer(const Address& interface, std::string secret, Rank ranks, double timeout_seconds);
   Address address() const { return acceptor_.address(); }
 
-  // Waits until every rank has connected and sent its first frame (joined). Throws RunError that names the
-  // missing ranks, or one that was lost meanwhile, and what a rank refuses to join for. `idle` is called
-  // periodically and may throw to give up.
+  // Waits until every rank has connected and sent its first frame (joined); returns the frames, [rank].
+  // Throws RunError that names the ranks missing after `patience_seconds` or a rank lost meanwhile; if a rank
+  // refuses to join, throws its error. `idle` is called periodically and may throw to give up.
   std::vector<Frame> await_all(double patience_seconds, const std::function<void()>& idle);
 
   void send(Rank rank, FrameType type, std::span<const std::byte> payload);
   void broadcast(FrameType type, std::span<const std::byte> payload);
 
+  // An event. `stalled`: all ranks answer, but none has made progress for several rounds of pings.
   struct Heard {
     enum class What { frame, lost, input, nothing, stalled } what = What::nothing;
     Rank rank = -1;
@@ -34,15 +35,15 @@ class ControlServer {
     std::string reason;  // lost
     int fd = -1;         // input: a watched descriptor is readable
   };
-  // Waits up to `seconds` for the next event. While `expecting` something, it pings the ranks (a few bytes
-  // each, every half of the time-out).
+  // Waits up to `seconds` for the next event. If `expecting` one, pings every rank each half time-out (a few
+  // bytes).
   Heard hear(double seconds, bool expecting);
   void watch(int fd);  // also listen to this descriptor
   void unwatch(int fd);
 
   bool living(Rank rank) const { return members_[static_cast<std::size_t>(rank)].alive; }
   std::vector<Rank> all_living() const;
-  void drop(Rank rank);  // no longer a member
+  void drop(Rank rank);  // forgets a rank that is gone
   Rank ranks() const { return static_cast<Rank>(members_.size()); }
 
  private:
@@ -51,12 +52,12 @@ class ControlServer {
     bool alive = false, answered = true;
     std::uint64_t progress = 0;
     FrameReader reader;
-    Deadline whole_by{};  // for the frame of which a part has come
+    Deadline whole_by{};  // deadline for the rest of a frame that has begun to arrive
   };
   void admit(Acceptor::Accepted connection);
   void lose(Rank rank, const std::string& reason);
   void read_from(Rank rank);
-  bool listen(int milliseconds);  // returns whether anything came
+  bool listen(int milliseconds);  // true if anything arrived
   void lose_stuck();
   void ask_all();
 
@@ -65,7 +66,7 @@ class ControlServer {
   Fd epoll_;
   std::vector<Member> members_;
   std::deque<Heard> heard_;
-  std::set<Rank> midway_;  // a part of a frame has come from them
+  std::set<Rank> midway_;  // ranks from which part of a frame has arrived
   Deadline next_question_{};
   std::vector<std::uint64_t> progress_before_;
   int rounds_without_progress_ = 0;

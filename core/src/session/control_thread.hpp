@@ -1,5 +1,5 @@
-// A rank's second thread: it listens to the conductor and accepts connections, so that the measuring thread
-// need not. While a timed section runs it sleeps in poll() and uses no processor time until something
+// A rank's second thread. It listens to the conductor and accepts connections, so that the measuring thread
+// need not. While a timed section runs, it sleeps in poll() and uses no processor time until something
 // arrives.
 #pragma once
 
@@ -20,9 +20,9 @@ namespace crosscut::session {
 
 class ControlThread {
  public:
-  // `control` is this rank's authenticated connection to the conductor; there is one acceptor for each
-  // interface. While blocks are measured the conductor sends something regularly. If it has sent nothing for
-  // `silence_seconds` (0: no limit), it is considered gone.
+  // `control` is this rank's authenticated connection to the conductor; there is one acceptor per interface.
+  // While a block is measured, the conductor sends something regularly; after `silence_seconds` without
+  // anything (0: no limit) it is considered gone.
   ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
   ~ControlThread();
   ControlThread(const ControlThread&) = delete;
@@ -36,19 +36,19 @@ class ControlThread {
   Fd accepted(const Hello& wanted, Deadline deadline);
   // While false, new connections wait in the kernel's queue and cost nothing.
   void listen(bool on);
-  // Sets the function that the control thread calls if the conductor aborts the block or is gone. It must
-  // make the measuring thread return from any wait.
+  // Sets the function that the control thread calls when the conductor aborts the block, ends the session or
+  // is gone. The function must make the measuring thread return from any wait.
   void on_interrupt(std::function<void()> interrupt);
   bool interrupted() const { return interrupted_.load(std::memory_order_acquire); }
-  // Also drops connections that belong to an earlier epoch.
+  // Clears the interrupt and drops connections of epochs before `epoch`.
   void clear_interrupt(std::uint32_t epoch);
-  // Counter that increases whenever the measuring thread makes progress; it lets the conductor tell waiting
-  // from hanging.
+  // Counter that increases whenever the measuring thread makes progress. It tells the conductor a slow rank
+  // from one that hangs.
   std::atomic<std::uint64_t>& progress() { return progress_; }
 
  private:
   void attend();
-  bool receive_from_conductor();  // false: it is gone or has ended the session
+  bool receive_from_conductor();  // false: the conductor is gone or has ended the session
   void conductor_is_gone(std::string reason);
   [[noreturn]] void leave();
   std::optional<Deadline> end_of_silence() const;
@@ -60,7 +60,7 @@ class ControlThread {
   std::vector<Acceptor> acceptors_;
   Fd wake_;
   double silence_seconds_;
-  Deadline last_heard_{};      // this and the next: control thread only
+  Deadline last_heard_{};      // this and the next member: control thread only
   bool is_measuring_ = false;  // from an order to measure until a frame of another kind
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};

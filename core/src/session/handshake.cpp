@@ -67,7 +67,7 @@ Acceptor::Acceptor(const Address& interface, std::string secret, double patience
 Address Acceptor::address() const { return local_address(listener_.get()); }
 
 void Acceptor::accept_new() {
-  // Bounded, so that a flood of connections cannot keep a rank in this loop.
+  // The loop is bounded so that a flood of connections cannot keep a rank here.
   for (std::size_t i = 0; i < most_pending; ++i) {
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
@@ -135,7 +135,7 @@ void Acceptor::service(const std::function<void(Accepted)>& accepted) {
       pending_.remove_if([&](const Pending& other) { return &other == pending; });
     }
   }
-  // This follows the events: accepting may drop a connection that an event still points to.
+  // Accept last: it may drop a connection that a pending event still points to.
   if (new_ones) accept_new();
   const auto now = std::chrono::steady_clock::now();
   while (!pending_.empty() && pending_.front().deadline <= now) pending_.pop_front();

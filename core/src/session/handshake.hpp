@@ -3,7 +3,7 @@
 //
 // Three messages of fixed length. Listener: magic, nonce. Connector: hello, its nonce, HMAC(secret, "connect"
 // | both nonces | hello). Listener: HMAC(secret, "accept" | both nonces | hello). Both sides have then proved
-// the secret, and the hello cannot be replayed or altered.
+// that they know the secret, and the hello can be neither replayed nor altered.
 #pragma once
 
 #include <array>
@@ -21,25 +21,25 @@ namespace crosscut::session {
 
 enum class Purpose : std::uint32_t { control = 1, tree = 2, data = 3 };
 
-// The purpose of a connection, sent authenticated. Little-endian, no padding.
+// Identifies a connection; the handshake authenticates it. Sent as its bytes: little-endian, no padding.
 struct Hello {
   Purpose purpose = Purpose::control;
   Rank rank = -1;             // of the connector
-  std::uint32_t epoch = 0;    // number of the set of living ranks that it belongs to
+  std::uint32_t epoch = 0;    // number of the set of living ranks that the connection belongs to
   std::uint32_t channel = 0;  // data
   std::uint16_t rail = 0;     // data
   std::uint16_t stripe = 0;   // data: see ConnectionId
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Connects and authenticates; `from` binds the local end. Throws ConnectionLost that names the other end and
-// the cause.
+// Connects, from the local address `from` if given, and authenticates. Throws ConnectionLost that names the
+// other end and the cause.
 Fd connect_authenticated(const Address& to, const std::optional<Address>& from, std::string_view secret,
                          const Hello& hello, Deadline deadline);
 
-// A listener and its unauthenticated connections. A connection that has not proved itself within
-// `patience_seconds` is closed; beyond `most_pending` the oldest is closed. No allocation depends on
-// unauthenticated input.
+// A listener and its connections that are not yet authenticated. It closes a connection that has not
+// authenticated within `patience_seconds`, and the oldest one when there are more than `most_pending`. No
+// allocation depends on unauthenticated input.
 class Acceptor {
  public:
   struct Accepted {
@@ -51,7 +51,7 @@ class Acceptor {
   Acceptor(const Address& interface, std::string secret, double patience_seconds = 5);
   Address address() const;
   int poll_fd() const { return epoll_.get(); }  // readable when `service` has work
-  // Does what is possible without waiting; passes each authenticated connection to `accepted`.
+  // Advances all handshakes without blocking and passes each authenticated connection to `accepted`.
   void service(const std::function<void(Accepted)>& accepted);
   bool has_pending() const { return !pending_.empty(); }
 

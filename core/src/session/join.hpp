@@ -1,4 +1,4 @@
-// Joins a rank to a session: it listens, connects to the conductor, authenticates and describes its node.
+// Joins a rank to a session: listens, connects to the conductor, authenticates, and describes the node.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,15 @@ namespace crosscut::session {
 
 struct Membership {
   Fd control;                       // authenticated connection to the conductor
-  std::vector<Acceptor> acceptors;  // one a rail
-  std::vector<Address> interfaces;  // one a rail
+  std::vector<Acceptor> acceptors;  // one per rail
+  std::vector<Address> interfaces;  // one per rail
 };
 
-// Returns the interfaces of the setup, a list separated by commas. Throws UsageError.
+// Parses the setup's comma-separated list of interfaces. Throws UsageError that names this node.
 std::vector<Address> interfaces_of(const RankSetup& setup);
 
-// Throws RunError if the conductor cannot be reached within the setup's time-out.
+// Joins the session. Throws RunError if the conductor cannot be reached within the setup's time-out. Throws
+// UsageError if an interface is wrong, after telling the conductor.
 Membership join(const RankSetup& setup, const Address& conductor);
 
 }  // namespace crosscut::session

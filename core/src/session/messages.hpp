@@ -1,5 +1,5 @@
-// Payloads of the frames between conductor and ranks (wire.hpp). `members` lists the members of a message in
-// their order on the wire, for writing and for reading.
+// Payloads of the frames between conductor and ranks (wire.hpp). `members` lists a message's members in wire
+// order; writing and reading both use it.
 #pragma once
 
 #include <concepts>
@@ -14,21 +14,21 @@
 
 namespace crosscut::session {
 
-// Accepts a message of one type, const for writing or not for reading.
+// Matches one message type: const when it is written, not const when it is read.
 template <class T, class Message>
 concept Either = std::same_as<std::remove_const_t<T>, Message>;
 
-// From a rank that has connected.
+// Sent by a rank once it has connected.
 struct Joined {
   std::string node;                    // identity of the node
   std::string facts;                   // JSON of node_facts
-  std::vector<std::string> listeners;  // one address a rail
+  std::vector<std::string> listeners;  // one address per rail
 };
 void members(Either<Joined> auto& message, auto&& take) {
   take(message.node, message.facts, message.listeners);
 }
 
-// From the conductor, once all ranks have joined and again whenever one is lost.
+// Sent by the conductor once all ranks have joined, and again whenever one is lost.
 struct Welcome {
   std::uint32_t epoch = 0;
   std::vector<Rank> living;
@@ -39,7 +39,8 @@ void members(Either<Welcome> auto& message, auto&& take) {
   take(message.epoch, message.living, message.node, message.listeners);
 }
 
-// From a rank, once its barrier is built: clock offset and times of leaving trial barriers.
+// Sent by a rank once its barrier is built: its clock offset and when it left each trial barrier. Later
+// `ready` frames carry only `facts`.
 struct Ready {
   BarrierTree::ClockOffset offset;
   std::vector<std::int64_t> exits;  // this rank's clock on leaving each trial barrier, ns
@@ -49,13 +50,13 @@ void members(Either<Ready> auto& message, auto&& take) {
   take(message.offset.seconds, message.offset.uncertainty_seconds, message.exits, message.facts);
 }
 
-// From the conductor: an order to measure one block.
+// Sent by the conductor: an order to measure one block.
 struct RunOrder {
   std::uint32_t epoch = 0;
   BlockRequest request;
   std::vector<Rank> lost;
 };
-// A single rank need not know if the block is to be summed up.
+// Leaves out `request.summarise`, which concerns the conductor only.
 void members(Either<RunOrder> auto& message, auto&& take) {
   auto& request = message.request;
   auto& block = request.block;
@@ -63,19 +64,22 @@ void members(Either<RunOrder> auto& message, auto&& take) {
        block.repetition_first, block.repetition_end, request.iterations, message.lost);
 }
 
+// Sent by a rank: the peer it lost, or was waiting for when the block was aborted (-1: unknown), and the
+// reason.
 struct Complaint {
   Rank peer = -1;
   std::string reason;
 };
 void members(Either<Complaint> auto& message, auto&& take) { take(message.peer, message.reason); }
 
+// Sent by a rank that cannot do what was asked.
 struct Refusal {
-  bool usage = false;
+  bool usage = false;  // true: report it as a UsageError, not a RunError
   std::string message;
 };
 void members(Either<Refusal> auto& message, auto&& take) { take(message.usage, message.message); }
 
-// rank: the order's samples.
+// Sent by a rank: the samples of the block it was ordered to measure.
 void members(Either<measure::WrongByte> auto& byte, auto&& take) {
   take(byte.source, byte.destination, byte.phase, byte.bytes, byte.offset, byte.expected, byte.found);
 }
@@ -107,7 +111,7 @@ void read(Reader& reader, T& value) {
   if constexpr (requires { reader.get(value); }) {
     reader.get(value);
   } else if constexpr (requires { value.emplace_back(); }) {
-    // Each item takes some bytes, so a large count alone takes no memory.
+    // Append one by one: every item consumes bytes, so a false count cannot claim memory.
     for (auto left = reader.get<std::uint64_t>(); left > 0; --left) read(reader, value.emplace_back());
   } else {
     members(value, [&](auto&... member) { (read(reader, member), ...); });
@@ -121,12 +125,12 @@ std::vector<std::byte> pack(const Message& message) {
   return {writer.bytes().begin(), writer.bytes().end()};
 }
 
-// Returns the JSON that a frame carries as text.
+// Parses the JSON text that a frame carries.
 inline json::Value unpack_json(const Frame& frame) {
   return json::parse(Reader(frame.payload).get<std::string>());
 }
 
-// RunError when the payload does not hold exactly one message.
+// Unpacks a payload. Throws RunError unless it holds exactly one message.
 template <class Message>
 Message unpack(std::span<const std::byte> payload) {
   Reader reader(payload);

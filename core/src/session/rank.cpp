@@ -24,7 +24,7 @@ namespace {
 
 constexpr int trial_barriers = 30;
 
-// Measures the clock: the smallest step between two readings, and the cost of one.
+// Measures the clock: the smallest step between two readings, and the cost of a reading.
 json::Object clock_facts() {
   constexpr int readings = 10'000;
   std::int64_t step = std::numeric_limits<std::int64_t>::max();
@@ -85,7 +85,7 @@ class RankLoop {
 
  private:
   void complain(const Complaint& complaint) {
-    // Interrupted: the conductor knows the cause better than this rank.
+    // After an interrupt, the conductor knows the cause better than this rank does.
     if (!control_thread_.interrupted()) control_thread_.send(FrameType::complaint, pack(complaint));
   }
 
@@ -114,7 +114,7 @@ class RankLoop {
       for (const auto& text : rail) addresses.push_back(Address::parse(text));
     }
     const auto mine = words.node.at(static_cast<std::size_t>(setup_.rank));
-    // Several launchers may have started ranks on one machine, each knowing only its own ranks.
+    // Several launchers may have started ranks on this machine, and each knows only its own.
     const auto beside = std::count(words.node.begin(), words.node.end(), mine);
     oversubscribed_ = setup_.oversubscribed || beside > ::sysconf(_SC_NPROCESSORS_ONLN);
     leads_node_ = std::find(words.node.begin(), words.node.end(), mine) == words.node.begin() + setup_.rank;
@@ -246,7 +246,7 @@ class RankLoop {
   conduct::Job job_;
   std::unique_ptr<program::Pattern> pattern_;
   std::uint32_t epoch_ = 0;
-  Complaint waited_for_;  // the operation in progress when the block was aborted
+  Complaint waited_for_;  // what this rank waited for when the block was aborted
   bool leads_node_ = false, oversubscribed_ = false;
 };
 
@@ -261,7 +261,8 @@ int conduct_and_measure(const RankSetup& setup) {
   } catch (const std::exception& error) {
     // Other ranks wait for the address; an empty one tells them that there will be none.
     if (setup.announce) setup.announce("");
-    // The launcher may wait for the other nodes before it ends: this is all that the reader hears until then.
+    // Report now: the launcher may wait for the other nodes before it ends, and the reader would hear nothing
+    // until then.
     conduct::Events events(setup.events_fd);
     events.error(error.what(), dynamic_cast<const UsageError*>(&error) != nullptr);
     events.ended();

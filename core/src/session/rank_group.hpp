@@ -1,4 +1,4 @@
-// All ranks as the conductor sees them: it requests a block and receives all ranks' samples. Live ranks are
+// All ranks as the conductor sees them: it requests a block and receives every rank's samples. Live ranks are
 // reached over control connections (remote_ranks.hpp); a simulator computes their samples in this process.
 #pragma once
 
@@ -15,20 +15,19 @@ struct BlockRequest {
   std::int64_t bytes = 0;
   store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
-  // True if only summaries of phases are wanted. A group that holds all samples may then summarise them
-  // itself.
+  // True if only phase summaries are wanted. A group that holds all samples may then summarise them itself.
   bool summarise = false;
 };
 
 struct BlockOutcome {
-  store::BlockData data;  // its block is the requested one
+  store::BlockData data;  // `data.block` is the requested block
   std::vector<measure::WrongByte> wrong;
   std::int64_t wrong_count = 0;
-  std::vector<measure::Effort> effort;         // [rank]; empty if nothing is moved
+  std::vector<measure::Effort> effort;         // [rank]; empty if no bytes are moved
   std::vector<store::Connection> connections;  // those that the job had not used before
 };
 
-// A rank that is lost for good: its number, its node and the reason.
+// A rank that is lost for good, and why.
 struct LostRank {
   Rank rank = 0;
   std::string node, reason;
@@ -45,22 +44,22 @@ class RankGroup {
  public:
   virtual ~RankGroup() = default;
   virtual Rank ranks() const = 0;
-  // Returns each rank's index into the nodes of `attributes()`: [rank].
+  // Returns each rank's index into the `nodes` of `attributes()`, [rank].
   virtual std::vector<std::int32_t> nodes() const = 0;
-  // Returns facts about the machines that are known before any job: nodes, sync, clock, tcp.
+  // Returns the facts known before any job: nodes, sync, clock.
   virtual json::Object attributes() const = 0;
-  // Announces the job to all ranks, which allocate memory for it. Returns attributes (counters before, wait).
-  // Throws UsageError if a rank refuses.
+  // Announces the job to all ranks, which allocate memory for it. Returns attributes (counters before, tcp,
+  // wait). Throws UsageError if a rank refuses.
   virtual json::Object begin(const conduct::Job& job) = 0;
-  // Runs one block. Throws RunError if it cannot be had (a rank was lost and the job does not tolerate that).
+  // Runs one block. Throws RunError if that is impossible, as when a rank is lost and the job does not
+  // tolerate it.
   virtual BlockOutcome run(const BlockRequest& request) = 0;
-  // Ends the job. Returns attributes (counters after, the backend's facts).
+  // Ends the job. Returns attributes (counters after, backend facts, retransmissions).
   virtual json::Object end() = 0;
-  // Abandons a job that was refused or ended early.
+  // Abandons a job that was refused or that failed.
   virtual void reset() = 0;
   virtual const std::vector<LostRank>& lost() const = 0;
-  // False if no real time passes (null, sim), so that neither warm-up nor repetition for the clock's sake is
-  // needed.
+  // False if no real time passes (null, sim), so that neither a warm-up nor several iterations are needed.
   virtual bool real_time() const = 0;
 };
 

@@ -12,10 +12,10 @@ namespace {
 
 using What = ControlServer::Heard::What;
 
-// Time after the first loss to hear of further ones and of the launcher's report of the cause.
+// Time after the first loss to learn of further losses and to receive the launcher's report of the cause.
 constexpr double aftermath_seconds = 0.3;
 constexpr double stall_answers_seconds = 2;
-constexpr std::size_t longest_list = 600;  // of ranks in the report of a stall, characters
+constexpr std::size_t longest_list = 600;  // characters in each list of a stall report
 
 std::vector<Rank> ranks_of(const std::vector<LostRank>& lost) {
   std::vector<Rank> ranks;
@@ -29,9 +29,9 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// The living ranks behind control connections, and rank 0's second task, which gives them blocks and writes
-// the run: agrees on epochs, gathers results, and recovers when a rank is lost. It has its own thread, which
-// sleeps while a timed section runs.
+// The conductor of live ranks, which it reaches over control connections. It hands out blocks, gathers
+// results, writes the run, agrees on epochs with the ranks, and recovers when one is lost. It runs beside
+// rank 0 in a thread of its own, which sleeps while a timed section runs.
 class RemoteRanks final : public conduct::SessionHost, public RankGroup {
  public:
   using SessionHost::SessionHost;
@@ -122,14 +122,14 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     return attributes;
   }
 
-  // For failures with all ranks alive: has them get ready for the next job.
+  // Prepares the ranks for the next job after a failure, if all of them are alive.
   void reset() override {
     pattern_.reset();
     if (server_.all_living().size() == static_cast<std::size_t>(ranks())) recover();
   }
 
  private:
-  struct Failure {};  // a rank was lost while something was awaited
+  struct Failure {};  // a rank was lost while the conductor waited for frames
 
   void conduct() override {
     assemble();
@@ -190,7 +190,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     const auto known =
         std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
     if (known) return;
-    // MPI's launcher makes no reports and kills this rank, too: report the loss at once.
+    // MPI's launcher sends no reports and kills this rank too, so report the loss at once.
     const std::string known_cause = cause(rank, has_reports());
     lost_.push_back({rank, node_name(rank), known_cause.empty() ? reason : known_cause});
     server_.drop(rank);
@@ -206,8 +206,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
                    " was lost: " + first.reason);
   }
 
-  // Handles a rank's report that it lost its connection to another. Usually the other is dead, and its
-  // control connection fails in a moment.
+  // Handles a rank's report that it lost its connection to a peer. Usually the peer is dead and its control
+  // connection is about to fail: wait up to 2 s for that before acting on the report alone.
   void handle_complaint(Rank from, const Complaint& complaint) {
     if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
     const auto deadline = after_seconds(2);
@@ -227,8 +227,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     throw RunError(reason);
   }
 
-  // Asks the ranks still at work what they wait for. Ranks inside a library that cannot be interrupted do not
-  // answer.
+  // Aborts the block and describes what the ranks were waiting for, or which of them are still at work if
+  // none says. A rank inside a library call that cannot be interrupted does not answer.
   std::string describe_stall(const std::vector<bool>& done) {
     server_.broadcast(FrameType::abort_block, {});
     std::string waits, names;
@@ -251,7 +251,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
   }
 
-  // Waits as the server does; also serves inputs and notes losses.
+  // Waits for the server's next event; serves inputs and records losses.
   ControlServer::Heard hear(double seconds, bool expecting) {
     auto heard = server_.hear(seconds, expecting);
     if (heard.what == What::input) receive_input(heard.fd);
@@ -259,9 +259,10 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     return heard;
   }
 
-  // Collects one frame of the wanted type from every living rank, in order of rank; lost ranks have an empty
-  // frame. Throws Failure if a rank is lost meanwhile. Ranks answer in order, so frames of an earlier epoch
-  // can be skipped.
+  // Collects one frame of the wanted type from every living rank, [rank]; the frame of a lost rank is empty.
+  // Each rank answers in order, so frames of other types are left over from an abandoned block and are
+  // skipped. Throws Failure if a rank is lost meanwhile, UsageError or RunError if a rank refuses or all
+  // stall.
   std::vector<Frame> collect(FrameType wanted) {
     std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
     std::vector<bool> got(frames.size());
@@ -272,7 +273,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       if (heard.what == What::stalled) throw RunError(describe_stall(got));
       if (heard.what != What::frame) continue;
       if (heard.frame.type == FrameType::complaint) {
-        if (wanted == FrameType::aborted) continue;  // concerns the block being abandoned
+        if (wanted == FrameType::aborted) continue;  // it concerns the abandoned block
         handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
         throw Failure{};
       }
@@ -291,7 +292,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     return frames;
   }
 
-  // Collects what ranks report once they are ready: of their nodes, of the backend, of messages sent again.
+  // Collects the facts that ranks report when they are ready: node counters, wait mode, the backend's facts,
+  // retransmissions.
   std::vector<json::Value> collect_facts() {
     std::vector<json::Value> all;
     for (const auto& frame : collect(FrameType::ready)) {
@@ -330,8 +332,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
                                samples.connections.end());
   }
 
-  // Makes all ranks abandon the block, then rebuilds the barrier without the lost ranks. More ranks may be
-  // lost meanwhile.
+  // Makes all ranks abandon the block and rebuilds the barrier without the lost ranks; starts over if more
+  // are lost meanwhile. Throws RunError if fewer than two are left.
   void recover() {
     while (true) {
       const auto aftermath = after_seconds(aftermath_seconds);
@@ -366,7 +368,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   std::vector<json::Value> node_facts_;
   json::Object sync_, clock_;
   std::vector<LostRank> lost_;
-  std::size_t lost_handled_ = 0;  // entries of lost_ that the rebuilt barrier leaves out
+  std::size_t lost_handled_ = 0;  // entries of lost_ that the barrier already leaves out
   bool tolerant_ = false, real_time_ = true;
   std::unique_ptr<program::Pattern> pattern_;
 };

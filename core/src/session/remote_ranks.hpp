@@ -1,4 +1,4 @@
-// The conductor of a session whose ranks measure.
+// Makes the conductor of a session with live ranks.
 #pragma once
 
 #include <memory>

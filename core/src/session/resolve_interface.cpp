@@ -42,7 +42,8 @@ std::string in_subnet(std::string_view text) {
   throw UsageError("no address of this node is in " + std::string(text) + "; it has " + joined(others));
 }
 
-// Returns the source address that the kernel would choose. Connecting a datagram socket sends nothing.
+// Returns the source address that the kernel chooses for `target`; empty if there is no route. Connecting a
+// datagram socket sends nothing.
 std::string source_towards(const addrinfo& target) {
   const Fd probe(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!probe || ::connect(probe.get(), target.ai_addr, target.ai_addrlen) != 0) return {};
@@ -53,12 +54,12 @@ std::string towards_host(std::string_view towards) {
   std::string host(towards);
   try {
     host = Address::parse(towards).host();
-  } catch (const UsageError&) {  // a host name known to the launcher
+  } catch (const UsageError&) {  // not numeric: a host name known to the launcher
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* list = nullptr;
-  // connect() needs a port to choose a route; any will do (9: discard).
+  // connect() needs a port before it chooses a route; any will do (9: discard).
   if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return {};
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)

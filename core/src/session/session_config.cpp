@@ -27,8 +27,8 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
 
 int value_of(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
-// Returns a host's name. It becomes a word of a command line, so it must not look like an option or contain
-// characters special to a shell.
+// Returns a host's name once checked. It becomes a word of a command line, so it must not look like an option
+// or contain characters special to a shell.
 std::string host_name(const json::Value& value) {
   const std::string& name = value.string();
   const bool fine =
@@ -135,15 +135,15 @@ const json::Members<SessionConfig> members{
     member("tree", &SessionConfig::tree, tree_of, tree_json),
 };
 
-// What a line without members says; `count` 0 stands for all ranks from `first_rank` on.
+// Returns the values of members that a line leaves out. A `count` of 0 means all ranks from `first_rank` on.
 SessionConfig unconfigured() {
   SessionConfig config;
   config.count = 0;
   return config;
 }
 
-// Checks that every rank is started exactly once: by this node, by one of its tree, or (layout) by another
-// node.
+// Checks that this node and its tree start no rank twice. If the tree starts at rank 0, they must start every
+// rank.
 void check_ranks(const SessionConfig& config) {
   if (config.count < 1 || config.first_rank + config.count > config.ranks)
     throw UsageError("first_rank " + std::to_string(config.first_rank) + " and count " +

@@ -1,5 +1,5 @@
-// The first line of a session: the ranks that this node starts, how they meet, and the further nodes that are
-// started from here (docs/reference/session-protocol.md).
+// The first line of a session: the ranks that this node starts, how they find each other, and the further
+// nodes started from here (docs/reference/session-protocol.md).
 #pragma once
 
 #include <optional>
@@ -36,15 +36,15 @@ struct SessionConfig {
   std::string backend = "tcp";
   // Numeric address, interface name, "auto", or a subnet ("10.1.0.0/16"): see resolve_interface.
   std::string interface = "127.0.0.1";
-  std::string towards;    // for "auto" without conductor: a host that the address must reach
+  std::string towards;    // for "auto" without `conductor`: a host that the address must reach
   std::string conductor;  // "address:port" of rank 0
   std::string place = "local";
   double timeout_seconds = 30;
   bool pin = true;
-  std::vector<int> pin_cores;          // instead of all allowed cores
-  std::optional<bool> oversubscribed;  // overrides comparing `count` with the cores
+  std::vector<int> pin_cores;          // cores to pin ranks to; empty: all allowed cores
+  std::optional<bool> oversubscribed;  // if set, replaces the comparison of `count` with the cores
   // For a parallel launcher that gives every node the same line: the number of ranks of each node, and the
-  // launcher ("slurm") whose environment tells which node this is.
+  // launcher ("slurm") whose environment tells which node this one is.
   std::vector<Rank> layout;
   std::string launcher;
   // Simulated sessions only: a file or a catalogue name; empty: a crossbar.
@@ -58,25 +58,27 @@ struct SessionConfig {
 
 inline constexpr std::size_t configuration_bytes_max = std::size_t{8} << 20;  // 10^5 hosts of 80 bytes
 
-// Throws UsageError that names the bad member; an unknown member is an error.
+// Parses and checks the first line. Throws UsageError that names the wrong or unknown member.
 SessionConfig parse_session(std::string_view line);
 json::Value to_json(const SessionConfig& config);
 
-// Finds this node's ranks in the launcher's environment, if there is a layout.
+// If there is a layout, sets `first_rank`, `count` and `host` from the launcher's environment. Throws
+// UsageError.
 void apply_layout(SessionConfig& config);
 
 // Reads one line and returns it without its newline. Reads no byte beyond it, so that a process that inherits
-// `fd` continues there. Returns nullopt at end of file before any byte. Throws UsageError if the line is too
-// long or no newline arrives before `deadline`.
+// `fd` can continue there. Returns nullopt if the file ends before any byte. Throws UsageError if the line is
+// longer than `bytes_max` or incomplete at `deadline` or at the end of the file.
 std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline);
 
-// Parses the line that tells a node without rank 0 where rank 0 is: {"conductor": "10.0.0.1:40123"}.
+// Parses the line that tells a node without rank 0 where rank 0 is, {"conductor": "10.0.0.1:40123"}, and
+// returns the address. Throws UsageError.
 std::string parse_conductor_line(std::string_view line);
 
-// Returns the 64 hex digits of a secret; throws UsageError that does not repeat them.
+// Returns `hex` if it is a secret of 64 hex digits; otherwise throws UsageError that does not repeat it.
 std::string checked_secret(const std::string& hex);
-// Takes the secret from the environment (CROSSCUT_SECRET) and removes it there; for launchers without
-// standard input.
+// Returns the secret in CROSSCUT_SECRET, or an empty string, and erases it from the environment. For
+// launchers without standard input.
 std::string secret_from_environment();
 std::string random_secret();
 std::string bytes_of_secret(std::string_view hex);

@@ -1,4 +1,4 @@
-// Sockets with owners, deadlines, and errors that name the other end. All system calls are checked here.
+// Owned TCP sockets, transfers with deadlines, and numeric addresses.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,9 +21,10 @@ class Address {
  public:
   Address() = default;
   Address(const sockaddr* address, socklen_t length);
-  // "10.0.0.1:4000", "[fd00::1]:4000". Numeric only: no name look-up. Throws UsageError.
+  // Parses "10.0.0.1:4000" or "[fd00::1]:4000"; looks up no names. Throws UsageError.
   static Address parse(std::string_view text);
-  // A numeric address, or the name of an interface of this machine ("ib0"); port 0. Throws UsageError.
+  // Returns, with port 0, the numeric address given or the first address of this machine's interface of that
+  // name ("ib0"). Throws UsageError.
   static Address of_interface(std::string_view name);
   std::string text() const;  // "10.0.0.1:4000"
   std::string host() const;  // "10.0.0.1"
@@ -49,27 +50,29 @@ struct LocalAddress {
   Address address;
   unsigned flags = 0;  // of the interface: IFF_UP, ...
 };
-// Returns the addresses of this machine's interfaces, those of IPv4 first.
+// Returns the addresses of this machine's interfaces, IPv4 first.
 std::vector<LocalAddress> local_addresses();
 
-// Thrown if the peer closed or reset the connection, or if this process shut it down; what() says which.
+// Thrown if a connection cannot be made, is closed or reset by the peer, is shut down by this process, or
+// misses its deadline; what() says which.
 class ConnectionLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 Fd listen_on(const Address& address, int backlog = 4096);
 Address local_address(int fd);
-// Makes a connected socket blocking and sends short messages at once (TCP_NODELAY).
+// Makes a connected socket blocking and turns off Nagle's algorithm (TCP_NODELAY).
 void make_stream(int fd);
-// Connects, optionally from a given local interface. Throws ConnectionLost with the cause.
+// Connects, from the local address `from` if given. Throws ConnectionLost with the cause.
 Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline);
 
-// Transfer the whole buffer or throw ConnectionLost, also if the deadline passes.
+// Transfer the whole buffer. Throw ConnectionLost if the connection ends or the deadline passes.
 void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
-// Receives what has come, without waiting; returns how many bytes. Throws ConnectionLost.
+// Receives what is available without blocking and returns the number of bytes (0: none yet). Throws
+// ConnectionLost.
 std::size_t receive_some(int fd, std::span<std::byte> bytes);
-// Waits until something can be received, or throws ConnectionLost when the deadline passes.
+// Waits until something can be received. Throws ConnectionLost if the deadline passes.
 void await_some(int fd, Deadline deadline);
 
 }  // namespace crosscut::session

@@ -10,7 +10,7 @@ void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Dead
                                     static_cast<std::uint32_t>(type)};
   if (payload.size() > most_frame_bytes)
     throw RunError("a frame of " + std::to_string(payload.size()) + " bytes is too long");
-  // Short frames take one call: a header sent alone would wait for the other end's delayed acknowledgement.
+  // Send a short frame in one call, so that its header does not travel in a packet of its own.
   if (payload.size() <= 1024) {
     std::array<std::byte, sizeof head + 1024> whole;
     std::memcpy(whole.data(), head.data(), sizeof head);
@@ -31,7 +31,7 @@ Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit) {
 }
 
 std::optional<Frame> FrameReader::read(int fd, std::uint32_t limit) {
-  // The payload grows as bytes arrive, so that a claimed length alone takes no memory.
+  // Grow the payload as bytes arrive, so that a false length cannot claim memory.
   constexpr std::size_t step = 1 << 20;
   while (true) {
     std::span<std::byte> missing;

@@ -1,4 +1,5 @@
-// Frames between ranks and conductor after the handshake: length, type, payload; all little-endian.
+// Frames between conductor and ranks after the handshake: 32-bit payload length, 32-bit type, payload. All
+// little-endian.
 #pragma once
 
 #include <array>
@@ -44,31 +45,31 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-// Largest payload of a frame; a larger one is refused before memory is allocated.
+// Largest payload of a frame. A larger one is refused before memory is allocated for it.
 inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
 
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
 
-// Puts frames together out of what has come, without waiting for the rest.
+// Assembles frames from the bytes received so far, without blocking.
 class FrameReader {
  public:
-  // Returns a frame once it is whole, and begins with the next. Throws ConnectionLost; RunError: it is too
-  // long.
+  // Returns the next frame once it is complete, nullopt until then. Throws ConnectionLost, and RunError if
+  // the frame is longer than `limit` bytes.
   std::optional<Frame> read(int fd, std::uint32_t limit = most_frame_bytes);
-  bool midway() const { return have_ > 0; }  // a part of a frame has come
+  bool midway() const { return have_ > 0; }  // part of a frame has arrived
 
  private:
   std::array<std::uint32_t, 2> head_{};
   std::vector<std::byte> payload_;
-  std::size_t have_ = 0;  // of head and payload
+  std::size_t have_ = 0;  // bytes received of head and payload
 };
 
-// Types that may be sent as their bytes. Structures are excluded: their padding would be sent, too.
+// Types sent as their raw bytes. Structures are excluded because their padding would be sent too.
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-// A text or a list of such values: its length, then its bytes.
+// A string or vector of such values: sent as its number of items (64 bits), then their bytes.
 template <class C>
 concept PlainList = Plain<typename C::value_type> && requires(C list) {
   list.data();
@@ -94,7 +95,7 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what a Writer wrote. Throws RunError if the payload is shorter or longer than what is read.
+// Reads what a Writer wrote. Throws RunError if the payload ends too early; the caller checks at_end().
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -18,9 +18,9 @@ constexpr std::int64_t most_ranks = std::int64_t{1} << 24;
 constexpr std::int64_t most_slots = std::int64_t{1} << 24;
 constexpr std::int64_t most_phases = std::int64_t{1} << 32;
 constexpr std::int64_t most_repetitions = 1'000'000'000;
-// Limits the index of a shard to 256 MiB: 16 bytes a chunk, written whole when the file is created.
+// Limits the index of a shard to 256 MiB: 16 bytes per chunk, written whole when the file is created.
 constexpr std::int64_t most_chunks = std::int64_t{1} << 24;
-// Limit of one phase of all ranks, which is held in memory at once.
+// Limit on one phase of all ranks, which is held in memory as a whole.
 constexpr std::int64_t most_phase_bytes = std::int64_t{1} << 32;
 
 void check_extent(const char* what, std::int64_t value, std::int64_t most) {
@@ -62,7 +62,7 @@ json::Value codec(const char* name, json::Object configuration) {
   return result;
 }
 
-// Single bytes have no byte order: the codec takes no configuration for them.
+// Single bytes have no byte order, so the codec takes no configuration for them.
 json::Value bytes_codec(Element element) {
   return codec("bytes", element == Element::uint8 ? json::Object{} : json::Object{{"endian", "little"}});
 }
@@ -129,7 +129,7 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     std::memcpy(bytes.data(), &nan, sizeof nan);
   } else {
-    const std::int64_t value = fill.integer();  // two's complement: its first bytes are the shorter integers
+    const std::int64_t value = fill.integer();  // its first bytes are the shorter integers (two's complement)
     std::memcpy(bytes.data(), &value, sizeof value);
   }
   return bytes;
@@ -137,7 +137,7 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
 
 namespace {
 
-// One array of a run; a shard has chunks of their own.
+// One array of a run. A sharded one has a file per size, each with chunks of its own.
 struct Row {
   std::string_view name;
   std::vector<std::string_view> dimensions;

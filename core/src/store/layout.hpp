@@ -1,4 +1,4 @@
-// Divides a run's arrays into files and chunks, and describes them: pure functions of the shape.
+// Divides a run's arrays into files and chunks, and describes them. Pure functions of the run's options.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ constexpr std::int64_t element_bytes(Element element) {
   return bytes[static_cast<std::size_t>(element)];
 }
 
-// Chunks of the samples of one size. A chunk holds whole phases of one repetition, or all phases of several
-// repetitions. All arrays share the grid, so a block touches the same chunk in each.
+// The chunks of one size's samples. A chunk holds whole phases of one repetition, or all phases of several
+// repetitions. All arrays share the grid, so a block touches the same chunks in each.
 struct ChunkGrid {
   std::int64_t repetitions = 0, phases = 0;              // of the array
   std::int64_t chunk_repetitions = 0, chunk_phases = 0;  // of a chunk
@@ -34,8 +34,8 @@ struct ChunkGrid {
 // Largest chunk of message_seconds, unless one phase of all ranks is larger by itself.
 inline constexpr std::int64_t largest_chunk_bytes = std::int64_t{256} << 10;
 
-// Largest chunk with summaries. It covers all repetitions of its phases, and rank 0 holds their samples until
-// they are summarised.
+// Largest chunk with summaries, in bytes of raw samples. It covers all repetitions of its phases, whose
+// samples rank 0 holds until they are summarised.
 inline constexpr std::int64_t largest_summed_bytes = std::int64_t{64} << 20;
 
 // Throws UsageError if the shape is empty or larger than a run can index (or, with summaries, summarise).
@@ -46,23 +46,23 @@ struct ArrayLayout {
   std::vector<std::string_view> dimensions;
   Element element = Element::float64;
   json::Value fill;
-  bool sharded = false;             // one file a size, in chunks of `inner`
+  bool sharded = false;             // one file per size, in chunks of `inner`
   std::vector<std::int64_t> shape;  // of the array
   std::vector<std::int64_t> chunk;  // of a file
   std::vector<std::int64_t> inner;  // of a chunk within a shard; empty unless sharded
 
-  std::int64_t file_bytes() const;  // of an array of one chunk
+  std::int64_t file_bytes() const;  // of an array that is not sharded
   std::array<std::byte, 8> fill_bytes() const;
-  // Bytes of one repetition (if the array has repetitions) and phase, all ranks; for a sharded array.
+  // Sharded arrays only: bytes of one repetition (if the array has repetitions) and phase, all ranks.
   std::int64_t cell_bytes() const;
   ChunkGrid grid() const;
 };
 
-// Return the bytes of the raw samples, and of the summaries that replace them.
+// Return the size in bytes of the raw samples, and of the summaries that replace them.
 double raw_bytes(const Shape& shape);
 double summary_bytes(const Shape& shape);
-// Returns the most detailed kind of samples that fits in the budget; the least detailed one may exceed it.
-// `by_rank` excludes phase summaries, which lack what each rank lost or computed.
+// Returns the most detailed kind of samples that fits in the budget; the least detailed may exceed it.
+// `by_rank` excludes phase summaries, which do not say what each rank lost or computed.
 Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Returns every array of a run with these options, in the order of the metadata.
@@ -71,13 +71,13 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options);
 // The zarr.json files of a run (Zarr core specification, version 3).
 inline constexpr std::string_view schema_name = "crosscut-run";
 inline constexpr std::int64_t schema_version = 2;
-// Returns the oldest version whose readers know all arrays. Version 2 added phase summaries; a run without
-// them is still of version 1.
+// Returns the oldest schema version whose readers know all arrays. Version 2 added phase summaries; a run
+// without them is still of version 1.
 constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
 
 json::Value array_metadata(const ArrayLayout& layout);
-// Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader opens one
-// file.
+// Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader needs to
+// open only one file.
 json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes);
 
 }  // namespace crosscut::store

@@ -6,7 +6,7 @@
 namespace crosscut::store {
 namespace {
 
-// The numbers of a run are little-endian, as is every machine that the core is built for.
+// A run's numbers are little-endian, and so is every machine that the core is built for.
 static_assert(std::endian::native == std::endian::little);
 
 struct IndexEntry {
@@ -24,7 +24,8 @@ IndexEntry entry_of(const ShardPlan& plan, std::int64_t chunk) {
           static_cast<std::uint64_t>(plan.chunk_bytes())};
 }
 
-// Calls `visit(chunk, part)` for each chunk that a block touches; `part` is the part of the block in it.
+// Calls `visit(chunk, part)` for each chunk that a block touches; `part` is the part of the block in that
+// chunk.
 template <typename Visit>
 void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
   const std::int64_t across = grid.phase_chunks();
@@ -41,8 +42,8 @@ void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
     }
 }
 
-// Consecutive phases of one repetition: their offset in the block's cells and in the chunk, and their length,
-// bytes.
+// Consecutive phases of one repetition, in bytes: offset in the block's cells, offset in the chunk, and
+// length.
 struct Run {
   std::size_t in_block, in_chunk, bytes;
 };

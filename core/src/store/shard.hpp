@@ -1,4 +1,4 @@
-// One file of an array: the samples of one size in chunks at fixed places, behind an index.
+// One file of an array: the samples of one size in chunks at fixed offsets, behind an index.
 //
 // The codec is Zarr's `sharding_indexed` with the index at the start. Chunk i lies at index bytes + i * chunk
 // bytes; readers see it once its index entry is set.
@@ -35,8 +35,8 @@ class Shard {
   // Opens a shard and checks every index entry. Throws RunError that names the first bad one.
   Shard(const std::filesystem::path& path, const ShardPlan& plan);
 
-  // Writes the cells of a block in C order. Returns the chunks that are not visible to readers yet: the rest
-  // of each holds the fill value; they must be synced, then published.
+  // Writes the cells of a block, which are in C order. Returns the chunks that readers cannot see yet, whose
+  // other cells hold the fill value; the caller must sync, then publish them.
   [[nodiscard]] std::vector<std::int64_t> write(const Block& block, std::span<const std::byte> cells);
   void publish(std::span<const std::int64_t> chunks);
   void sync() { file_.sync(); }

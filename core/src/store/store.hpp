@@ -1,7 +1,7 @@
-// Writes a run: a Zarr v3 group (docs/reference/run-format.md). Only rank 0 has a store.
+// Writes a run, a Zarr v3 group (docs/reference/run-format.md). Only rank 0 has a store.
 //
 // Crash safety: data is written and fdatasync'ed before the 16-byte index entry of its inner chunk, and a
-// block's status cells come last. So everything that the status calls measured can be read.
+// block's status cells come last. Everything with status `measured` can therefore be read.
 #pragma once
 
 #include <array>
@@ -26,18 +26,18 @@ inline constexpr std::array<std::string_view, 5> statistics = {"count", "minimum
                                                                "maximum"};
 using Summary = std::array<double, statistics.size()>;
 
-// The samples that a run keeps: all; a summary of each sample over the repetitions; or a summary of each
-// phase over the ranks, if even the former would be too large.
+// The samples that a run keeps: all of them; a summary of each sample over the repetitions; or, if even that
+// is too large, a summary of each phase over the ranks.
 enum class Kept : std::uint8_t { samples, summaries, phase_summaries };
 
-// One repetition of a phase, over all its ranks.
+// Summary of one repetition of a phase over all its ranks.
 struct PhaseSummary {
   Summary messages{}, ranks{};         // of measured message_seconds and rank_seconds
   std::int64_t moved_bytes = 0;        // sent or received by the busiest rank in samples, whichever is larger
   Status status = Status::unmeasured;  // measured: every rank has measured it
 };
 
-// A connection that a run's messages used, by the rank that opened it.
+// A connection that a run's messages used, as seen by the rank that opened it.
 struct Connection {
   Rank rank = 0, peer = 0;
   std::int32_t index = 0;  // within the route and rail: channel * connections of a channel + stripe
@@ -46,7 +46,7 @@ struct Connection {
   friend bool operator==(const Connection&, const Connection&) = default;
 };
 
-// The unit of agreement, gathering, writing and resuming: half-open ranges of one size.
+// The unit in which samples are measured, gathered, written and resumed: half-open ranges of one size.
 struct Block {
   std::int32_t size_index = 0;
   std::int64_t phase_first = 0, phase_end = 0;
@@ -60,12 +60,12 @@ struct Block {
 struct Shape {
   std::vector<std::int64_t> sizes;  // bytes
   std::int64_t repetitions = 0;     // the cap
-  std::int64_t phases = 0;          // phases measured (numbered within the run; see coordinate `phase`)
+  std::int64_t phases = 0;          // measured phases, numbered within the run (see coordinate `phase`)
   std::int64_t ranks = 0;
   std::int64_t slots = 0;
 };
 
-// Samples of one block, all ranks, in C order; the block's ranges replace whole dimensions.
+// Samples of one block, all ranks, in C order. The dimensions have the lengths of the block's ranges.
 struct BlockData {
   Block block;
   std::vector<double> message_seconds;           // [repetition, phase, rank, slot]; NaN: no sample
@@ -86,8 +86,8 @@ struct PhaseSamples {
 struct Coordinates {
   std::vector<std::int64_t> phase;       // [phase]; the pattern's phase numbers, from 1
   std::vector<std::string> phase_label;  // [phase]; attribute of the group if any is not empty
-  // Returns the contents of `peer` and `bytes` for one phase (an index into `phase`), so that phases x ranks
-  // need not fit in memory. If empty, neither is written (they are implied).
+  // Returns the contents of `peer` and `bytes` for one phase (an index into `phase`), so that those of all
+  // phases need not fit in memory. If not set, neither is written: they are implied.
   std::function<PhaseSamples(std::size_t phase)> samples;
   bool bytes_differ = false;           // true: some are not -1, so `bytes` is written
   std::vector<double> credited_bytes;  // [size, phase]; largest over ranks, or the phase's sum
@@ -106,31 +106,30 @@ class Store {
   // Creates the directory (which must not exist, or be empty) with all metadata and coordinates.
   static std::unique_ptr<Store> create(const std::filesystem::path& directory, Options options);
   // Opens a run to continue it. `options` is what the job requests now. Throws UsageError that names every
-  // difference in shape, coordinates or attributes that must agree. With `force`, differences that do not
-  // affect the arrays (nodes, backend, settings) are recorded in the attribute `resumed` instead.
+  // difference in the shape, the coordinates, and the attributes that must agree. With `force`, differences
+  // that do not affect the arrays (nodes, backend, settings) are recorded in the attribute `resumed` instead.
   static std::unique_ptr<Store> resume(const std::filesystem::path& directory, Options options, bool force);
   virtual ~Store() = default;
 
-  // Writes a block; it is durable on return, its status last. Throws RunError with path and cause (disk
-  // full). With summaries, the blocks of a phase must follow one another. They become durable with its last
-  // repetition, or when another phase, set_repetitions_done or finish shows that no more will come.
+  // Writes a block durably, its status last. Throws RunError with path and cause (disk full). With summaries,
+  // the blocks of a phase must follow one another; they become durable with its last repetition, or when
+  // another phase, set_repetitions_done or finish shows that no more will come.
   virtual void commit(const BlockData& data) = 0;
-  // Returns true for each cell, [repetition, phase] over all ranks, that needs no measuring: measured or
-  // skipped. Failed cells are measured again.
+  // Returns [repetition, phase]: true if all ranks of the cell are measured or skipped, so that it needs no
+  // measuring. Failed cells are measured again.
   virtual std::vector<bool> done(const Block& block) const = 0;
   virtual Kept kept() const = 0;
-  // True with summaries of repetitions. All repetitions of a phase must then be committed before those of
-  // another phase, in blocks of the phases that largest_block names; `done` also counts what is held in
-  // memory.
+  // True with summaries over repetitions. All repetitions of a phase must then be committed before those of
+  // another, in blocks of the phases that largest_block names; `done` also counts cells held in memory.
   bool phase_by_phase() const { return kept() == Kept::summaries; }
   // Returns the recorded iterations of a size (0: not yet known); set_iterations records them durably.
   virtual std::int64_t iterations(std::int32_t size_index) const = 0;
   virtual void set_iterations(std::int32_t size_index, std::int64_t iterations) = 0;
   // Records the repetitions done, [phase]. Phases that this size does not have keep 0.
   virtual void set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) = 0;
-  // Reads rank_seconds of a block that is done, for adaptive repetition after a resume. Cells without data
-  // are NaN, hence all with summaries. With phase summaries it returns the slowest rank only: [repetition,
-  // phase].
+  // Reads rank_seconds of a block that is done, for adaptive repetition after a resume: [repetition, phase,
+  // rank]. Cells without data are NaN, so with summaries all are. With phase summaries, returns only the
+  // slowest rank: [repetition, phase].
   virtual std::vector<double> read_rank_seconds(const Block& block) const = 0;
   // Returns the largest block that may start at (size, repetition, phase) without crossing an inner chunk.
   virtual Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const = 0;

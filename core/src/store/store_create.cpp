@@ -31,7 +31,7 @@ bool is_one_of(std::span<const std::string_view> names, const fs::path& name) {
 
 bool is_metadata(const fs::path& name) { return name == "zarr.json" || name == "zarr.json.unfinished"; }
 
-// True for the parts of a chunk's path: "c", numbers, and a number whose file is not finished.
+// True for the parts of a chunk's path: "c", numbers, and a number with ".unfinished" behind it.
 bool is_chunk_part(const fs::path& part) {
   const std::string name = part.string();
   const auto digits = std::ranges::find_if_not(name, [](char c) { return c >= '0' && c <= '9'; });
@@ -39,7 +39,8 @@ bool is_chunk_part(const fs::path& part) {
   return name == "c" || rest.empty() || rest == ".unfinished";
 }
 
-// True for a path within a run that `create` makes before the group's zarr.json, so before any measurement.
+// True for a path within a run that `create` makes before the group's zarr.json, and thus before any
+// measurement.
 bool is_made_first(const fs::path& within) {
   auto part = within.begin();
   if (!is_one_of(whole_names, *part) && !is_one_of(sharded_names, *part))
@@ -50,7 +51,8 @@ bool is_made_first(const fs::path& within) {
   });
 }
 
-// True if a process was killed before the run existed, so that the directory holds no measurement.
+// True if the directory holds at most what a process wrote that was killed before the run existed, and so no
+// measurement.
 bool is_half_made(const fs::path& directory) {
   std::error_code error;
   if (fs::exists(directory / "zarr.json", error)) return false;
@@ -99,7 +101,8 @@ void write_whole_array(File& file, const Store::Options& options, const ArrayLay
                    "; please report it");
 }
 
-// Writes the initial values of each array of one chunk, before anything is measured.
+// Writes the metadata of each array and the initial values of those of one chunk, before anything is
+// measured.
 void write_whole_arrays(const fs::path& directory, const Store::Options& options,
                         std::span<const ArrayLayout> layouts) {
   for (const ArrayLayout& layout : layouts) {
@@ -130,7 +133,7 @@ json::Object first_attributes(const Store::Options& options, std::span<const Arr
       named.append(named.empty() ? "" : " ").append(layout.name);
   if (!named.empty()) attributes.set("coordinates", named);
   attributes.set("summaries", options.kept != Kept::samples);
-  // No array has them then.
+  // No array then has the dimension `slot`.
   if (options.kept == Kept::phase_summaries) attributes.set("slots", options.shape.slots);
   if (std::ranges::any_of(coordinates.phase_label, [](const std::string& label) { return !label.empty(); }))
     attributes.set("phase_labels",
@@ -177,7 +180,7 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   make_empty_directory(directory);
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
-  // Check again, now that no other process can be creating it.
+  // Check again now that no other process can be creating a run there.
   if (is_half_made(directory)) {
     for (const auto name : whole_names) fs::remove_all(directory / name);
     for (const auto name : sharded_names) fs::remove_all(directory / name);

@@ -19,8 +19,8 @@ struct Difference {
   bool may_be_forced = false;
 };
 
-// Attributes that must agree. Those that describe what was measured cannot be forced: the arrays would mix
-// two measurements.
+// Attributes that must agree. Those that describe what is measured cannot be forced, since the arrays would
+// then mix two measurements.
 struct Setting {
   std::string_view attribute, member;
   bool may_be_forced;
@@ -37,7 +37,8 @@ constexpr std::array settings = {
     Setting{"network", "", true},      Setting{"faults", "", true},
 };
 
-// True if equal except for the order of members, which has no meaning and which other programs change.
+// True if two values are equal apart from the order of members, which has no meaning and which other programs
+// change.
 bool same(const Value& a, const Value& b) {
   if (a.is_object() && b.is_object())
     return a.object().size() == b.object().size() && std::ranges::all_of(a.object(), [&](const auto& member) {
@@ -113,7 +114,7 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
   }
 }
 
-// A release that only mends has the methods and formats of the one before: its last number alone differs.
+// Versions that differ in their last number only agree: such releases share their methods and formats.
 void compare_versions(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
   const auto methods = [](const Value* version) {
     if (version == nullptr || !version->is_string()) return std::string();
@@ -124,10 +125,10 @@ void compare_versions(const Value& found, const Value& wanted, std::vector<Diffe
   differences.push_back({differs("version of crosscut", shortened(then), shortened(now)), true});
 }
 
-// Returns what identifies each node in every run; counters and clocks in its description may change.
+// Returns the identities of the nodes; the counters and clocks in their descriptions may change between runs.
 Value node_ids(const Value* nodes) {
   json::Array ids;
-  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many nodes are counted, not listed
+  if (nodes != nullptr && nodes->is_object()) return *nodes;  // many nodes are counted, not listed
   if (nodes == nullptr || !nodes->is_array()) return ids;
   for (const Value& node : nodes->array()) {
     const Value* id = node.is_object() ? node.find("id") : nullptr;
@@ -143,7 +144,7 @@ void compare_nodes(const Value& found, const Value& wanted, std::vector<Differen
   if (!same(then, now)) differences.push_back({differs("nodes", shortened(&then), shortened(&now)), true});
 }
 
-// Reports each differing dimension once: the user changed a number of repetitions, not the shapes of nine
+// Reports each differing dimension once: the user changed the number of repetitions, not the shapes of nine
 // arrays.
 void compare_shapes(const std::string& array, const Value& then, const Value& metadata,
                     std::vector<Difference>& differences) {
@@ -183,7 +184,7 @@ void compare_arrays(const Value& found, std::span<const ArrayLayout> wanted,
       differences.push_back({"array " + name + " (only in the run)"});
 }
 
-// Compares piece by piece; stops at the first difference.
+// True if a file holds the values of a coordinate. Compares piece by piece up to the first difference.
 bool holds(const File& file, const Store::Options& options, std::string_view name) {
   bool same_so_far = true;
   std::int64_t at = 0;
@@ -319,7 +320,7 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   check_is_run(directory);
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + " is being written by another process");
-  // Read only now: another process may have written until the lock was free.
+  // Read only under the lock: until it was free, another process may have been writing.
   const Value group = load(directory);
   const Value& attributes = member(group, "attributes", directory);
   check_schema(attributes, directory);

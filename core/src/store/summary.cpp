@@ -13,7 +13,7 @@ struct Counted {
   std::size_t count = 0;
 };
 
-// ceil(0.99 n) - 1, in integers: 0.99 is not a double.
+// ceil(0.99 n) - 1, in integers because no double equals 0.99.
 std::size_t index_of_p99(std::size_t n) { return (99 * n + 99) / 100 - 1; }
 
 Summary summarise_counted(std::span<Counted> distinct, std::size_t n) {
@@ -27,8 +27,8 @@ Summary summarise_counted(std::span<Counted> distinct, std::size_t n) {
   return {static_cast<double>(n), distinct.front().value, median, at(index_of_p99(n)), distinct.back().value};
 }
 
-// Summarises samples that have few distinct values, as those of a simulated phase often do: counting is then
-// ten times as fast as ordering. Returns nothing if there are more values.
+// Summarises samples that have few distinct values, as those of a simulated phase often do: counting them is
+// ten times as fast as ordering. Returns nullopt for more than 16 distinct values.
 std::optional<Summary> summarise_few_values(std::span<const double> samples) {
   std::array<Counted, 16> distinct;
   std::size_t known = 0, last = 0;
@@ -58,7 +58,7 @@ Summary summarise(std::span<double> samples) {
   if (const auto counted = summarise_few_values(samples)) return *counted;
   const std::size_t n = samples.size();
   const auto at = [&](std::size_t index) { return samples.begin() + static_cast<std::ptrdiff_t>(index); };
-  // Each step orders what the previous one left above it.
+  // Each step orders what the previous step left above its index.
   std::ranges::nth_element(samples, at((n - 1) / 2));
   const double least = *std::min_element(samples.begin(), at((n - 1) / 2) + 1);
   const double below = samples[(n - 1) / 2];
@@ -71,7 +71,7 @@ Summary summarise(std::span<double> samples) {
 
 PhaseSummary summarise_phase(std::span<const double> message_seconds, std::span<const double> rank_seconds,
                              std::span<const Status> status, std::int64_t moved_bytes) {
-  thread_local std::vector<double> samples;  // kept between calls: as many as a phase has messages
+  thread_local std::vector<double> samples;  // kept between calls, since a phase may have many messages
   const auto of_ranks = [&](std::span<const double> seconds) {
     samples.clear();
     const std::size_t each = seconds.size() / status.size();

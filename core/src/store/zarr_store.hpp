@@ -1,5 +1,5 @@
-// The only implementation of Store. Separate from store.hpp so that writing a run and resuming one can be two
-// files.
+// The only implementation of Store. It is separate from store.hpp so that writing a run and resuming one can
+// be two source files.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace crosscut::store {
 
-// Returns the path of the chunk, hence file, of a size; an array of one chunk has it at index 0.
+// Returns the path of the file that holds a size's samples; an array that is not sharded has one file, at
+// index 0.
 std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
                                  std::int32_t size_index = 0);
 // Passes the contents of the coordinate `name` to `take`, piece by piece and in order; does nothing if `name`
@@ -26,19 +27,19 @@ void for_each_piece(const Store::Options& options, std::string_view name,
 std::string utc_now();
 void write_group(const std::filesystem::path& directory, const json::Value& metadata);
 
-// The open shards, few at a time: a run of many sizes must not use up the descriptors that sockets need.
+// The open shards, at most 16: a run of many sizes must not use up the descriptors that sockets need.
 class Shards {
  public:
   Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts)
       : directory_(std::move(directory)), layouts_(layouts) {}
-  // Creates the file if there is none.
+  // Returns a shard; creates its file if there is none.
   Shard& get(std::string_view array, std::int32_t size_index) {
     if (Shard* shard = find(array, size_index)) return *shard;
     const ArrayLayout& made = layout(array);
     Shard::create(chunk_path(directory_, made, size_index), ShardPlan(made));
     return *find(array, size_index);
   }
-  // Returns nullptr if nothing was ever written there.
+  // Returns a shard, or nullptr if it has no file.
   Shard* find(std::string_view array, std::int32_t size_index) {
     if (const auto found = open_.find({array, size_index}); found != open_.end()) {
       found->second.second = ++uses_;
@@ -62,13 +63,13 @@ class Shards {
 
   std::filesystem::path directory_;
   const std::vector<ArrayLayout>& layouts_;
-  std::map<Key, std::pair<Shard, std::uint64_t>> open_;  // with the time of last use
+  std::map<Key, std::pair<Shard, std::uint64_t>> open_;  // with the value of uses_ at the last use
   std::uint64_t uses_ = 0;
 };
 
 class ZarrStore : public Store {
  public:
-  // The directory already has its metadata; `lock` keeps a second writer out.
+  // The directory already holds the run's metadata; `lock` keeps a second writer out.
   ZarrStore(File lock, Options options, json::Object attributes);
 
   void commit(const BlockData& data) override;
@@ -83,11 +84,11 @@ class ZarrStore : public Store {
   void set_attributes(const json::Object& changed) override;
   void finish(std::string_view state, const json::Object& changed) override;
 
-  // Used by a resume. Throws RunError unless the other arrays' files hold everything that the status calls
+  // For a resume: throws RunError unless the files of the other arrays hold everything that the status calls
   // measured.
   void check_shards();
   // Returns what remains to be measured, as a list of {size, phases: [first, end), repetitions: [first,
-  // end)}, by index.
+  // end)}, by index. Lists at most 1,000 blocks.
   json::Value missing_blocks() const;
 
  private:
