@@ -166,6 +166,25 @@ def test_latency_below_the_noise_is_not_taken_for_structure():
     assert not idle.nearness(Observed(16, phase, source, destination, rate)).sure
 
 
+@pytest.mark.parametrize("mistaken", [(), ((40, 45),)])
+def test_two_small_groups_are_not_joined_by_a_message_that_seems_near_or_by_the_likelihood(mistaken):
+    """Two switches of 5 and 7 hosts among larger ones."""
+    labels = np.repeat(np.arange(4), [20, 20, 5, 7])
+    ranks, random = len(labels), np.random.default_rng(3)
+    phases = 40
+    source = np.tile(np.arange(ranks), phases)
+    phase = np.repeat(np.arange(phases), ranks)
+    destination = (source + 1 + random.permutation(ranks - 1)[:phases][phase]) % ranks
+    near = labels[source] == labels[destination]
+    for a, b in mistaken:
+        at = int(np.nonzero((labels[source] == labels[a]) & (labels[destination] == labels[b]))[0][0])
+        near[at] = True
+    seconds = np.where(near, 100e-6, 130e-6) * np.exp(0.01 * random.standard_normal(len(source)))
+    found = idle.nearness(Observed(ranks, phase, source, destination, 1 / seconds))
+    assert found.sure
+    assert adjusted_rand(labels, found.grouping.labels) == 1
+
+
 def test_a_limit_that_a_bad_trunk_hides_is_measured_by_phases_that_avoid_it():
     """Seed 9: what enters one of six groups is slow, and no permutation of all fills what leaves another."""
     found = score(9, 0.02)

@@ -22,6 +22,8 @@ from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
 
 # Share of routes within a group that may be far: a late message, not another switch.
 _FAR_WITHIN_AT_MOST = 0.1
+# Probability that chance alone makes so many routes within any group far.
+_BY_CHANCE = 1e-4
 # Every rank surely in its group.
 SURE = 0.99
 # Share of routes that are far: with less there is nothing to part.
@@ -102,16 +104,41 @@ def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[b
     deviations between near and far."""
     routes = RouteCounts.of(idle, far)
     clear = apart > _SURELY_APART
-    found = grouping.given(routes, _connected(routes)) if clear else grouping.group(routes)
+    found = _parted(routes, grouping.given(routes, _connected(routes)) if clear else grouping.group(routes))
     within = grouping.slow_within(routes, found.labels)
     smallest = int(np.bincount(found.labels).min())
     sure = found.count > 1 and smallest > 1 and within <= _FAR_WITHIN_AT_MOST
     sure = bool(sure and found.confidence.min() > SURE and (not clear or _all_pairs_asked(routes, found)))
+    sure = sure and not len(_mixed(routes, found))
     fragments = found.labels if found.count > 1 else _connected(routes)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
     near_share = 1 - float(far[: _AT_RANDOM * idle.ranks].mean())
     of_cut = Nearness(found, sure, hopeless, fragments, blurred=False, near_share=near_share)
     return (sure, -found.count if sure else found.gain), of_cut
+
+
+def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
+    """With each mixed group parted by itself: one message that seems near joins two groups, and among many
+    ranks the likelihood of all of them may make one group of two small ones."""
+    labels = found.labels.copy()
+    for group in _mixed(routes, found).tolist():
+        members = np.nonzero(found.labels == group)[0]
+        parts = grouping.group(routes.among(members)).labels
+        labels[members[parts > 0]] = labels.max() + parts[parts > 0]
+    if (labels == found.labels).all():
+        return found
+    return grouping.given(routes, grouping.renumbered(labels))
+
+
+def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
+    """Groups within which more routes are far than chance allows, by the share within the others (Chernoff's
+    bound of the binomial tail)."""
+    far, asked = (np.diag(counts).astype(np.float64) for counts in routes.between(found.labels, found.count))
+    elsewhere = (far.sum() - far + 1) / (asked.sum() - asked + 2)
+    share = np.clip(far / np.maximum(asked, 1), 1e-9, 1 - 1e-9)
+    divergence = share * np.log(share / elsewhere) + (1 - share) * np.log((1 - share) / (1 - elsewhere))
+    by_chance = np.exp(-asked * divergence) * found.count
+    return np.nonzero((share > elsewhere) & (by_chance < _BY_CHANCE))[0].astype(np.int64)
 
 
 def _cuts(logs: Floats) -> list[tuple[float, float]]:
