@@ -1,4 +1,4 @@
-"""Sphinx: Markdown pages by MyST. `make docs` treats every warning, so every broken link, as an error."""
+"""Sphinx configuration. `make docs` treats every warning, and so every broken link, as an error."""
 
 import tomllib
 from pathlib import Path
@@ -17,9 +17,9 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
-# Headings can be linked to, as on the forges that render these files, too.
+# Make headings link targets, as forges that render these files do.
 myst_heading_anchors = 3
-# Protocol lines are shown as JSON although they stand for more than JSON can say (…).
+# Some blocks highlighted as JSON are not valid JSON, since they contain an ellipsis (…).
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"

@@ -1,9 +1,10 @@
-"""How often the 95 % interval of a median holds it, where samples that follow each other are alike.
+"""Estimates how often the 95 % interval of a median covers it for correlated samples.
 
-Run as `python docs/coverage.py`. Samples are a Gaussian process of first order with correlation rho, as they
-are, or with the tail of an exponential distribution. Repetition is fixed, or stops as soon as the interval is
-narrow (`--interval`; core/src/conduct/block_plan.cpp looks after the first 20 repetitions, then after each
-quarter more). docs/how-it-measures.md states the outcome.
+Run as `python docs/coverage.py`. Samples follow a first-order autoregressive Gaussian process with
+correlation rho, either unchanged or transformed to an exponential distribution. The number of repetitions is
+fixed, or measuring stops as soon as the interval is narrow (`--interval`; core/src/conduct/block_plan.cpp
+checks after 20 repetitions, then each time their number has grown by a quarter). docs/how-it-measures.md
+states the outcome.
 """
 
 import math
@@ -24,7 +25,7 @@ CAPS = (60, 200, 400)
 
 
 def process(random: np.random.Generator, count: int, rho: float) -> Floats:
-    """[sample, trial] of mean 0 and variance 1."""
+    """Returns [sample, trial] with mean 0 and variance 1."""
     noise = random.standard_normal((count, TRIALS))
     noise[1:] *= math.sqrt(1 - rho**2)
     return np.asarray(lfilter([1], [1, -rho], noise, axis=0))
@@ -35,20 +36,20 @@ def tailed(gaussian: Floats) -> Floats:
 
 
 def times(gaussian: Floats, tail: bool) -> tuple[Floats, float]:
-    """Times 5 % wide, and their true median."""
+    """Returns times with mean near 1 and standard deviation 0.05, and their true median."""
     if tail:
         return 1 + 0.05 * tailed(gaussian), 1 + 0.05 * math.log(2)
     return 1 + 0.05 * gaussian, 1.0
 
 
 def held_fixed(samples: Floats, median: float) -> float:
-    """Share of intervals that hold the median."""
+    """Returns the share of intervals that cover the median."""
     found = medians(samples)
     return float(((found.low <= median) & (median <= found.high)).mean())
 
 
 def held_stopped(samples: Floats, median: float, width: float) -> tuple[float, float]:
-    """(share that hold the median, mean repetitions) under `--interval`."""
+    """Returns (share that cover the median, mean number of repetitions) under `--interval`."""
     cap, trials = samples.shape
     held, ended = np.zeros(trials, bool), np.full(trials, cap)
     going, count = np.ones(trials, bool), FEWEST_FOR_CORRELATION

@@ -1,6 +1,6 @@
-"""Write the pages that are made from the program itself, so that they cannot say anything else.
+"""Generates reference pages from the program itself, so that they cannot contradict it.
 
-docs/reference/patterns.md and backends.md from `crosscut-core list --json` and the notes in notes.toml;
+docs/reference/patterns.md and backends.md come from `crosscut-core list --json` and the notes in notes.toml,
 docs/reference/cli.md from the help of each command.
 """
 
@@ -51,7 +51,7 @@ def parameter_table(parameters: Iterable[core.Parameter], prefix: str = "") -> l
 
 
 def common_options() -> set[str]:
-    """Options of every run: a pattern's parameter of that name gets the pattern's name before it."""
+    """Returns the options of every run. A pattern's parameter of the same name gets the pattern as prefix."""
     parser = argparse.ArgumentParser(add_help=False)
     options.add_how(parser)
     options.add_where(parser, "")
@@ -130,14 +130,14 @@ def cli_page(notes: Mapping[str, Mapping[str, str]]) -> str:
     lines += ["", "## crosscut", "", "```text", parser.format_help().rstrip(), "```"]
     for name, command in commands.items():
         lines += ["", f"## crosscut {name}", "", "```text", command.format_help().rstrip(), "```"]
-        # Patterns of `run` have a page of their own.
+        # The patterns of `run` have their own page.
         for action in (subparsers(command) if name != "run" else {}).values():
             lines += ["", "```text", action.format_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 
 def pages() -> dict[str, str]:
-    """Name to text, of every page that is made."""
+    """Returns the text of every generated page by file name."""
     known = core.load()
     notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
     return {

@@ -1,4 +1,4 @@
-"""Draws who talks to whom from the pattern itself: `crosscut-core coordinates` names the other end of every
+"""Tables of which phase times which route, from `crosscut-core coordinates`, which names both ends of each
 sample."""
 
 import json
@@ -15,7 +15,7 @@ CAPTION = (
 def timed_routes(
     executable: Path, pattern: str, ranks: int, given: dict[str, str]
 ) -> dict[tuple[int, int], list[int]]:
-    """(from, to) to the phases that time it; a sample stands at the rank that timed it, `to`."""
+    """Returns the phases that time each route (from, to). The rank that records a sample is `to`."""
     job = {"pattern": pattern, "pattern_parameters": given, "sizes": [1000], "out": "-"}
     words = [str(executable), "coordinates", "--ranks", str(ranks)]
     answer = subprocess.run(words, input=json.dumps(job), capture_output=True, text=True, check=True)
@@ -38,7 +38,7 @@ def numbers(phases: list[int]) -> str:
 
 
 def routes_table(executable: Path, pattern: str, words: str) -> list[str]:
-    """Lines of the table; `words` are the ranks, then `name=value` of parameters: "6 stride=1-3"."""
+    """Returns the table's lines. `words`: number of ranks, then parameters as in "6 stride=1-3"."""
     first, *rest = shlex.split(words)
     ranks, given = int(first), dict(word.split("=", 1) for word in rest)
     found = timed_routes(executable, pattern, ranks, given)

@@ -20,19 +20,19 @@ _USAGE = "usage: flaky_tests.py RUNS COMMAND [WORDS...]"
 
 
 def outcomes(report: Path) -> dict[str, str]:
-    """By test, what a JUnit report of pytest says of it."""
+    """Returns each test's outcome in a JUnit report of pytest."""
     found: dict[str, str] = {}
     for case in ET.parse(report).iter("testcase"):  # noqa: S314  # our own pytest wrote it
         name = f"{case.get('classname')}::{case.get('name')}"
         tags = {child.tag for child in case}
         outcome = FAILED if tags & {"failure", "error"} else SKIPPED if "skipped" in tags else PASSED
-        # A test whose teardown fails has two entries.
+        # A test whose teardown fails has two entries; failure wins.
         found[name] = FAILED if FAILED in (outcome, found.get(name)) else outcome
     return found
 
 
 def unsteady(runs: list[dict[str, str]]) -> dict[str, Mapping[str, int]]:
-    """By test, how often each outcome came, where a run failed or the runs differ."""
+    """Counts the outcomes of each test that failed at least once or differs between runs."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for run in runs:
         for name, outcome in run.items():

@@ -1,4 +1,4 @@
-"""Make a virtual environment with pip, also where Debian's Python comes without ensurepip.
+"""Make a virtual environment with pip, even if Python lacks ensurepip, as on Debian.
 
 Usage: python3 make_venv.py FOLDER
 """
@@ -13,7 +13,7 @@ MINIMUM = (3, 11)
 
 
 def runs(*words: str) -> bool:
-    """True if the command succeeds; what it says is shown only by the caller's last resort."""
+    """True if the command succeeds. Its output is discarded."""
     try:
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -33,7 +33,7 @@ def by_venv(folder: Path) -> None:
 
 
 def by_outer_pip(folder: Path) -> None:
-    """The pip of the outer Python fills an environment that was made without one."""
+    """Makes an environment without pip, then installs pip into it with the outer Python's."""
     if runs(sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)):
         runs(sys.executable, "-m", "pip", "--python", python_of(folder), "install", "pip")
 
@@ -47,7 +47,7 @@ def by_uv(folder: Path) -> None:
 
 
 def by_apt(folder: Path) -> None:
-    """Debian and Ubuntu keep ensurepip in a package of its own, which root can install."""
+    """Installs Debian's or Ubuntu's separate package for ensurepip, if run as root."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
     print("make: this Python has no ensurepip: installing python3-venv with apt-get", flush=True)

@@ -1,4 +1,4 @@
-"""Print what pyproject.toml asks for, one requirement a line: the one list that pip and make both use.
+"""Print requirements from pyproject.toml, one per line, so that pip and make share one list.
 
 Usage: python3 requirements.py NAME...
 
@@ -25,7 +25,7 @@ def cmake_is_recent() -> bool:
 
 
 def build_tools() -> list[str]:
-    """CMake and Ninja come as wheels where the machine has none."""
+    """Returns CMake and Ninja as wheels, unless the machine has recent ones."""
     missing = [] if cmake_is_recent() else [f"cmake>={CMAKE_MINIMUM[0]}.{CMAKE_MINIMUM[1]}"]
     return missing if shutil.which("ninja") else [*missing, "ninja>=1.10"]
 

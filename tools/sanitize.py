@@ -1,8 +1,8 @@
 """Usage: sanitize.py CORE
 
-Short sessions of a crosscut-core that was built with sanitizers (presets asan, tsan): every pattern over
-every backend of this machine, computing beside it, verified, with a rank killed, interrupted; and a file
-copied down a chain. Fails where a sanitizer reports anything, or a session does not end as it should.
+Runs short sessions of a crosscut-core that was built with sanitizers (presets asan, tsan): every pattern over
+every available backend, plain, with computation and with verification; sessions with a killed rank or an
+interrupt; and copies of a file down a chain. Fails if a sanitizer reports anything or a session ends wrongly.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 
 RANKS = 4
 SMALL_COUNT, SMALL_BYTES = 6, 20_000
-# Enough steps for a copy to be harmed in the middle.
+# Enough chunks that a copy can be interrupted halfway.
 IMAGE_BYTES, CHUNK_BYTES = 16 << 20, 4 << 10
 PATIENCE_SECONDS = 300
-# Instead of a backend: the session copies (core/src/clone).
+# In place of a backend's name, for sessions that copy (core/src/clone).
 COPYING = "clone"
 Event = dict[str, Any]
 
 
 def small(pattern: Event) -> dict[str, str]:
-    """Parameters that keep a run short: sanitizers make everything ten times as slow."""
+    """Returns parameters that keep a run short, since sanitizers slow it down tenfold."""
     values = {"pairs": "0-1,2-3"} if pattern["name"] == "pairs" else {}
     for parameter in pattern["parameters"]:
         name, default = parameter["name"], parameter["default"]
@@ -54,7 +54,7 @@ class Session:
             [core, "node"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
         line = {"ranks": RANKS, "backend": backend, "secret": os.urandom(32).hex(), "timeout_seconds": 60}
-        # Copies travel over both.
+        # Copies use both addresses.
         self.say(line | ({"interface": "127.0.0.1,127.0.0.2"} if backend == COPYING else {}))
         self.until("ready")
 
@@ -99,7 +99,7 @@ def every_pattern(session: Session, patterns: list[Event], live: bool) -> None:
     for pattern in patterns:
         for options in ({}, {"compute": True}, {"verify": True}):
             if options.get("verify") and not live:
-                continue  # nothing is moved
+                continue  # no bytes are moved
             session.start(pattern["name"], small(pattern), **options)
             session.until("finished")
     session.end(0)
@@ -111,7 +111,7 @@ def endless(session: Session) -> None:
 
 
 def ranks_of(session: Session) -> list[int]:
-    """Their processes, in order: they are forked so."""
+    """Returns the process ids of the ranks in rank order, which is the order of forking."""
     children = Path(f"/proc/{session.process.pid}/task/{session.process.pid}/children").read_text()
     return list(map(int, children.split()))
 
@@ -120,7 +120,7 @@ def killed_rank(session: Session, _patterns: list[Event], _live: bool) -> None:
     endless(session)
     os.kill(ranks_of(session)[-1], signal.SIGKILL)
     session.until("failed-rank")
-    session.until("progress")  # it goes on without
+    session.until("progress")  # the run goes on without the rank
     session.say({"do": "stop"})
     session.until("finished")
     session.end(0, 1)
@@ -134,7 +134,7 @@ def interrupted(session: Session, _patterns: list[Event], _live: bool) -> None:
 
 
 def copies(session: Session) -> list[Path]:
-    """The folders of ranks 1, 2, …"""
+    """Returns the targets of ranks 1, 2, …"""
     return [session.folder / f"copy-{rank}" for rank in range(1, RANKS)]
 
 
@@ -147,7 +147,7 @@ def start_copying(session: Session, *, resume: bool = False) -> None:
 
 
 def copied(session: Session, victim: int | None = None) -> Event:
-    """How it ended; all but the victim must have the source."""
+    """Waits for the outcome, and checks that every rank but `victim` holds a verified copy of the source."""
     outcome = session.until("cloned")
     whole = (session.folder / "source").read_bytes()
     for node in outcome["nodes"]:
@@ -160,7 +160,7 @@ def copied(session: Session, victim: int | None = None) -> Event:
 
 
 def await_growth(file: Path) -> None:
-    """Until some of it has been written."""
+    """Waits until part of the file has been written."""
     until = time.monotonic() + PATIENCE_SECONDS
     while not (file.exists() and file.stat().st_blocks):
         if time.monotonic() > until:
@@ -206,7 +206,7 @@ CHAINS: tuple[Scene, ...] = (
 
 
 def play(core: Path, backend: str, scene: Scene, patterns: list[Event], live: bool) -> None:
-    """Raises SystemExit with the sanitizers' reports."""
+    """Plays a scene in a new session. Raises SystemExit with the sanitizers' reports, if there are any."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         scene(Session(core, Path(folder), backend), patterns, live)

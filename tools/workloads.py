@@ -1,6 +1,6 @@
-"""What `make workloads` does: every workload in classes S and W on all numbers of ranks up to 16 that it
-takes, Linpack where there is an hpcc, a copy down a chain. Each verifies what it made; at the end stands what
-ran and what did not. Exit status 1 where something was not right.
+"""Runs `make workloads`: every workload in classes S and W on each valid number of ranks up to 16, Linpack if
+hpcc is installed, and a copy down a chain. Each step verifies its result. A summary at the end lists what ran
+and what was skipped. Exit status: 1 if a step failed, 130 if interrupted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Step:
     what: str
     words: tuple[str, ...]
     lacking: str = ""
-    """Why it cannot be done here."""
+    """Why the step cannot run here; empty if it can."""
 
 
 def steps(folder: Path) -> Iterator[Step]:
@@ -56,7 +56,7 @@ def steps(folder: Path) -> Iterator[Step]:
 
 
 def done(words: tuple[str, ...]) -> int:
-    """Ctrl-C reaches the command, too; it is given the time to end what it started."""
+    """Runs a command and returns its status. Ctrl-C also reaches the command, which gets time to clean up."""
     with subprocess.Popen([*COMMAND, *words]) as process:
         while True:
             try:
@@ -71,7 +71,7 @@ def verdict(status: int) -> str:
 
 @contextmanager
 def told(rows: Rows) -> Iterator[None]:
-    """At the end, however it comes, what was done."""
+    """Prints the table of steps at the end, even after an exception."""
     began = time.monotonic()
     try:
         yield

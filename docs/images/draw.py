@@ -1,11 +1,11 @@
-"""Draws the pictures of these pages: what `crosscut show RUN` prints as an SVG, and reports as they look.
+"""Draws pictures for the documentation: `crosscut show RUN` as SVG, and pages of reports as PNG.
 
     python docs/images/draw.py RUN OUT.svg
     python docs/images/draw.py PAGE.html OUT.png [--width 1100] [--height 2200] [--dark] [--at FIGURE]
 
-In an SVG block characters become rectangles, since fonts leave gaps between them; other text stays text. A
-page is photographed in Chromium (with playwright), without network; `--point X,Y` is where on the map of
-routes the pointer rests, as shares of its width and height.
+In the SVG, block characters become rectangles, since fonts leave gaps between them; other text stays text.
+Pages are captured in Chromium with playwright, offline. `--point X,Y` places the pointer on the map of
+routes, as fractions of its width and height.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from crosscut.reports.view import View
 COLUMNS = 100
 CELL_WIDTH, CELL_HEIGHT, BASELINE, MARGIN = 7.2, 15.0, 11.5, 14.0
 BACKGROUND, FOREGROUND = "#17191d", "#d6d8dc"
-# By the number that a terminal's standard colours have.
+# By the number of the terminal's standard colour.
 COLOURS = {1: "#e0605a", 2: "#7fb86a", 3: "#e0b04a", 4: "#6a9be0", 5: "#b58ad0", 6: "#4cb8c4"}
 DIM = 0.6
 EIGHTHS_UP, EIGHTHS_RIGHT = "▁▂▃▄▅▆▇█", "▏▎▍▌▋▊▉"
@@ -37,7 +37,7 @@ BLOCKS = EIGHTHS_UP + EIGHTHS_RIGHT + "░"
 
 
 def shown(run: Path) -> list[Text]:
-    """The lines of `crosscut show`, with their styles."""
+    """Returns the lines of `crosscut show` with their styles."""
     buffer = io.StringIO()
     console = Console(
         file=buffer, width=COLUMNS, force_terminal=True, color_system="standard", highlight=False
@@ -62,7 +62,7 @@ def fill(style: Style) -> str:
 
 
 def block(character: str, count: int, x: float, y: float) -> str:
-    """Attributes of the rectangle that so many equal block characters side by side are."""
+    """Returns the attributes of the rectangle for `count` equal block characters side by side."""
     width, height, opacity = CELL_WIDTH * count, CELL_HEIGHT, ""
     if character in EIGHTHS_UP:
         height = CELL_HEIGHT * (EIGHTHS_UP.index(character) + 1) / 8
@@ -75,7 +75,7 @@ def block(character: str, count: int, x: float, y: float) -> str:
 
 
 def kind(cell: tuple[str, Style]) -> tuple[str, Style]:
-    """Cells of the same kind are drawn at once: equal blocks, or words."""
+    """Returns a key that groups adjacent cells to draw at once: equal blocks, or text of one style."""
     character, style = cell
     return (character if character in BLOCKS else "", style)
 
@@ -88,7 +88,7 @@ def draw_line(line: Text, y: float) -> Iterator[str]:
             yield f"<rect {block(character, len(run), x, y)} {fill(style)}/>"
         elif run.strip():
             weight = ' font-weight="bold"' if style.bold else ""
-            # Every font is held to the grid.
+            # Force any font onto the grid.
             grid = f'textLength="{len(run) * CELL_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
             place = f'x="{x:.1f}" y="{y + BASELINE:.1f}"'
             yield f"<text {place} {grid} {fill(style)}{weight}>{escape(run)}</text>"

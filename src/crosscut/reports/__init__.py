@@ -1,1 +1,1 @@
-"""What people read: one file a reporter."""
+"""Reports for people and programs, with one module per form of output."""

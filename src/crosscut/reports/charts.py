@@ -1,4 +1,4 @@
-"""What all charts share: matplotlib (the extra `charts`), the style, the looks of marks, the files."""
+"""Shared parts of all charts: matplotlib (the extra `charts`), style, mark looks and files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMS = (".svg", ".png", ".pdf")
-# Okabe and Ito's palette, told apart by most eyes.
+# Okabe and Ito's palette, which most people with colour blindness can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b4b8a", "#4d4d4d")
 INK, FAINT, GRID = "#1f2933", "#5b6673", "#e4e8ec"
 _POINTS = {"linestyle": "", "clip_on": False}
@@ -28,7 +28,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dots": _POINTS | {"marker": "o", "markersize": 5},
     "specks": _POINTS | {"marker": "o", "markersize": 3, "alpha": 0.35, "markeredgewidth": 0},
     "pale": _POINTS | {"marker": "o", "markersize": 8, "alpha": 0.3, "markeredgewidth": 0},
-    # Empty, so that what agrees with the ring is seen inside.
+    # Hollow, so that a mark at the same place stays visible inside the ring.
     "rings": _POINTS | {"marker": "o", "markersize": 9, "fillstyle": "none", "markeredgewidth": 1.5},
     "crosses": _POINTS | {"marker": "+", "markersize": 9, "markeredgewidth": 1.8},
     "saltires": _POINTS | {"marker": "x", "markersize": 7, "markeredgewidth": 1.5},
@@ -36,7 +36,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "bars": {"linestyle": "", "marker": "s", "markersize": 9, "alpha": 0.55},
 }
 _STYLE: dict[Any, Any] = {
-    # Text stays text, names with a dollar are not formulas, and the same chart is the same bytes.
+    # Keep text as text, do not read names with a dollar sign as formulas, and make output reproducible.
     "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False, "svg.hashsalt": "crosscut",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica", "Arial"], "font.size": 10,
     "savefig.dpi": 150, "savefig.facecolor": "white", "text.color": INK,
@@ -52,7 +52,7 @@ _LEGEND_LETTERS = 34
 
 
 def check(file: Path, forms: Sequence[str] = FORMS) -> None:
-    """Before minutes of work; raises UsageError if the chart could not be drawn, or not be written there."""
+    """Raises UsageError, before minutes of work, if the chart cannot be drawn or written to `file`."""
     if file.suffix not in forms:
         raise UsageError(f"-o {file}: the picture is {', '.join(forms[:-1])} or {forms[-1]}")
     if not file.absolute().parent.is_dir():
@@ -61,7 +61,7 @@ def check(file: Path, forms: Sequence[str] = FORMS) -> None:
 
 
 def new(title: str, said: str = "", *, height: float = 6.2) -> tuple[Figure, Axes]:
-    """An empty chart below its title and `said`; raises UsageError without matplotlib."""
+    """Returns an empty chart with a title and the subtitle `said`. Raises UsageError without matplotlib."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -78,12 +78,12 @@ def new(title: str, said: str = "", *, height: float = 6.2) -> tuple[Figure, Axe
 
 
 def plain(text: str) -> str:
-    """What a file's name may hold and a font lacks, such as a byte that is no UTF-8, as question marks."""
+    """Replaces unprintable characters, such as bytes of a file name that are not UTF-8, by question marks."""
     return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
 
 
 def by_powers(axes: Axes, *which: str, own: Iterable[float] = ()) -> None:
-    """Makes the axes `x`, `y` logarithmic; `own`: the few chosen numbers that the axis names."""
+    """Makes the axes named in `which` (`x`, `y`) logarithmic. `own`: tick values that replace the default."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     for name in which:
@@ -104,12 +104,12 @@ def _number(value: float, _position: float) -> str:
 
 
 def plot(axes: Axes, colour: int, look: str, x: Sequence[float], y: Sequence[float]) -> None:
-    if x:  # matplotlib makes room for a line of no points
+    if x:  # matplotlib reserves room even for a line without points
         axes.plot(x, y, color=COLOURS[colour % len(COLOURS)], **LOOKS[look])
 
 
 def legend(axes: Axes, entries: Iterable[tuple[str, int, str]]) -> None:
-    """At the right, by (label, colour, look)."""
+    """Draws the legend on the right. Each entry is (label, colour, look)."""
     from matplotlib.lines import Line2D
 
     handles = [
@@ -122,17 +122,17 @@ def legend(axes: Axes, entries: Iterable[tuple[str, int, str]]) -> None:
 
 
 def drawn(figure: Figure, form: str) -> bytes:
-    """The file's content by its suffix, without a date."""
+    """Returns the content of a file with suffix `form`, without a date."""
     dateless = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     stream = io.BytesIO()
-    figure.draw_without_rendering()  # so that the places of the axes are known
+    figure.draw_without_rendering()  # settles the position of the axes
     figure.suptitle(figure.get_suptitle(), x=figure.axes[0].get_position().x0, horizontalalignment="left")
     figure.savefig(stream, format=form[1:], metadata=dateless.get(form))
     return stream.getvalue()
 
 
 def write(file: Path, content: bytes) -> None:
-    """A file appears whole or not at all."""
+    """Writes the file atomically. Raises CrosscutError if it cannot be written."""
     try:
         whole_file.write(file, content)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Verdicts as JUnit XML, which continuous integration reads: a promise is a test case."""
+"""Verdicts as JUnit XML for continuous integration, with one test case per promise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.reports.words import check as words_check
 
-# Characters that XML 1.0 has no way to write (section 2.2).
+# Characters that XML 1.0 cannot represent (section 2.2).
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

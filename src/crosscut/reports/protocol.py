@@ -1,4 +1,4 @@
-"""The acceptance protocol: one page to sign or to send, as HTML or, by Chromium, as PDF."""
+"""The acceptance protocol: one page to sign or send, as HTML or as PDF printed by Chromium."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _spec(spec: Spec, *, redact: bool) -> Markup:
 
 
 def refuse(path: Path) -> None:
-    """Before anything is measured for it."""
+    """Raises, before anything is measured, if `path` is neither .html nor .pdf, or if .pdf lacks Chromium."""
     ending = path.suffix.lower()
     if ending not in (".html", ".pdf"):
         raise UsageError(f"--protocol {path}: a protocol is an .html or a .pdf file")

@@ -1,7 +1,7 @@
-"""Runs, specs and words without the names of nodes: what may be handed to a vendor.
+"""Runs, specs and texts without node names, safe to hand to a vendor.
 
-Of a run only attributes that are known to name nobody are kept, and in what is kept every name that the runs
-have is replaced by a number: what a later version writes into a run is left out until it is looked at here.
+A redacted run keeps only listed attributes, and every node name in them is replaced by a number. The list is
+an allowlist, so an attribute that a later version adds is left out until it is reviewed here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from crosscut.base.node_names import node_names
 from crosscut.reports.view import View, items
 from crosscut.run.run import Run
 
-# The program's own words: a node that is called `ring` changes none of them.
+# Written by crosscut itself and kept verbatim, so that a node called `ring` does not alter them.
 _KEPT = (
     "schema", "crosscut", "state", "start", "end", "place", "cadence", "sync", "clock", "wait", "effort",
     "peers", "summaries", "slots",
 )  # fmt: skip
 _SEARCHED = ("tcp", "phase_labels", "counters_before", "counters_after", "trust")
-# The job names its output, and whatever was handed to it as metadata; a network and a lab have names.
+# Other members are dropped: a job holds its output path and metadata, networks and labs hold names.
 _KEPT_OF = {
     "job": ("pattern", "backend", "sizes", "repetitions", "interval", "seed", "sync", "compute", "verify"),
     "pattern": ("name", "summary", "formula", "formula_per", "source", "shape", "findings", "latency"),
@@ -40,7 +40,7 @@ _KEPT_OF = {
 _KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
 _KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")
 _NOT_TOLD = "not told here"
-# What a host's name is made of; a name of anything else is looked for as it stands.
+# Characters of a usual host name. Any other name is searched for literally.
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 _BETWEEN_PARTS = re.compile("([-._])")
 _NODES_NAMED = 8
@@ -50,22 +50,22 @@ AnyRun = TypeVar("AnyRun", bound=Run)
 
 @dataclass(frozen=True)
 class Aliases:
-    """The same node by the same number throughout: `node 7`."""
+    """Maps each node name to one alias, such as `node 7`, used throughout."""
 
     of: Mapping[str, str]
     short: Mapping[str, str] = field(default_factory=dict)
-    """Names without their domain."""
+    """Aliases by host name without its domain."""
     odd: tuple[str, ...] = ()
-    """Names that are no words, the longest first."""
+    """Names that `_WORD` does not match, longest first."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Other names for folders of runs, which may tell names."""
+    """Aliases of run folders, whose paths may contain names."""
 
     def node(self, name: object) -> str:
-        """The alias of exactly this name; empty for one that no run has."""
+        """Returns the alias of exactly this name, or an empty string if no run has it."""
         return self.of.get(str(name), "")
 
     def text(self, words: str) -> str:
-        """With a number in place of each name, written with or without its domain."""
+        """Replaces every node name in `words` by its alias, with or without a domain."""
         for path, shown in self.paths.items():
             words = words.replace(path, shown)
         for name in self.odd:
@@ -73,14 +73,14 @@ class Aliases:
         return _WORD.sub(lambda found: self._word(found[0]), words)
 
     def _word(self, word: str) -> str:
-        """The longest name that begins at each part (`n003-before`); with it goes a domain that follows."""
+        """Replaces names within a word (`n003-before`): the longest at each part, with its domain if any."""
         parts = _BETWEEN_PARTS.split(word)
         shown, start = "", 0
         while start < len(parts):
             for end in range(len(parts), start, -2):
                 name = "".join(parts[start:end])
                 alias = self.of.get(name) or self.short.get(name)
-                if alias and not name.isdigit():  # of a node that is called 5 every figure would be one
+                if alias and not name.isdigit():  # a node called 5 would turn every figure into its alias
                     more = "".join(parts[end:])
                     return shown + alias + ("" if more.startswith(".") else self._more(more))
             shown += "".join(parts[start : start + 2])
@@ -91,7 +91,7 @@ class Aliases:
         return words[:1] + self._word(words[1:]) if words else ""
 
     def value(self, of: object) -> object:
-        """Members, their keys, and what they hold."""
+        """Redacts a JSON value recursively, including its keys."""
         if isinstance(of, str):
             return self.text(of)
         if isinstance(of, Mapping):
@@ -100,7 +100,7 @@ class Aliases:
 
 
 def aliases(runs: Iterable[Run]) -> Aliases:
-    """Numbered by rank, of the run with the most ranks first."""
+    """Numbers the nodes by rank, starting with the run that has the most ranks."""
     ordered = sorted(runs, key=lambda run: -run.ranks)
     found: dict[str, str] = {}
     for run in ordered:
@@ -124,7 +124,7 @@ def run(of: AnyRun, known: Aliases) -> AnyRun:
 
 
 def views(of: Sequence[View], known: Aliases) -> list[View]:
-    """Folders may bear names, so files alone tell them apart; of equal ones a number does."""
+    """Redacts views. Folders may contain names, so only file names are kept; duplicates get a number."""
     found: list[View] = []
     taken: set[str] = set()
     for at, one in enumerate(of, 1):
@@ -147,7 +147,7 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
     found["nodes"] = _nodes(of.get("nodes"), known)
     told: dict[str, Callable[[Mapping[str, object]], object]] = {
         "faults": lambda entry: _kept(entry, ("id", "says"), known),
-        # A reason may have addresses.
+        # A reason may contain addresses.
         "failed_ranks": lambda entry: {
             "rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD
         },
@@ -160,12 +160,12 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
 
 
 def _kept(of: Mapping[str, object], members: Sequence[str], known: Aliases) -> dict[str, object]:
-    """Those members, with numbers in place of names."""
+    """Returns the listed members with node names replaced."""
     return {key: known.value(of[key]) for key in members if key in of}
 
 
 def _objects(of: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    """The objects of a list."""
+    """Returns the entries of list `name` that are objects."""
     return [entry for entry in items(of, name) if isinstance(entry, Mapping)]
 
 
@@ -183,7 +183,7 @@ def _nodes(of: object, known: Aliases) -> list[object]:
 
 
 def spec(of: Spec, known: Aliases) -> Spec:
-    """Its text stays, for its digest: a protocol that names nobody does not show it."""
+    """Redacts a spec. Its text is kept for its digest only; a redacted protocol does not show it."""
     promises = tuple(_promise(promise, known) for promise in of.promises)
     return replace(of, path=Path("spec.toml"), title=known.text(of.title), promises=promises)
 
@@ -205,7 +205,7 @@ def judged(of: Sequence[PromiseVerdict], known: Aliases) -> tuple[PromiseVerdict
 
 
 def check(of: Spec, checked: Checked) -> tuple[Spec, Checked]:
-    """What is told of it, whatever tells it."""
+    """Redacts a spec and its verdicts before any reporter sees them."""
     known = aliases(checked.runs)
     runs = tuple(run(one, known) for one in checked.runs)
     return spec(of, known), Checked(judged(checked.judged, known), runs)

@@ -1,4 +1,4 @@
-"""A run as reports look at it: attributes that may be missing, names of ranks, one size at a time."""
+"""Read access to a run for reports: attributes that may be missing, rank names, one size at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crosscut.run.shape import Reading, Shape, reading
 
 
 def dig(value: object, *keys: str) -> object:
-    """A member of nested objects, or None where any step is missing."""
+    """Returns a member of nested objects, or None if any step is missing."""
     for key in keys:
         if not isinstance(value, Mapping):
             return None
@@ -32,19 +32,19 @@ def dig(value: object, *keys: str) -> object:
 
 
 def text(value: object, *keys: str) -> str:
-    """A member as text; empty where it is missing or no text."""
+    """Returns a member as text, or an empty string if it is missing or not text."""
     found = dig(value, *keys)
     return found if isinstance(found, str) else ""
 
 
 def number(value: object, *keys: str) -> float:
-    """A member as a number; NaN where it is missing or none."""
+    """Returns a member as a number, or NaN if it is missing or not a number."""
     found = dig(value, *keys)
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else float("nan")
 
 
 def items(value: object, *keys: str) -> list[object]:
-    """A member as a list; empty where it is missing or none."""
+    """Returns a member as a list, or an empty list if it is missing or not a list."""
     found = dig(value, *keys)
     return list(found) if isinstance(found, list | tuple) else []
 
@@ -53,7 +53,7 @@ OfSize = TypeVar("OfSize", Samples, Digest)
 
 
 def chosen(path: Path, there: Sequence[OfSize], size_bytes: int | None) -> OfSize | None:
-    """The size asked for, else the largest, if any; UsageError where the size asked for is not there."""
+    """Returns the requested size, by default the largest, if any. Raises UsageError if it is not there."""
     if size_bytes is None:
         return max(there, key=lambda one: one.size_bytes, default=None)
     for one in there:
@@ -65,7 +65,7 @@ def chosen(path: Path, there: Sequence[OfSize], size_bytes: int | None) -> OfSiz
 
 @dataclass(frozen=True)
 class View(Run):
-    """A run with what reports need of it beside its arrays."""
+    """A run with the attributes and names that reports need besides its arrays."""
 
     @classmethod
     def of(cls, run: Run) -> View:
@@ -77,7 +77,7 @@ class View(Run):
 
     @cached_property
     def reading(self) -> Reading:
-        """How its pattern's results are read."""
+        """How the results of the run's pattern are to be read."""
         return reading(self.attributes)
 
     @property
@@ -86,8 +86,8 @@ class View(Run):
 
     @property
     def by_formula(self) -> bool:
-        """True where a phase's rate is by the pattern's formula: a rank's own says nothing where ranks take
-        turns, and not what was asked where they share a trunk."""
+        """True if a phase's rate follows the pattern's formula. A rank's own rate is meaningless where ranks
+        take turns, and does not answer the question where they share a trunk."""
         return text(self.attributes, "pattern", "formula_per") == "phase"
 
     @property
@@ -96,7 +96,7 @@ class View(Run):
 
     @property
     def status(self) -> xr.DataArray:
-        """[size, repetition, phase, rank]; of a run that knows phases alone, as if each had one rank."""
+        """[size, repetition, phase, rank]; a run with phase summaries only gets a rank axis of length 1."""
         if self.phase_summarised:
             return self.dataset["phase_status"].expand_dims("rank", -1)
         return self.dataset["status"]
@@ -121,7 +121,7 @@ class View(Run):
         return [str(label) for label in items(self.attributes, "phase_labels")]
 
     def labels(self, samples: Samples) -> list[str]:
-        """A label for every phase: the pattern's own, else its number."""
+        """Returns a label for every phase: the pattern's own or else its number."""
         own = self.phase_labels[: len(samples.phase)]
         return own + [f"phase {phase}" for phase in samples.phase[len(own) :]]
 
@@ -134,18 +134,18 @@ class View(Run):
         return samples.load(self.dataset, index)
 
     def measured(self) -> list[Samples]:
-        """Samples of every size of which anything was measured; all are in memory at once."""
+        """Returns the samples of every measured size. All are in memory at once."""
         return [self.samples(index) for index in self.measured_sizes()]
 
     def measured_sizes(self) -> list[int]:
-        """Indices of sizes of which anything was measured."""
+        """Returns the indices of sizes with at least one measured cell."""
         done = (self.status == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values
         return [int(index) for index in np.nonzero(done)[0]]
 
     def elapsed_seconds(self) -> float:
-        """From start to end by the recorded clock; NaN while either is missing."""
+        """Returns the time from the recorded start to the recorded end, or NaN if either is missing."""
         try:
             start, end = (datetime.fromisoformat(text(self.attributes, name)) for name in ("start", "end"))
             return (end - start).total_seconds()
-        except (TypeError, ValueError):  # one is missing, or one alone has a time zone
+        except (TypeError, ValueError):  # one is missing, or only one has a time zone
             return float("nan")

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs no network: a file for each picture, `page.py` puts them together.
+"""The report as one self-contained HTML page. Each picture has its module; `page.py` assembles them.
 
-Python computes and words everything; the page's scripts (assets/*.js) draw, and say nothing of their own.
+Python computes all figures and writes all captions; the page's scripts (assets/*.js) only draw.
 """

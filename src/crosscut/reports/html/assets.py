@@ -1,7 +1,7 @@
-"""The page's styles and scripts, put into it whole.
+"""Styles and scripts, inlined into the page.
 
-The scripts are ES modules that import each other, so that each is tested by itself; a page that is one file
-cannot import, so they are written one after the other without their `import` and `export`.
+The scripts are ES modules that import each other, so that each can be tested by itself. A single-file page
+cannot import, so they are concatenated without their `import` and `export`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.resources import files
 from crosscut.base.errors import CrosscutError
 from crosscut.reports.html.markup import Markup
 
-# In the order in which they need each other.
+# In order of dependency.
 LIBRARIES = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.umd.min.js")
 MODULES = (
     "dom.js", "format.js", "columns.js", "theme.js", "plots.js", "legend.js", "download.js",
@@ -28,7 +28,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MUL
 @cache
 def read(name: str) -> str:
     text = (files("crosscut.reports.html") / "assets" / name).read_text(encoding="utf-8")
-    # Whatever ended the element early would leave the rest of a script as text on the page.
+    # A closing tag would end the element early and leave the rest of the script as text on the page.
     if re.search(r"</(?:script|style)|<!--", text, re.IGNORECASE):
         raise CrosscutError(f"the asset {name} holds a closing tag and cannot be put into a page")
     return text
@@ -39,7 +39,7 @@ def joined_modules() -> str:
 
 
 def scripts() -> tuple[Markup, str]:
-    """(the script elements, the policy that lets these and no other script run)."""
+    """Returns (script elements, content security policy that allows only these scripts)."""
     sources = [*(read(name) for name in LIBRARIES), joined_modules()]
     kinds = [*("" for _ in LIBRARIES), ' type="module"']
     hashes = " ".join(f"'sha256-{_digest(source)}'" for source in sources)

@@ -1,4 +1,4 @@
-"""HTML in which text cannot become markup: whatever is not already `Markup` is escaped."""
+"""HTML in which text cannot become markup: everything that is not `Markup` is escaped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):
-    """HTML that is safe to put into a page as it is."""
+    """HTML that is safe to insert as is."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ NOTHING = Markup("")
 Child = str | Iterable[str] | None
 
 
-# Controls and lone surrogates are no HTML; what turns the direction of writing lets a name show as another.
+# HTML excludes control characters and lone surrogates. Bidirectional controls could disguise a name.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -33,7 +33,7 @@ def text(value: str) -> Markup:
 
 
 def element(name: str, /, *children: Child, **attributes: str | bool | None) -> Markup:
-    """`element("p", "a < b", class_="x")`; an attribute that is None or False is left out."""
+    """`element("p", "a < b", class_="x")`. Attributes that are None or False are left out."""
     words = [name]
     for key, value in attributes.items():
         if value is None or value is False:
@@ -60,16 +60,16 @@ _UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[KMG]?i?B(?:/s)?|[TGMk]?bit/s)(?![
 
 
 def tight(value: str) -> str:
-    """No line ends between a number and its unit."""
+    """Joins each number and its unit by a no-break space."""
     return _UNIT.sub("\u00a0", value)
 
 
 def table(
     head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str
 ) -> Markup:
-    """Columns whose index is in `words` are text, the others numbers; the first of a row heads it."""
+    """Columns listed in `words` are text, the others numbers. The first cell of a row is its header."""
     columns, cells_of = list(head), [list(row) for row in rows]
-    # A column of which nothing is known (no interval of few repetitions) is left out.
+    # Empty columns are left out, such as intervals of too few repetitions.
     kept = [index for index in range(len(columns)) if not cells_of or any(row[index] for row in cells_of)]
     cells = [
         element("th", columns[index], scope="col", class_="word" if index in words else None)
@@ -92,12 +92,12 @@ def table(
 
 
 def scrolling(inner: Markup, label: str, class_: str = "scroll") -> Markup:
-    """Scrolls by itself on a narrow screen; the keyboard scrolls it too, since it can be focused."""
+    """Wraps `inner` to scroll on a narrow screen. It takes the focus, so that the keyboard scrolls it too."""
     return element("div", inner, class_=class_, tabindex="0", role="region", aria_label=label)
 
 
 def document(title: str, body: Markup, *, policy: str, style: str, more: Iterable[Markup] = ()) -> str:
-    """A whole page that runs and loads what `policy` allows; `more`: further elements of its head."""
+    """Returns a whole page under the content security `policy`; `more`: further elements of its head."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -111,7 +111,7 @@ def document(title: str, body: Markup, *, policy: str, style: str, more: Iterabl
 
 
 def data(value: object) -> Markup:
-    """JSON for a <script type="application/json">: no `<` that could end the element, no NaN."""
+    """Returns JSON for a <script type="application/json">, with `<` escaped and NaN as null."""
     dumped = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")
@@ -119,7 +119,7 @@ def data(value: object) -> Markup:
 
 
 def _plain(value: object) -> object:
-    """Floats with six digits: more than any timer has, and a third of what a double takes."""
+    """Rounds floats to six digits: more than any timer resolves, at a third of a double's length."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -128,6 +128,6 @@ def _plain(value: object) -> object:
         return [_plain(member) for member in value]
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else None
-    if isinstance(value, str):  # a lone surrogate, which a file name may hold, is no UTF-8
+    if isinstance(value, str):  # a file name may contain a lone surrogate, which UTF-8 cannot encode
         return value.encode("utf-8", "replace").decode("utf-8")
     return value

@@ -1,4 +1,4 @@
-"""How it was measured: what a reader needs to judge the figures, or to measure them again."""
+"""The section on method: what a reader needs to judge the figures or to repeat the measurement."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _tcp(view: View) -> str:
 
 
 def _nodes(view: View) -> Markup:
-    """What is known of each machine; of simulated hosts there is nothing to know."""
+    """Returns a table of the machines, empty for simulated hosts, which have no kernel."""
     nodes = [node for node in items(view.attributes, "nodes") if text(node, "kernel")]
     if not nodes:
         return Markup("")

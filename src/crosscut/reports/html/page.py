@@ -1,4 +1,4 @@
-"""The page: the story, runs side by side, each run's pictures, how it was measured, the tables."""
+"""The page: findings, runs side by side, pictures of each run, method and tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LICENCES = (
 
 @dataclass(frozen=True)
 class Found:
-    """What was concluded of a run (`crosscut locate`), where anybody asked."""
+    """Conclusions about a run from an earlier analysis (`crosscut locate`)."""
 
     findings: Sequence[Finding] = ()
     structure: Structure | None = None
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Everything the page says of one run."""
+    """Everything that the page says about one run."""
 
     series: RunAtSize
     digests: Sequence[Digest]
@@ -69,7 +69,7 @@ def render(
     cabling: Cabling | None = None,
     judgement: SpecJudgement | None = None,
 ) -> str:
-    """The whole file. Runs of which nothing is measured are refused: there would be nothing to show."""
+    """Returns the whole page. Raises UsageError if nothing was measured in one of the runs."""
     names = distinct_names(views)
     chapters = [
         _chapter(
@@ -98,7 +98,7 @@ def render(
 
 
 def distinct_names(views: Sequence[View]) -> list[str]:
-    """What tells the runs apart: the file's name; where two have the same, more of the path."""
+    """Names runs by file name, or by as much of the path as makes all names distinct."""
     paths = [view.path.absolute() for view in views]
     for depth in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-depth:]).removesuffix(".zarr") for path in paths]
@@ -129,7 +129,7 @@ def _chapter(
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
     told = story.told(found.findings, series, of_digest(view, series.digest))
     pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
-    # Cautions of victims look at single samples; such runs are small.
+    # Cautions about victims need single samples; such runs are small.
     looked_at = view.measured() if view.shape is Shape.VICTIMS else [digest.phases for digest in digests]
     if (by_way := costs.latency_by_hops(view)) is not None:
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
@@ -155,7 +155,7 @@ def _choice(
 
 
 def _choices_together(chapters: Sequence[Chapter]) -> list[SizeChoice]:
-    """Sizes that all runs have, where all are shown at one of them."""
+    """Offers the sizes that all runs have, if all are shown at the same size."""
     chosen = {chapter.series.digest.size_bytes for chapter in chapters}
     if len(chapters) < 2 or len(chosen) > 1:
         return []
@@ -166,14 +166,14 @@ def _choices_together(chapters: Sequence[Chapter]) -> list[SizeChoice]:
         same = [RunAtSize(chapter.series.name, chapter.view, digests[size]) for chapter, digests in runs]
         return run_pictures.side_by_side(same, "together", sweeps=False)
 
-    # No heat map is among them: a rank takes no more room than a few numbers.
+    # 1 rank: none of these pictures is a heat map, so their size hardly depends on the number of ranks.
     common = set.intersection(*(set(digests) for digests in there))
     return [sizes.choice("together", chosen.pop(), common, 1, draw)]
 
 
 def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Markup:
-    """Verdicts, where anything was promised, then what else is the case: of one run its findings (without
-    verdicts the first heads the page), of several a line each."""
+    """Returns the verdicts, if there is a spec, then the findings of a single run or one line for each of
+    several. Without verdicts, the first finding of a single run is the page's heading."""
     alone = chapters[0] if len(chapters) == 1 else None
     lead: Sequence[Child]
     if judgement is not None:
@@ -197,7 +197,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
 
 
 def _several(chapters: Sequence[Chapter]) -> str:
-    """`3 runs side by side`; empty where there is one."""
+    """`3 runs side by side`, or empty for one run."""
     return f"{units.count(len(chapters), 'run')} side by side" if len(chapters) > 1 else ""
 
 
@@ -254,7 +254,7 @@ def _figures(pictures: Sequence[Picture]) -> Markup:
 
 
 def _figure(picture: Picture) -> Markup:
-    """The frame that the script fills; without one the caption still says what there was to see."""
+    """Returns the frame that the script fills. The caption states the result even without JavaScript."""
     return element(
         "figure",
         element("h3", picture.title),
@@ -265,7 +265,7 @@ def _figure(picture: Picture) -> Markup:
 
 
 def _part(name: str, head: str, of_run: Callable[[Chapter], Child], chapters: Sequence[Chapter]) -> Markup:
-    """A section with an entry for each run, headed by the run's name where there are several."""
+    """Returns a section with one entry per run, headed by the run's name if there are several."""
     entries = [
         element("article", element("h3", chapter.series.name) if len(chapters) > 1 else None, of_run(chapter))
         for chapter in chapters

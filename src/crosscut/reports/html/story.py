@@ -1,4 +1,4 @@
-"""What stands first: findings, or what the figures themselves say, each beside the picture that proves it."""
+"""The opening of the page: findings or the main figures, each with a link to the picture that proves it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
 
-# Characters: about three lines of a heading.
+# In characters: about three lines of a heading.
 _LONGEST_HEADLINE = 120
-# From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
+# Phases above this share of the fastest count as alike: a loaded machine's noise spreads them as much.
 ALIKE = 0.9
 
 
 @dataclass(frozen=True)
 class Told:
-    """A sentence, and the pictures that show it."""
+    """A sentence with the pictures that prove it."""
 
     text: str
     proofs: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Told:
 
 
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
-    """What warns first; then the shape of the phases and what explains it; then the terminal's sentences."""
+    """Orders the story: warnings, the shape of the phases, what explains it, the terminal's sentences."""
     of_kind = [(finding.kind, _of_finding(finding)) for finding in found]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
@@ -64,15 +64,15 @@ def _doubt(finding: Finding) -> str:
 
 
 def _sentence(words: str) -> str:
-    # A name (n0012) stays as it is.
+    # A name such as n0012 keeps its case.
     first = words.split(maxsplit=1)[0] if words.strip() else ""
     start = words[:1].upper() if first.isalpha() else words[:1]
     return start + words[1:] + ("" if words.endswith(".") else ".")
 
 
 def _shape(one: RunAtSize) -> str:
-    """A sentence: all phases are alike, or how many fall short, and how far. A phase falls short where
-    even the upper end of its interval is below the lower end of the fastest one's."""
+    """Returns a sentence on whether all phases are alike or how many fall short. A phase falls short if the
+    upper end of its interval is below `ALIKE` times the lower end of the fastest phase's."""
     rates = one.digest.rates
     count = int(np.isfinite(rates.median).sum())
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
@@ -98,7 +98,7 @@ def _shape(one: RunAtSize) -> str:
 
 
 def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
-    """All but the lead, which heads the page."""
+    """Returns the sentences as a list, each with its doubt and a link to its proof."""
     entries = [
         element(
             "li",
@@ -121,7 +121,7 @@ def headline(text: str) -> tuple[str, str]:
 
 
 def doubt(one: Told) -> Markup | None:
-    """How sure it is, and what to do."""
+    """Returns how certain the sentence is, and advice."""
     words = " · ".join(filter(None, (one.doubt, one.advice)))
     return element("p", words, class_="doubt") if words else None
 

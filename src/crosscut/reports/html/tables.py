@@ -1,4 +1,4 @@
-"""The figures as tables: by size, the slowest routes, the phases."""
+"""Figures as tables: by size, slowest routes, phases, processor time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SIZES = 12
 
 
 def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
-    """A row a size: the phase in the middle, the slowest, the slowest route."""
+    """Returns a table of the median phase, slowest phase and slowest route by size."""
     shown = ((one, one.formula if formula else one.rates) for one in found)
     rows = [(units.size(one.size_bytes), *figures.of_size(rates, one.routes.rates)) for one, rates in shown]
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
@@ -86,7 +86,7 @@ def phases(one: RunAtSize) -> Markup:
 
 
 def effort(view: View) -> Markup:
-    """Processor time by size, and of the largest by rank."""
+    """Returns tables of processor time by size, and by rank at the largest size."""
     found = costs.effort_of(view)
     if not found or costs.polls(view):
         return Markup("")

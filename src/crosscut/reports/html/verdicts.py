@@ -1,4 +1,4 @@
-"""What was promised, judged: a verdict for each promise in words, beside the picture that proves it."""
+"""Verdicts on the page: one per promise, with links to the pictures that prove it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import check as words_check
 
 _SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
-# Which pictures prove a promise of a kind, best first.
+# Pictures that prove a promise of each kind, best first.
 _PROOFS: dict[PromiseKind, tuple[str, ...]] = {
     PromiseKind.BISECTION: ("phases", "phase-histogram"),
     PromiseKind.PHASE: ("phases", "phase-histogram"),
@@ -23,13 +23,13 @@ _PROOFS: dict[PromiseKind, tuple[str, ...]] = {
     PromiseKind.LATENCY: ("sweep-time", "routes"),
     PromiseKind.SPREAD: ("route-histogram", "curve"),
 }
-# Which promises a picture shows as a line at the bound.
+# Kinds of promises whose bound each picture shows as a line.
 _LINES: dict[str, tuple[PromiseKind, ...]] = {
     "phases": (PromiseKind.PHASE, PromiseKind.BISECTION), "sweep-time": (PromiseKind.LATENCY,),
     "route-histogram": (PromiseKind.ROUTE,), "curve": (PromiseKind.ROUTE,),
     "phase-histogram": (PromiseKind.PHASE, PromiseKind.BISECTION),
 }  # fmt: skip
-# A bound further away than so many widths of a histogram would leave nothing of it to see.
+# In widths of a histogram: to include a bound farther away would shrink the bars to nothing.
 _WIDTHS_AWAY = 8
 
 
@@ -38,17 +38,17 @@ class SpecJudgement:
     spec: Spec
     judged: tuple[PromiseVerdict, ...]
     names: tuple[str, ...]
-    """[rank] of the run with the most ranks."""
+    """[rank] Names in the run with the most ranks."""
     measured_by: Mapping[str, Path] = field(default_factory=dict)
-    """The run in which to see a promise, by the promise's name."""
+    """The run that shows a promise, by the promise's name."""
 
     def promises(self, path: Path) -> list[Promise]:
-        """Those that can be seen in a run."""
+        """Returns the promises that the run at `path` shows."""
         return [one.promise for one in self.judged if self.measured_by.get(one.promise.name) == path]
 
 
 def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
-    """Broken promises first; `pictures` of each run."""
+    """Returns the section of verdicts, broken promises first. `pictures`: of each run."""
     ordered = sorted(judgement.judged, key=lambda one: words_check.WORST_FIRST.index(one.verdict))
     return element(
         "section",
@@ -101,7 +101,7 @@ def _ending(picture: Picture) -> str:
 
 
 def marked(pictures: Sequence[Picture], promises: Sequence[Promise], one: RunAtSize) -> list[Picture]:
-    """Pictures of a run at a size, with lines at what was promised of just that."""
+    """Adds lines at the promised bounds to pictures of a run at one size."""
     return [_marked(picture, promises, one) for picture in pictures]
 
 
@@ -111,10 +111,10 @@ def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Pi
     lines = [
         promise
         for promise in promises
-        # A sweep shows all sizes.
+        # A sweep shows all sizes at once.
         if promise.kind in kinds and (picture.kind == "sweep" or promise.size_bytes == one.digest.size_bytes)
     ]
-    # Rates of phases by a pattern's own formula are no rates of a rank, which is what is promised.
+    # These promises bound a rank's rate, which phase rates by the pattern's formula are not.
     if not lines or (one.view.by_formula and "phase" in ending):
         return picture
     more = dict(picture.more)
@@ -128,7 +128,7 @@ def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Pi
 
 
 def _widened(more: dict[str, object], bound: float) -> bool:
-    """True if the frame of a histogram holds the bound, after it was made to where that is near."""
+    """Widens the frame of a histogram to include `bound` if that is near; returns False if it is too far."""
     low, high = more["from"], more["to"]
     assert isinstance(low, float)
     assert isinstance(high, float)

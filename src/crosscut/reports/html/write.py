@@ -1,4 +1,4 @@
-"""Writes the page; a file appears whole or not at all."""
+"""Writes the page atomically."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from crosscut.reports.view import View
 def judged(
     spec: Spec, views: Sequence[View], verdicts: Sequence[PromiseVerdict] | None = None
 ) -> SpecJudgement:
-    """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
+    """Wraps the given verdicts, or judges the runs as `crosscut check` does if there are none."""
     found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, views).judged
     largest = max(views, key=lambda run: run.ranks)
-    # The first of several runs stays.
+    # Reversed, so that the first of several runs wins.
     measuring = (
         (one, run) for run in reversed(views) for one in spec.promises if promises.measures(run, one)
     )
@@ -44,7 +44,7 @@ def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) 
 def _without_names(
     views: Sequence[View], found: Mapping[Path, Found], judgement: SpecJudgement | None
 ) -> tuple[Sequence[View], Mapping[Path, Found], SpecJudgement | None]:
-    """Judged and searched before: what a network's description tells of groups goes with its names."""
+    """Redacts views, findings and verdicts. Redaction drops the network, so judging must come before."""
     known = redaction.aliases(views)
     shown = redaction.views(views, known)
     path_of = {old.path: new.path for old, new in zip(views, shown, strict=True)}
@@ -87,5 +87,5 @@ def write(
     if redact:
         views, found, judgement = _without_names(views, found or {}, judgement)
     page = render(views, size_bytes=size_bytes, found=found, cabling=cabling, judgement=judgement)
-    # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
+    # A file name that is not UTF-8 contains lone surrogates, which cannot be encoded.
     charts.write(out, page.encode("utf-8", "replace"))

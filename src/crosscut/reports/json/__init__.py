@@ -1,1 +1,1 @@
-"""Reports as JSON: a file for each."""
+"""Reports as JSON, one module each."""

@@ -1,4 +1,4 @@
-"""Verdicts as JSON: `crosscut check --json`; read again, whoever wrote the file."""
+"""Verdicts as JSON: writes `crosscut check --json` and reads it back as untrusted input."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from crosscut.base import records
 from crosscut.base.errors import UsageError, plainly
 from crosscut.reports.words import check as words_check
 
-# Labels are for programs: a route's two ranks; a node's ranks, -1 behind them where it receives; a phase's
-# number, negated; nothing of what is one figure for all.
+# Labels are for programs. A route has its two ranks; a node has its ranks, followed by -1 where it receives;
+# a phase has its negated number; a single figure for all routes has an empty label.
 SCHEMA = {"name": "crosscut-check", "version": 1}
 LARGEST_FILE_BYTES = 1 << 28
 _MOST = 1 << 53
@@ -68,7 +68,7 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
 
 
 def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
-    """`ranks`: of the largest of the runs that it is shown with."""
+    """Reads and validates verdicts, or raises UsageError. `ranks`: of the largest run they are shown with."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
             raise UsageError(f"{path}: more than 256 MiB are no verdicts")
@@ -102,7 +102,7 @@ class _VerdictsDocument:
 
 
 def _judged(entry: Mapping[str, Any], where: str, ranks: int) -> PromiseVerdict:
-    """The promise and its verdict are members of one object."""
+    """Parses one object that holds the members of both a promise and its verdict."""
     try:
         names = {"said": entry["promised"], "broken": entry["broken_labels"]}
         one = records.parse({**entry, **names, "promise": {**entry, **names}}, PromiseVerdict)
@@ -127,7 +127,7 @@ def _judged(entry: Mapping[str, Any], where: str, ranks: int) -> PromiseVerdict:
 
 
 def _check_label(where: str, label: tuple[int, ...], kind: PromiseKind, ranks: int) -> None:
-    """UsageError where it does not name ranks that the runs have."""
+    """Raises UsageError if the label does not fit its kind or names a rank that the runs lack."""
     if kind is PromiseKind.SPREAD:
         fits = label == ()
     elif kind in (PromiseKind.BISECTION, PromiseKind.PHASE):

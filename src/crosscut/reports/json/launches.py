@@ -10,7 +10,7 @@ from crosscut.run.launches import Manifest
 
 
 def document(manifest: Manifest) -> dict[str, object]:
-    """Rates in bytes per second, times in seconds, standard deviations as shares of the figure."""
+    """Returns rates in bytes per second, times in seconds, standard deviations as shares of the figure."""
     views = {path.name: View.open(path) for path in manifest.there}
     return {
         "out": str(manifest.path),
@@ -24,7 +24,7 @@ def document(manifest: Manifest) -> dict[str, object]:
 
 
 def size(of: LaunchSpread) -> dict[str, object]:
-    """How far launches differ at one size."""
+    """Returns how much launches differ at one size."""
     return {
         "size_bytes": of.size_bytes,
         "figure": "message_seconds" if of.timed else "phase_bytes_per_second",

@@ -1,4 +1,4 @@
-"""A profile as one JSON object: everything that was counted, for other programs."""
+"""A profile as one JSON object with every counter, for other programs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _call(call: Call) -> dict[str, object]:
 
 
 def _amounts(counts: Counts) -> dict[str, list[int]]:
-    """By decade of the message's size."""
+    """Returns messages and bytes by decade of message size."""
     return {
         "messages": [int(value) for value in counts[:, 0]],
         "bytes": [int(value) for value in counts[:, 1]],
@@ -55,7 +55,7 @@ def _amounts(counts: Counts) -> dict[str, list[int]]:
 
 
 def _traffic(profile: Profile) -> list[dict[str, object]]:
-    """Pairs that talk; `to` is null for ranks of other worlds, and beyond the counters of a rank."""
+    """Lists pairs that communicate. `to` is null for ranks of other worlds or beyond a rank's counters."""
     pairs: list[dict[str, object]] = []
     for one in profile.found:
         for peer, amounts in zip(one.peers, one.traffic, strict=True):

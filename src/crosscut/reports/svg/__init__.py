@@ -1,1 +1,1 @@
-"""Drawings as SVG."""
+"""SVG drawings."""

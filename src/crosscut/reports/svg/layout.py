@@ -1,8 +1,8 @@
-"""Where the vertices of a network go on a drawing: pure, from the graph alone.
+"""Placement of a network's vertices in a drawing, computed from the graph alone.
 
-Three ways, by what the network is: rows of switches over their hosts (trees), groups around a circle
-(modules, meta-nodes, dragonflies), or the two smoothest functions on the graph as coordinates
-(rings, tori, hypercubes; Hall 1970, "An r-dimensional quadratic placement algorithm").
+There are three layouts: rows of switches over their hosts (trees), groups around a circle (modules,
+meta-nodes, dragonflies), and spectral, with the two smoothest functions on the graph as coordinates (rings,
+tori, hypercubes; Hall 1970, "An r-dimensional quadratic placement algorithm").
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from crosscut.network.description import Graph
 
-# More hosts than this on a switch of a row are drawn as one box with their number.
+# With more hosts than this in the network, a row layout draws the hosts of each switch as one box.
 HOSTS_IN_A_ROW = 128
-_DENSE_LIMIT = 3000  # vertices: the eigenvectors of a dense matrix take seconds
+_DENSE_LIMIT = 3000  # vertices; the eigenvectors of a dense matrix this large take seconds
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Hosts of one switch, drawn as one."""
+    """Hosts of one switch, drawn as one box."""
 
     switch: int
     hosts: tuple[int, ...]
@@ -31,7 +31,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Layout:
-    """Unit square, y downwards; NaN: not drawn by itself."""
+    """Positions in the unit square, y downwards. NaN marks a vertex that is not drawn by itself."""
 
     kind: str  # "rows", "circle", "spectral"
     at: NDArray[np.float64]  # [vertex, (x, y)]
@@ -55,7 +55,7 @@ def lay_out(graph: Graph) -> Layout:
 
 
 def switch_of(graph: Graph) -> dict[int, int]:
-    """The first switch of each host that has one."""
+    """Returns the first switch of each host that has one."""
     found: dict[int, int] = {}
     for edge in graph.edges:
         host, other = min(edge.a, edge.b), max(edge.a, edge.b)
@@ -69,7 +69,7 @@ def _spaced(count: int) -> NDArray[np.float64]:
 
 
 def _rows(graph: Graph) -> Layout:
-    """A row a level, hosts below; each row in the order of the vertices' numbers, which generators keep."""
+    """Places one row per level, hosts at the bottom. Vertex numbers give the order, as generators intend."""
     at = np.full((len(graph.vertices), 2), np.nan)
     top = max((vertex.level for vertex in graph.vertices if not vertex.is_host), default=0)
     rows = top + 2
@@ -94,7 +94,7 @@ def _rows(graph: Graph) -> Layout:
 
 
 def _circle(graph: Graph) -> Layout:
-    """Groups around a circle; within one, switches towards the middle and hosts outside."""
+    """Places groups around a circle, with each group's switches on the inside and hosts on the outside."""
     members: defaultdict[int, list[int]] = defaultdict(list)
     for index, vertex in enumerate(graph.vertices):
         members[-1 if vertex.group is None else vertex.group].append(index)
@@ -121,14 +121,14 @@ def _spectral(graph: Graph) -> Layout:
         laplacian[a, b] -= cables
         laplacian[b, a] -= cables
     np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-    # A little of each vertex's number splits eigenspaces of several dimensions, the same way every time.
+    # A tiny term by vertex number splits multidimensional eigenspaces deterministically.
     laplacian += np.diag(np.linspace(0, 1e-6, count))
     _, vectors = np.linalg.eigh(laplacian)
     at = vectors[:, 1:3]
     ends = [end for edge in graph.edges for end in (edge.a, edge.b)]
     if len(set(np.bincount(ends, minlength=count).tolist())) == 1:
-        # Regular: a torus is circles of circles, whose axes share their eigenvalue. Smaller and smaller, so
-        # that no vertex hides another.
+        # In a regular graph such as a torus, several axes share an eigenvalue. Further pairs of eigenvectors
+        # are added with decreasing weight, so that no vertex hides another.
         for pair, weight in ((3, 0.33), (5, 0.11)):
             if count > pair + 1:
                 at = at + weight * vectors[:, pair : pair + 2]

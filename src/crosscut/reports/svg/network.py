@@ -1,4 +1,4 @@
-"""A network as a picture: SVG, and PNG where resvg-py is installed."""
+"""Drawing of a network as SVG, or as PNG if resvg-py is installed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from crosscut.network.description import Graph, Network
 from crosscut.reports.svg.layout import Layout, lay_out, switch_of
 
 WIDTH, MARGIN, HEAD, LEGEND = 1280, 40, 92, 64
-# Words stay readable over lines.
+# An outline that keeps text readable over lines.
 _HALO = 'paint-order="stroke" stroke="#ffffff" stroke-width="3" stroke-linejoin="round"'
 _ROUND_HEIGHT = 860.0
-_LABELLED = 40  # vertices of a row or circle that get their names
-# Okabe and Ito's palette, told apart by most eyes; slow to fast.
+_LABELLED = 40  # vertices; larger rows or circles are drawn without names
+# Okabe and Ito's colour-blind-safe palette, from slow to fast.
 _COLOURS = ("#56b4e9", "#0072b2", "#e69f00", "#d55e00", "#cc79a7", "#009e73")
 _INK, _FAINT, _HOST, _SWITCH = "#1f2933", "#6b7785", "#f2f5f8", "#274c6b"
 
 
 @dataclass(frozen=True)
 class _Style:
-    """One kind of link: its rate of all cables together."""
+    """Appearance of one kind of link. The label states the rate of all its cables together."""
 
     label: str
     colour: str
@@ -38,12 +38,12 @@ class _Style:
 
 
 def svg(network: Network) -> str:
-    """The whole picture; needs a network that was loaded with its graph."""
+    """Returns the whole drawing. The network must be loaded with its graph."""
     assert network.graph is not None
     graph = network.graph
     layout = lay_out(graph)
     height = 165.0 * layout.rows - 30 if layout.kind == "rows" else _ROUND_HEIGHT
-    # Round ones stay round, in the middle.
+    # Other layouts are square, in the middle, so that circles stay round.
     across = WIDTH - 2 * MARGIN if layout.kind == "rows" else height
     points = layout.at * (across, height) + ((WIDTH - across) / 2, HEAD)
     styles = _styles(graph)
@@ -64,7 +64,7 @@ def svg(network: Network) -> str:
 
 
 def write(network: Network, path: Path) -> None:
-    """By the name's ending: .svg or .png."""
+    """Writes .svg or .png by suffix. Raises UsageError for another suffix, or for PNG without resvg-py."""
     text = svg(network)
     if path.suffix == ".svg":
         path.write_text(text, encoding="utf-8")
@@ -81,7 +81,7 @@ def write(network: Network, path: Path) -> None:
 
 
 def _styles(graph: Graph) -> dict[tuple[float, int, bool], _Style]:
-    """[rate of one direction, cables, half duplex]"""
+    """Returns the styles by (bits per second in one direction, cables, half duplex)."""
     kinds = sorted({(edge.bits_per_second, edge.cables, edge.half_duplex) for edge in graph.edges})
     slowest = min((kind[0] for kind in kinds), default=1.0)
     crowd = 1.0 if len(graph.edges) < 300 else 0.6 if len(graph.edges) < 3000 else 0.35
@@ -133,7 +133,7 @@ def _links(
         (x1, y1), (x2, y2) = points[edge.a], points[edge.b]
         number, seen[pair] = seen[pair], seen[pair] + 1
         bow = (number - (parallel[pair] - 1) / 2) * 9 if parallel[pair] > 1 else 0.0
-        if layout.kind == "rows" and abs(y1 - y2) < 1:  # of one row: around what lies between
+        if layout.kind == "rows" and abs(y1 - y2) < 1:  # within one row: bow around the vertices in between
             bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - HEAD))
         yield _line(x1, y1, x2, y2, bow, style, opacity)
 
@@ -151,7 +151,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, bow: float, style: _Style,
 
 
 def _bundles(layout: Layout, points: NDArray[np.float64], height: float) -> Iterator[str]:
-    """Hosts of a switch as one box, labelled with their number."""
+    """Draws the hosts of each switch as one box, labelled with their number."""
     if layout.bundle_at is None:
         return
     width = min(56.0, (WIDTH - 2 * MARGIN) / max(len(layout.bundles), 1) * 0.8)
@@ -203,7 +203,7 @@ def _vertices(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> Iter
 
 
 def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> Iterator[str]:
-    """Below a row of hosts too many to be named one by one: first and last of each switch."""
+    """Names the first and last host of each switch, below a row with too many hosts to name them all."""
     if layout.kind != "rows" or layout.bundles or graph.hosts <= _LABELLED:
         return
     runs = [list(hosts) for _, hosts in groupby(range(graph.hosts), switch_of(graph).get)]
@@ -218,14 +218,14 @@ def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> I
 def _name(
     name: str, layout: Layout, x: float, y: float, size: float, *, above: bool, room: float
 ) -> Iterator[str]:
-    if layout.kind != "rows":  # outwards
+    if layout.kind != "rows":  # place the name outwards
         angle = math.atan2(y - HEAD - _ROUND_HEIGHT / 2, x - WIDTH / 2)
         dx, dy = math.cos(angle) * (size + 14), math.sin(angle) * (size + 14)
         anchor = "middle" if abs(math.cos(angle)) < 0.4 else "start" if dx > 0 else "end"
         yield _text(x + dx, y + dy + 4, name, 10.5, _FAINT, anchor)
     elif room >= 6.4 * len(name):
         yield _text(x, y - size - 8 if above else y + size + 16, name, 11, _FAINT)
-    else:  # on its side
+    else:  # rotate by 90 degrees
         place = f"{x + 4:.1f} {y + size + 10:.1f}" if not above else f"{x + 4:.1f} {y - size - 8:.1f}"
         anchor = "start" if above else "end"
         yield (

@@ -1,1 +1,1 @@
-"""Reports on a terminal: a file for each."""
+"""Terminal reports, one module each."""

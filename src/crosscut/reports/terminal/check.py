@@ -60,7 +60,7 @@ def render_quick(
 
 
 def _drain_command(node: str, why: str) -> str:
-    """A line for a shell, whatever the node is called."""
+    """Returns a shell command that is safe for any node name."""
     name = "".join(character if character.isprintable() else "?" for character in node)
     return (
         f"scontrol update nodename={shlex.quote(name)} state=drain reason={shlex.quote(f'crosscut: {why}')}"

@@ -1,4 +1,4 @@
-"""A comparison, and a trend, in about thirty lines."""
+"""Comparisons and trends on a terminal, in about thirty lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def render_untold(screen: Screen, error: UndecidedError) -> None:
 
 
 def render_conditions(screen: Screen, said: Sequence[str]) -> None:
-    """First of all: what is read below may be this and not the network."""
+    """Prints differing conditions first, since they may explain the changes below instead of the network."""
     for sentence in said:
         screen.warn(sentence)
     if said:
@@ -72,7 +72,7 @@ def _headline(
     if not found.changes:
         screen.line(f"Nothing changed by {units.percent(asked.matters)} or more beyond the noise.", "bold")
         return
-    # Phases are set by their slowest rank: where anything else is known, that is the cause.
+    # The slowest rank sets a phase's time, so any other changed subject is closer to the cause.
     first = max(
         news or found.changes, key=lambda c: (c.subject.family is not Family.PHASE, abs(c.shift.middle))
     )
@@ -95,7 +95,7 @@ def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
 
 
 def _phases(found: Comparison) -> list[str]:
-    """Phases are set by their slowest rank: many change with one node, and are told together."""
+    """Summarises changed phases together, since the slowest rank sets a phase and one node slows many."""
     alike: dict[tuple[int, bool], list[Difference]] = {}
     for change in found.changes:
         if change.subject.family is Family.PHASE:

@@ -1,5 +1,4 @@
-"""Report of a dense pattern: rate by size and phase, histograms of routes and phases, the slowest routes, how
-steady all are.
+"""Report of a dense pattern: rates by size and phase, histograms, the slowest routes, and steadiness.
 
 The histograms are those of Kurmann, Rauch and Stricker (ETH TR 391, 2003), figures 3 and 11.
 """
@@ -26,7 +25,7 @@ from crosscut.reports.words import about, figures
 SLOWEST_SHOWN = 8
 PLOT_HEIGHT = 8
 FEWEST_FOR_STEADINESS = 3  # ranks
-FEWEST_FOR_HISTOGRAM = 5  # fewer are better read in the plot and the table
+FEWEST_FOR_HISTOGRAM = 5  # fewer values are clearer in the plot and the table
 
 
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
@@ -49,7 +48,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 
 def by_size(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> None:
-    """A row a message size: the phase in the middle and the slowest, each with the interval of its median."""
+    """Draws one row per message size: the median and the slowest phase, each with its 95 % interval."""
     phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
     table = Rows("size", *phases, "?slowest route", "?formula", "?<")
     for samples in measured:
@@ -65,7 +64,7 @@ def by_size(screen: Screen, measured: Sequence[Samples], skew_seconds: float) ->
 
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
-    """The figures that answer the question, and the pattern's own beside."""
+    """Prints the main figures, and rates by the pattern's own formula next to them."""
     what = (
         "rate of each phase, by the pattern's formula" if view.by_formula else "rate per rank and direction"
     )
@@ -106,7 +105,7 @@ def _compute_share(view: View, samples: Samples) -> float | None:
 
 
 def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
-    """The plot of rate by phase; one phase needs none."""
+    """Plots rate by phase, unless there is only one phase."""
     there = np.isfinite(rates.median)
     if there.sum() < 2:
         return
@@ -154,7 +153,7 @@ def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians
 
 
 def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tuple[float, str]]]) -> None:
-    """Two beside each other, of (title, values, function that finds the unit)."""
+    """Draws two histograms side by side, each given as (title, values, function that chooses the unit)."""
     plots = []
     for title, every, unit_of in shown:
         values = every[np.isfinite(every)]
@@ -166,7 +165,7 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
 
 
 def slowest(screen: Screen, view: View, found: Routes) -> None:
-    """Routes at the slow end, by node and rank."""
+    """Lists the slowest routes by node and rank."""
     order = found.slowest(SLOWEST_SHOWN)
     if len(order) == 0:
         return
@@ -187,8 +186,8 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
 
 
 def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
-    """Spread and tail over repetitions, and the ranks that fall behind; nothing where single repetitions are
-    not kept, or too few."""
+    """Prints spread and tail over repetitions, and the ranks that fall behind. Prints nothing if single
+    repetitions were not kept or are too few."""
     if samples.summarised:
         return
     of_phases = variation(summary.phase_seconds(samples))
@@ -222,7 +221,7 @@ def _words(found: Variation, at: int, tail: str, where: str) -> str:
 
 
 def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
-    """The rank that gets least, and the one whose repetitions differ most."""
+    """Prints the rank with the lowest rate and the one whose repetitions vary most."""
     rates, seconds = summary.rank_rates(samples), summary.rank_spent(samples)[1]
     worst = figures.extreme(rates)
     if worst is None or np.isfinite(rates.median).sum() < FEWEST_FOR_STEADINESS:

@@ -1,4 +1,4 @@
-"""Expectations, and how far a run is from them, on a terminal."""
+"""Expected figures on a terminal, and how close a run comes to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MeasuredValue:
 
     @property
     def share(self) -> float:
-        """Measured over expected."""
+        """Ratio of measured to expected."""
         return self.value / self.expected
 
 

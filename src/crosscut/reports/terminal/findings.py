@@ -1,4 +1,4 @@
-"""Findings and structure in about thirty lines."""
+"""Findings and structure on a terminal, in about thirty lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters to draw with: blocks and lines where the terminal has them, ASCII elsewhere."""
+"""Drawing characters: blocks and lines if the terminal supports them, otherwise ASCII."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TextIO
 
 @dataclass(frozen=True)
 class Glyphs:
-    eighths: str  # partly filled cells, from below, empty first, full last
-    bar: str  # partly filled cells, from the left
+    eighths: str  # cells filled from below, from empty to full
+    bar: str  # cells filled from the left, from empty to full
     shade: str
     vertical: str
     tick: str
     corner: str
     horizontal: str
-    density: str  # none, few … many
+    density: str  # from none to many
     arrow: str
     dash: str
     warning: str
 
     def plain(self, text: str) -> str:
-        """`text` in characters that this set may use."""
+        """Returns `text` in characters that this set may use."""
         if self is UNICODE:
             return text
         return text.translate(_REPLACED).encode("ascii", "replace").decode("ascii")
@@ -62,7 +62,7 @@ _REPLACED = str.maketrans(
 
 
 def glyphs_for(stream: TextIO) -> Glyphs:
-    """ASCII where the stream's encoding cannot carry block characters, or CROSSCUT_ASCII is set."""
+    """Returns ASCII if CROSSCUT_ASCII is set or the stream's encoding lacks block characters."""
     if os.environ.get("CROSSCUT_ASCII"):
         return ASCII
     try:

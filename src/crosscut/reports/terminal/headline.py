@@ -1,4 +1,4 @@
-"""The few lines after a run, and the same as JSON."""
+"""The summary printed after a run, and the same figures as JSON."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SLOWEST_IN_JSON = 10
 
 
 def print_summary(path: Path, stream: TextIO | None = None) -> None:
-    """What was measured, how, the figures, what to beware of: five lines, more only for cautions and, of a
-    dense pattern, a row for each of several sizes."""
+    """Prints what was measured, how, and the figures in about five lines. Cautions follow; a dense pattern
+    with several sizes adds one row per size."""
     view, screen = View.open(path), screen_for(stream)
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
@@ -42,7 +42,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
 
 
 def as_json(path: Path) -> dict[str, object]:
-    """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
+    """Returns everything that `show` draws: rates in bytes per second, times in seconds."""
     view = View.open(path)
     measured = view.measured()
     return {
@@ -73,7 +73,7 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
     return {
         "size_bytes": samples.size_bytes,
         "message_seconds": figures.at(found.seconds, 0).as_json(),
-        # With summaries of phases alone, no message's bytes are known.
+        # Phase summaries do not record the bytes of single messages.
         "message_bytes_per_second": None if samples.of_phases else figures.at(found.rates, 0).as_json(),
         "phases": [
             {
@@ -112,13 +112,13 @@ def _ranks_json(view: View, samples: Samples) -> list[dict[str, object]]:
 
 
 def _of_route(samples: Samples, source: int, destination: int) -> Variation:
-    """Variation of all messages of this route and size together."""
+    """Returns the variation over all messages of this route."""
     phase, slot = np.nonzero(samples.peer[:, destination] == source)
     taken = samples.message_seconds[:, phase, destination, slot]
     return variation(taken.reshape(-1, 1) if not samples.summarised else taken[:0, :1])
 
 
 def _steady(found: Variation, index: int) -> dict[str, float | None]:
-    """Interquartile range, and the 99th percentile (of fewer than 100 repetitions the longest), over the
-    median."""
+    """Returns the interquartile range and the tail as multiples of the median. The tail is the 99th
+    percentile, or the longest of fewer than 100 repetitions."""
     return {"spread": finite(float(found.spread[index])), "tail": finite(float(found.tail[index]))}

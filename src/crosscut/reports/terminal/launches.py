@@ -1,4 +1,4 @@
-"""A folder of launches in the terminal: what each gave, and how far they differ."""
+"""A folder of launches on a terminal: the figures of each and how much they differ."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from crosscut.reports.words import about
 from crosscut.reports.words import launches as words
 from crosscut.run.launches import Manifest
 
-# More sizes than this would make rows too long to read; the others are in the table of sizes.
+# Largest sizes shown per launch; more make rows too long. The table by size has them all.
 _SIZES_ACROSS = 6
 
 
 def render(screen: Screen, manifest: Manifest) -> None:
-    """Reads every launch that was begun."""
+    """Draws the report. Opens every launch that was started."""
     views = {path.name: View.open(path) for path in manifest.there}
     states = [views[one.name].state if one.name in views else "missing" for one in manifest.launches]
     screen.line(

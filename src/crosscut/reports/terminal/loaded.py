@@ -1,5 +1,5 @@
-"""Reports of messages under load: the scatter of ping-pongs of Salmon, Stein and Sterling (SC98), and its
-tail; how much slower than idle victims beside congestors are."""
+"""Reports of messages under load: the ping-pong scatter plot of Salmon, Stein and Sterling (SC98) with its
+tail, and the slowdown of victims beside congestors relative to idle."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 
 def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
-    """How far single messages are from a line: what Salmon, Stein and Sterling find it inadequate for."""
+    """Prints how far single messages are from t = α + m/β, which Salmon et al. find inadequate for them."""
     found = line(sizes, seconds)
     if found is None:
         return
@@ -63,7 +63,7 @@ def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
             units.size(low) if low == high else f"{units.size(low)} and up",
             f"{len(chosen):,}",
             *figures.cells(figures.at(medians(chosen[:, None]), 0), units.time_unit),
-            # Fewer than 100 samples have no 99th percentile below their longest.
+            # Below 100 samples, the 99th percentile is the longest.
             units.seconds(float(np.percentile(chosen, 99))) if len(chosen) >= 100 else "–",
             units.seconds(float(chosen.max())),
         )
@@ -96,7 +96,7 @@ def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:
     )
     for entry in found:
         condition = entry.condition
-        many = len(condition.seconds) >= 100  # else the 99th percentile is the longest
+        many = len(condition.seconds) >= 100  # otherwise the 99th percentile is the longest
         table.add(
             condition.label,
             units.size(condition.bytes),

@@ -1,5 +1,5 @@
-"""Small plots of text. Pure: numbers in, lines out; an axis always starts at zero unless it is
-logarithmic, and always says its unit."""
+"""Small text plots as pure functions from numbers to lines. A column's axis starts at zero, and every axis of
+values states its unit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crosscut.reports.terminal.glyphs import Glyphs
 
 @dataclass(frozen=True)
 class PlotColumns:
-    """What a column plot shows: one column an `x`, filled to `low` and shaded on to `high`."""
+    """Data of a column plot: one column per `x`, filled up to `low` and shaded from there to `high`."""
 
     x: Sequence[int]
     low: Floats
@@ -25,7 +25,7 @@ class PlotColumns:
 
 
 def binned(columns: PlotColumns, most: int) -> PlotColumns:
-    """At most `most` columns: neighbours share one, from the least `low` to the greatest `high`."""
+    """Merges neighbours into at most `most` columns, from their least `low` to their greatest `high`."""
     if len(columns.x) <= most:
         return columns
     edges = np.linspace(0, len(columns.x), most + 1).astype(int)
@@ -42,7 +42,7 @@ def _finite(values: Floats) -> Floats:
 
 
 def _column(low: float, high: float, top: float, height: int, glyphs: Glyphs) -> list[str]:
-    """One column, from its lowest cell up."""
+    """Returns the cells of one column, lowest first."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return [" "] * height
     steps = len(glyphs.eighths) - 1
@@ -52,7 +52,7 @@ def _column(low: float, high: float, top: float, height: int, glyphs: Glyphs) ->
     for row in range(height):
         filled = min(max(solid - row * steps, 0), steps)
         cells.append(glyphs.eighths[filled] if filled or row >= shaded else glyphs.shade)
-    if solid == 0 and high > 0:  # a rate that is there is never drawn as nothing
+    if solid == 0 and high > 0:  # a positive rate is never drawn as empty
         cells[0] = glyphs.eighths[1] if glyphs.eighths[1] != " " else glyphs.shade
     return cells
 
@@ -60,17 +60,17 @@ def _column(low: float, high: float, top: float, height: int, glyphs: Glyphs) ->
 def column_plot(
     columns: PlotColumns, *, unit: tuple[float, str], width: int, height: int, glyphs: Glyphs, x_label: str
 ) -> list[str]:
-    """Columns over a labelled axis; no wider than `width`."""
+    """Draws columns over a labelled axis, within `width` unless it is tiny. Empty if none is positive."""
     finite = _finite(columns.high)
     if len(finite) == 0 or finite.max() <= 0:
         return []
     step = nice_step(float(finite.max()) / unit[0], 4) * unit[0]
     top = math.ceil(float(finite.max()) / step - 1e-9) * step if step > 0 else 0
-    if top <= 0:  # too near to nothing for numbers
+    if top <= 0:  # too close to zero to compute a step
         return []
     labels = [f"{value / unit[0]:g}" for value in np.arange(0, top + step / 2, step)]
     margin = max(map(len, labels)) + 1
-    room = max(width - margin - 3 - len(x_label), 8)  # the axis is named at its end
+    room = max(width - margin - 3 - len(x_label), 8)  # the axis name goes at its end
     shown = binned(columns, room)
     each = max(1, min(6, room // len(shown.x)))
     body = max(1, each - 1) if each > 1 else 1
@@ -94,7 +94,7 @@ def column_plot(
 
 
 def _x_labels(x: Sequence[int], last: int, each: int, body: int, length: int, name: str) -> str:
-    """Numbers under their columns, as many as fit; the name of the axis after them."""
+    """Returns the numbers under their columns, as many as fit, followed by the axis name."""
     widest = len(str(last)) + 1
     stride = max(1, math.ceil(widest / each))
     if stride > 1:
@@ -108,7 +108,7 @@ def _x_labels(x: Sequence[int], last: int, each: int, body: int, length: int, na
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> str:
-    """A horizontal bar of `share` of `width` cells; whatever is not nothing shows."""
+    """Returns a horizontal bar of `share` × `width` cells. A positive share is always visible."""
     steps = len(glyphs.bar) - 1
     filled = round(max(0.0, min(share, 1.0)) * width * steps)
     full, part = divmod(filled, steps)
@@ -117,7 +117,7 @@ def bar(share: float, width: int, glyphs: Glyphs) -> str:
 
 
 def histogram_plot(histogram: Histogram, *, unit: tuple[float, str], width: int, glyphs: Glyphs) -> list[str]:
-    """One row a bin: its edges, a bar, the count; values far out share a row at their end."""
+    """Draws one row per bin: edges, bar and count. Outliers share one row at either end."""
     if len(histogram.counts) == 0:
         return []
     edges = histogram.edges / unit[0]
@@ -145,7 +145,7 @@ def scatter_plot(
     x: Floats, y: Floats, *, width: int, height: int, glyphs: Glyphs,
     x_text: Callable[[float], str], y_text: Callable[[float], str], x_label: str,
 ) -> list[str]:  # fmt: skip
-    """Points over logarithmic axes; the more points in a cell, the denser its character."""
+    """Plots points on logarithmic axes. The more points a cell holds, the denser its character."""
     good = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y > 0)
     if not good.any():
         return []
@@ -161,7 +161,7 @@ def scatter_plot(
     grid, _, _ = np.histogram2d(log_y, log_x, bins=(height, room), range=((low_y, high_y), (low_x, high_x)))
     levels = len(glyphs.density) - 1
     most = float(grid.max())
-    # Logarithmic density: single messages far out in the tail must show beside the crowd.
+    # Density is logarithmic, so that single messages in the tail stay visible next to the bulk.
     level = np.where(grid > 0, 1 + np.floor(np.log(np.maximum(grid, 1)) / math.log(most + 1) * levels), 0)
     lines = []
     for row in range(height - 1, -1, -1):

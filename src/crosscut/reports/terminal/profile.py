@@ -1,6 +1,6 @@
-"""What `crosscut profile` draws: time in MPI against computing, messages and bytes by size, who talks to
-whom, and what a process asks of the network. After figure 3 and tables 3 and 4 of Lobosco, Santos Costa and
-de Amorim, ICCS 2002."""
+"""Report of `crosscut profile`: MPI and computing time, messages and bytes by size, traffic between ranks,
+and the bandwidth that a process needs. After figure 3 and tables 3 and 4 of Lobosco, Santos Costa and de
+Amorim, ICCS 2002."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _worst(profile: Profile, call: Call) -> str:
 
 
 def decade_name(index: int, decades: int) -> str:
-    """`0`, `1–9`, `10–99`, …, `1 TB and more`"""
+    """`0 B`, `1 to 9 B`, `10 to 99 B`, …, `1 to 10 KB`, …, `1 TB and more`"""
     if index == 0:
         return "0 B"
     low = 10 ** (index - 1)
@@ -110,7 +110,7 @@ def decade_name(index: int, decades: int) -> str:
 
 
 def _sizes(screen: Screen, profile: Profile) -> None:
-    """Collective calls as the messages that MPICH 1.2 made of them, which is how they were logged there."""
+    """Counts collective calls as the messages that MPICH 1.2 made of them, as in the paper's tables."""
     titles = {"point": "point to point", "one-sided": "one-sided", "collective": "collective"}
     sizes = {titles[way]: counts for way in WAYS if (counts := profile.sizes(way)).any()}
     if not sizes:
@@ -193,7 +193,7 @@ def _pairs(screen: Screen, profile: Profile) -> None:
 
 
 def _needs(screen: Screen, profile: Profile) -> None:
-    """Over the whole time; and over computing alone: what a network that nobody waits for would carry."""
+    """Prints bandwidth over the whole time, and over computing time alone: the need if nobody ever waited."""
     sent, seconds = profile.sent_bytes(), profile.seconds
     computing = np.maximum(seconds - profile.mpi_seconds, 0)
     if not sent.any() or not (seconds > 0).all():

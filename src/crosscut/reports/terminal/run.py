@@ -1,4 +1,4 @@
-"""What `crosscut show` draws: what was measured and how, what to beware of, the figures, what bytes cost."""
+"""Report of `crosscut show`: what was measured and how, cautions, figures, and processor time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from crosscut.reports.view import View, chosen, text
 from crosscut.reports.words import about, costs
 from crosscut.run.shape import Shape
 
-SIZES_SHOWN = 6  # of processor time
-# Body of the report: all measured sizes, and the one whose details are asked for.
+SIZES_SHOWN = 6  # in the table of processor time
+# Draws the body of a report, given all measured sizes and the one to detail.
 Body = Callable[[Screen, View, list[Samples], Samples], None]
 
 _BODIES: dict[Shape, Body] = {
@@ -43,7 +43,7 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
 
 
 def header(screen: Screen, view: View) -> None:
-    """What, where, when, how."""
+    """Prints what was measured, where, when and how."""
     screen.line(about.what(view), "bold")
     if summary := text(view.attributes, "pattern", "summary"):
         screen.line(summary, "italic")
@@ -66,7 +66,7 @@ def _shown(path: Path) -> str:
 
 
 def warn(screen: Screen, view: View, shown: list[Samples]) -> None:
-    """Cautions, each with its advice."""
+    """Prints cautions, each with its advice."""
     for caution in about.beware(view, shown):
         screen.warn(str(caution))
 

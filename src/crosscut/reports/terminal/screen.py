@@ -1,4 +1,4 @@
-"""What a terminal report is drawn on: a console, its width, the characters it has."""
+"""The drawing surface of a terminal report: console, width and available characters."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rich.text import Text
 from crosscut.base.printable import drawn_on, printable_but_styles
 from crosscut.reports.terminal.glyphs import ASCII, Glyphs, glyphs_for
 
-# Wider than this, lines get hard to follow; two plots stand side by side instead.
+# Longer lines are hard to follow. Wide screens show two plots side by side instead.
 WIDEST = 110
 NARROWEST = 40
-# Words in a table are wrapped only where a cell is longer.
+# A table column of words wraps only if one of its cells is longer than this.
 SHORT_WORDS = 20
 
 
 class Rows:
-    """A table's content. A heading that starts with `?` is a column that a narrow screen leaves out, one
-    with `<` holds words (wrapped where need be), any other numbers. Without any text in a heading the
-    table has no head."""
+    """Content of a table. A heading that starts with `?` marks a column that a narrow screen omits; `<`
+    marks words, which may wrap; all other columns hold numbers. If no heading has text, the table has no
+    header."""
 
     def __init__(self, *headings: str) -> None:
         self.headings = headings
@@ -47,18 +47,18 @@ class Screen:
         return max(NARROWEST, min(self.console.width, WIDEST))
 
     def line(self, text: str = "", style: str = "") -> None:
-        """A line of text, wrapped at words."""
+        """Prints text, wrapped at words."""
         self.console.print(Text(self.glyphs.plain(text), style=style), width=self.width)
 
     def warn(self, text: str) -> None:
         self.line(f"{self.glyphs.warning} {text}", "yellow")
 
     def command(self, text: str) -> None:
-        """A line to be typed again as it stands: never wrapped."""
+        """Prints a command to copy. It is never wrapped."""
         self.console.print(Text(text), soft_wrap=True)
 
     def field(self, name: str, text: str) -> None:
-        """`name      text`, wrapped under the text."""
+        """Prints `name      text`, with a hanging indent for the text."""
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", min_width=12, no_wrap=True)
         grid.add_column(overflow="fold")
@@ -70,14 +70,14 @@ class Screen:
         self.console.print(Text(self.glyphs.plain(text), style="bold"), width=self.width)
 
     def drawing(self, lines: Sequence[str]) -> Text:
-        """A plot, exactly as drawn: never wrapped."""
+        """Returns a plot as text that is never wrapped."""
         return Text("\n".join(lines), style="cyan", no_wrap=True, overflow="crop")
 
     def show(self, renderable: RenderableType) -> None:
         self.console.print(renderable, width=self.width)
 
     def beside(self, left: tuple[str, Sequence[str]], right: tuple[str, Sequence[str]]) -> None:
-        """Two titled plots: side by side where the screen is wide, else one below the other."""
+        """Draws two titled plots, side by side on a wide screen, otherwise one below the other."""
         titled = [(title, lines) for title, lines in (left, right) if lines]
         if len(titled) == 2 and self.two_columns:
             grid = Table.grid(padding=(0, 3, 0, 0))
@@ -96,11 +96,11 @@ class Screen:
 
     @property
     def half(self) -> int:
-        """Width of a plot that may stand beside another."""
+        """Width of one of two plots that `beside` draws."""
         return (self.width - 3) // 2 if self.two_columns else self.width
 
     def table(self, rows: Rows) -> None:
-        """Draws a table; where the screen is too narrow, optional columns go, the last one first."""
+        """Draws a table. On a narrow screen, optional columns are dropped, last one first."""
         left_out: set[int] = set()
         optional = [index for index, heading in enumerate(rows.headings) if heading.startswith("?")]
         table = self._table(rows, left_out)
@@ -138,14 +138,14 @@ class Screen:
 
 
 def _longest(rows: Rows, column: int) -> int:
-    """Characters in the longest line of a column."""
+    """Returns the number of characters in the longest line of a column."""
     cells = (str(cells[column]) for cells, _ in rows.lines)
     return max((len(line) for cell in cells for line in cell.splitlines()), default=0)
 
 
 class _Trimmed:
-    """A stream that gets styles and printable text alone, without the blanks with which rich fills lines: no
-    log or pasted report needs them."""
+    """Stream wrapper that passes only styles and printable text, without the blanks that rich appends to
+    lines, which logs and pasted reports do not need."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -154,17 +154,17 @@ class _Trimmed:
         return self._stream.write(_TRAILING_BLANKS.sub(r"\1\n", printable_but_styles(text)))
 
     def __getattr__(self, name: str) -> object:
-        if name == "rich_proxied_file":  # by which rich would write to the stream itself
+        if name == "rich_proxied_file":  # rich would use it to bypass this wrapper
             raise AttributeError(name)
         return getattr(self._stream, name)
 
 
-# Blanks before a line's end, and whatever ends a colour between the two.
+# Blanks at the end of a line, with any escape sequences between them and the newline.
 _TRAILING_BLANKS = re.compile(r" +((?:\x1b\[[0-9;]*m)*)\n")
 
 
 def screen_for(stream: TextIO | None = None) -> Screen:
-    """The screen of a stream (standard output). Rich leaves colours out for a pipe and for NO_COLOR."""
-    stream = stream or sys.stdout  # as it is now: it may have been replaced since the import
+    """Returns a screen on `stream` (default: stdout). Rich omits colours for a pipe or under NO_COLOR."""
+    stream = stream or sys.stdout  # looked up now, since it may have been replaced after the import
     trimmed = cast(TextIO, _Trimmed(drawn_on(stream)))
     return Screen(Console(file=trimmed, highlight=False), glyphs_for(stream))

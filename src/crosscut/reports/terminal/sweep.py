@@ -1,4 +1,4 @@
-"""Report of a ping-pong sweep: size, half round trip, rate."""
+"""Report of a ping-pong sweep: half round trip and rate by message size."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
 
 
 def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
-    """LogGP, as far as this mode tells it; messages both ways at once it does not describe."""
+    """Prints the LogGP parameters that this mode determines; LogGP does not cover bidirectional traffic."""
     stream = mode == "stream"
     model = loggp.of_sweep(found, mode)
     if model is None:
@@ -72,7 +72,7 @@ def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
 
 
 def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
-    """o, where the processors' time tells it; and what would tell the rest."""
+    """Returns o, if processor time is known, and how to measure the remaining parameters."""
     send, receive = loggp.overhead(view)
     if not math.isfinite(send + receive):
         rest = "" if stream else "; g: --mode stream"
@@ -88,12 +88,12 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
 
 
 def _rows(found: Sweep) -> list[int]:
-    """Which sizes to list: all, or evenly spaced ones with the first, the last and the peak."""
+    """Returns indices of the sizes to list: all, or evenly spaced ones with the first, last and peak."""
     count = len(found.size_bytes)
     if count <= MOST_ROWS:
         return list(range(count))
     spaced = np.linspace(0, count - 1, MOST_ROWS - 1).round().astype(int).tolist()
-    # The roundest of neighbouring sizes: the sweep's own rather than the perturbations around them.
+    # Prefer the roundest of three neighbours: the sweep's own sizes rather than perturbations of them.
     chosen = {
         min(range(max(0, at - 1), min(count, at + 2)), key=lambda i: _ugliness(found, i)) for at in spaced
     }

@@ -1,1 +1,1 @@
-"""Figures and verdicts in words, which every form of report shares."""
+"""Figures and verdicts in words, shared by all forms of report."""

@@ -1,4 +1,4 @@
-"""The lines that say what was measured, where, when and how; and what to beware of."""
+"""Lines that state what was measured, where, when and how, and all cautions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def what(view: View) -> str:
 
 
 def where(view: View) -> str:
-    """`local: n001`; of a lab also what is unlike its plain one: `lab: 4 nodes (…), …, carried by …; in slow
-    motion …`"""
+    """`local: n001`; for a lab also how it differs from the default: `lab: 4 nodes (…), …, carried by …; in
+    slow motion …`"""
     place = text(view.attributes, "place") or "?"
     if is_simulated(view.attributes):
         name = text(view.attributes, "network", "name") or "?"
@@ -47,7 +47,7 @@ def where(view: View) -> str:
 
 
 def unlike_plain(view: View) -> str:
-    """What carried a lab, if it is not the plain default, and how slowly: `, carried by crosscut-switch
+    """Returns a lab's switch and slow-motion factor, if not the defaults: `, carried by crosscut-switch
     (forwarding=cut); in slow motion: rates × 10 are the network's`."""
     lab = is_emulated(view.attributes)
     carried = switch_words.clause(text(view.attributes, "lab", "switch")) if lab else ""
@@ -69,29 +69,29 @@ def when(view: View) -> str:
 
 
 def planted(view: View) -> list[str]:
-    """Faults of the lab while it was measured: `f1: nothing gets to n0003 or away from it`."""
+    """Returns the faults planted in the lab during the run: `f1: nothing gets to n0003 or away from it`."""
     found = [(text(fault, "id"), text(fault, "says")) for fault in items(view.attributes, "faults")]
     return [f"{name}: {says}" if name else says for name, says in found if says]
 
 
 def skew_seconds(view: View) -> float:
-    """Median skew with which ranks leave the barrier, to hold against medians of phases; the largest of the
-    trials is one scheduling accident."""
+    """Returns the median skew of ranks leaving the barrier, to compare with phase medians. The largest skew
+    would reflect a single scheduling accident."""
     return number(view.attributes, "sync", "skew_median_seconds")
 
 
 def clock_step_seconds(view: View) -> float:
-    """Its resolution, or what reading it costs, whichever is more; NaN where the run tells neither."""
+    """Returns the clock's resolution or cost of reading, whichever is larger; NaN if neither was recorded."""
     return max(_clock(view, "resolution_seconds", "resolution", "cost_seconds"), default=math.nan)
 
 
 def _clock(view: View, *names: str) -> list[float]:
-    """Those members of the run's clock that are known."""
+    """Returns the known values among the named members of the run's clock."""
     return [value for name in names if math.isfinite(value := number(view.attributes, "clock", name))]
 
 
 def how(view: View) -> list[str]:
-    """How it was measured, a clause each: cadence, skew, repetitions, waits, clock."""
+    """Returns one clause each for cadence, skew, repetitions, waits and clock, as far as known."""
     if is_simulated(view.attributes):
         return _how_simulated(view)
     clauses = []
@@ -135,7 +135,7 @@ def _how_simulated(view: View) -> list[str]:
 
 
 def _as_percent(share: str) -> str:
-    """A share that a run says as text; another run may say anything."""
+    """Formats a share that the run records as text. Text that is no number is quoted."""
     try:
         return f"{100 * float(share):.3g} %"
     except ValueError:
@@ -143,7 +143,7 @@ def _as_percent(share: str) -> str:
 
 
 def repetitions(view: View) -> str:
-    """`20 repetitions`, or the range over sizes and phases where it was adaptive or is unfinished."""
+    """`20 repetitions`, or the range over sizes and phases of an adaptive or unfinished run."""
     done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
     measured = (view.status == 1).any(dim="rank").sum(dim="repetition").values
     counts = measured if done is None or not done.any() else done
@@ -156,7 +156,7 @@ def repetitions(view: View) -> str:
 
 
 def beware(view: View, shown: list[Samples]) -> list[Caution]:
-    """Everything a reader must know, worst first."""
+    """Returns all cautions about a run, worst first."""
     found = _state(view) + cautions.of_emulations(shown, emulations(view))
     cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
     cores += [math.nan] * (len(view.nodes) - len(cores))
@@ -166,7 +166,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     found += [
         caution
         for caution in cautions.of_samples(shown, skew_seconds(view))
-        # Every repetition of a simulation is the same.
+        # All repetitions of a simulation are equal.
         if not (is_simulated(view.attributes) and caution.kind in cautions.OF_REPETITIONS)
     ]
     if not has_virtual_clock(view.attributes):
@@ -176,7 +176,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if view.shape is Shape.VICTIMS:
         largest = max(shown, key=lambda samples: samples.size_bytes, default=None)
         found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
-    elif view.shape is not Shape.LOADED:  # whose figures are of single messages, not of phases
+    elif view.shape is not Shape.LOADED:  # its figures are of single messages, not of phases
         found += cautions.of_intervals(shown)
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))

@@ -1,4 +1,4 @@
-"""What a comparison is about, in words."""
+"""Subjects and changes of a comparison in words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def subject(of: Subject, names: Sequence[str]) -> str:
 
 
 def node(of: Subject, names: Sequence[str]) -> str:
-    """Ranks of a shared node are called `n003:12`."""
+    """Returns the node's name, without the rank of `n003:12` if the subject is the whole node."""
     name = names[of.ranks[0]]
     return name if len(of.ranks) == 1 else name.rpartition(":")[0] or name
 
 
 def percent(shift: float) -> str:
-    """`−48 %` of a logarithm of a ratio."""
+    """Formats the natural logarithm of a ratio as a relative change: `−48 %`."""
     return signed(math.expm1(shift))
 
 

@@ -1,4 +1,4 @@
-"""Verdicts in words, with the names of nodes or with numbers in their place."""
+"""Verdicts in words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def figure(promise: Promise, value: float) -> str:
 
 
 def what(promise: Promise) -> str:
-    """`every route between groups, 1 MB, aapc`"""
+    """`every route between groups; aapc, 1 MB`"""
     noun = {
         PromiseKind.BISECTION: "rate of each rank, in every cut into halves",
         PromiseKind.PHASE: "rate of each rank, in every phase",
@@ -46,7 +46,7 @@ def what(promise: Promise) -> str:
 
 
 def measured(one: PromiseVerdict, names: Sequence[str]) -> str:
-    """`worst 9.87 MB/s (n003 → n007), middle 11.8 MB/s`"""
+    """`worst 9.87 MB/s (n003 → n007), middle 11.8 MB/s, of 56`"""
     if one.reason:
         return one.reason
     worst = figure(one.promise, one.worst)
@@ -87,23 +87,23 @@ def chance(one: PromiseVerdict) -> str:
 
 
 def at_most(one: PromiseVerdict) -> str:
-    """`≤ 0.003`; empty where nothing is decided."""
+    """`≤ 0.003`, or empty if the promise is undecided."""
     said = chance(one)
     return said if said.startswith("<") or not said else f"≤ {said}"
 
 
 def left_out(one: PromiseVerdict) -> str:
-    """What was not looked at, unless the verdict's reason says so."""
+    """Returns what was left out, unless the verdict's reason already says so."""
     return f"{one.left_out}, which are left out" if one.left_out and not one.reason else ""
 
 
 def notes(one: PromiseVerdict, names: Sequence[str]) -> list[str]:
-    """Below a verdict."""
+    """Returns the notes to print below a verdict."""
     return [said for said in (broken(one, names), left_out(one), undecided(one)) if said]
 
 
 def undecided(one: PromiseVerdict) -> str:
-    """What to do about it."""
+    """Returns why a promise is undecided and, if known, about how many repetitions would decide it."""
     if one.verdict is not Verdict.UNDECIDED or one.reason:
         return ""
     repeated = ("launch", "launches") if one.of_launches else ("repetition", "repetitions")

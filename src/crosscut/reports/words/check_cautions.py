@@ -1,4 +1,4 @@
-"""What whoever reads verdicts must know of the machine that emulated the network: once, however many runs."""
+"""Cautions for readers of verdicts about the machine that emulated the network, merged over all runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from crosscut.run.run import Run
 
 
 def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
-    """Cautions about what was promised at these sizes; none without a lab. The first of each kind stands for
-    those of all runs."""
+    """Returns cautions about the promised sizes, empty without a lab. The first of each kind stands for all
+    runs that have it."""
     sizes = frozenset(sizes_bytes)
     found: dict[tuple[CautionKind, str], list[Caution]] = {}
     for run in runs:
@@ -39,6 +39,6 @@ def _together(alike: Sequence[Caution], runs: int) -> Caution:
 
 
 def planted(runs: Sequence[Run]) -> list[str]:
-    """Faults of the lab while anything was measured."""
+    """Returns the faults planted in the lab during any of the runs, without duplicates."""
     told = [one for run in runs for one in about.planted(View.of(run))]
     return list(dict.fromkeys(told))

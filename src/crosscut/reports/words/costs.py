@@ -1,4 +1,4 @@
-"""Beside rates: what each switch adds to latency, and what moving bytes costs in processor time; in words."""
+"""Costs besides rates, in words: the latency that each switch adds, and the processor time per byte."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from crosscut.reports.view import View, text
 from crosscut.run.shape import Shape
 
 HOSTS_NAMED = 4
-SMALLEST_SHARE = 1e-6  # of what both ends take: less is the rounding of a simulation
+SMALLEST_SHARE = 1e-6  # of the time of both ends; less is a simulation's rounding error
 EFFORT_HEAD = ("s/GB, both ends", "s/GB of an end", "a message, an end", "busy")
 ADVICE = "look for other work on these hosts, a slower processor, offloading turned off, or a swapped driver"
 
 
 def latency_by_hops(view: View) -> ByHops | None:
-    """Latency by hops, of the smallest size that tells it; None if paths are unknown, or all alike."""
+    """Returns latency by hops at the smallest size; None if it is large or paths are unknown or all alike."""
     mode = text(view.attributes, "pattern", "parameters", "mode")
     if not view.reading.latency or mode not in ("", "pingpong"):
         return None
@@ -52,7 +52,7 @@ def hops_sentence(found: ByHops) -> str:
 
 
 def _shows(one: HopLatency, found: ByHops) -> bool:
-    """More than none by its interval; and more than rounding, where it has no width."""
+    """True if the lower bound, or the estimate without an interval, exceeds a simulation's rounding error."""
     least = one.low if math.isfinite(one.low) else one.seconds
     return least > SMALLEST_SHARE * abs(found.ends.seconds)
 
@@ -105,12 +105,12 @@ def effort_of(view: View) -> list[Effort]:
 
 
 def polls(view: View) -> bool:
-    """Processor time is then elapsed time, and says nothing of what bytes cost."""
+    """True if ranks wait by polling: processor time is then elapsed time, not the cost of moving bytes."""
     return (text(view.attributes, "wait", "mode") or text(view.attributes, "wait")) == "poll"
 
 
 def effort_row(one: Effort) -> tuple[str, ...]:
-    """Size; s/GB of both ends, of the ranks from the least to the most; of a message at an end; busy."""
+    """Returns the size and the cells under `EFFORT_HEAD`; s/GB of an end is a range over the ranks."""
     ranks, messages = one.per_gigabyte(), one.per_message()
     there = np.isfinite(ranks)
     least, most = (float(ranks[there].min()), float(ranks[there].max())) if there.any() else (math.nan,) * 2
@@ -129,13 +129,13 @@ def _short(value: float) -> str:
 
 
 def some(found: Sequence[Effort], most: int) -> list[Effort]:
-    """Evenly over the sizes, with the first and the last."""
+    """Returns at most `most` entries, evenly spaced, with the first and the last."""
     places = np.unique(np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int))
     return [found[at] for at in places]
 
 
 def far_off(view: View, found: list[Effort]) -> str:
-    """A caution on ranks whose bytes cost far more than others'; of the largest size."""
+    """Returns a caution if bytes of the largest size cost some ranks far more than others, else empty."""
     if not found or polls(view):
         return ""
     there = found[-1].far_off()

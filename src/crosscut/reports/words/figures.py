@@ -1,4 +1,4 @@
-"""Medians with their intervals as text, with the digits that the interval leaves meaningful."""
+"""Medians with their intervals as text, rounded to the digits that the interval supports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.base.records import plain
 
 @dataclass(frozen=True)
 class Figure:
-    """A median and its 95 % interval; the bounds are NaN where there is none."""
+    """A median with its 95 % interval, whose bounds are NaN if there is none."""
 
     median: float
     low: float
@@ -28,7 +28,7 @@ class Figure:
         return units.significant_digits((self.high - self.low) / self.median if self.median else math.nan)
 
     def in_unit(self, unit: tuple[float, str]) -> tuple[str, str]:
-        """(median, interval) as bare numbers, for two columns of a table."""
+        """Returns (median, interval) without units, for two table columns."""
         values = (self.low, self.median, self.high)
         low, median, high = (units.number(value, unit, self.digits) for value in values)
         return median, f"{low} – {high}" if all(map(math.isfinite, values)) else ""
@@ -50,7 +50,7 @@ class Figure:
 
 
 def at(medians: Medians, index: int) -> Figure:
-    """The figure of one cell."""
+    """Returns the figure at one index."""
     return Figure(
         float(medians.median[index]), float(medians.low[index]), float(medians.high[index]),
         int(medians.count[index]),
@@ -60,7 +60,7 @@ def at(medians: Medians, index: int) -> Figure:
 def cells(
     figure: Figure | None, unit_of: Callable[[float], tuple[float, str]] = units.rate_unit
 ) -> tuple[str, str]:
-    """(median with its unit, interval), for two columns of a table whose rows have units of their own."""
+    """Returns (median with unit, interval) for two table columns whose unit differs by row."""
     if figure is None:
         return "–", ""
     unit = unit_of(figure.median)
@@ -81,7 +81,7 @@ def peak(found: Sweep) -> str:
 
 
 def extreme(medians: Medians, largest: bool = False) -> int | None:
-    """Index of the least (or greatest) median; None where there is none."""
+    """Returns the index of the smallest (or largest) median, or None if there is none."""
     values = medians.median
     if not np.isfinite(values).any():
         return None
@@ -94,14 +94,14 @@ def slowest(medians: Medians) -> Figure | None:
 
 
 def of_size(rates: Medians, routes: Medians) -> tuple[str, ...]:
-    """Rates of the phase in the middle and of the slowest, each with its interval; of the slowest route."""
+    """Returns the rates of the median and slowest phase, each with its interval, and of the slowest route."""
     route = slowest(routes)
     middle = units.rate(route.median) if route else "–"
     return *cells(in_the_middle(rates)), *cells(slowest(rates)), middle
 
 
 def of_sweep(found: Sweep, index: int) -> tuple[str, ...]:
-    """Size, time with its interval, and rate of one size."""
+    """Returns size, time, interval of the time, and rate at one size."""
     return (
         units.size(found.size_bytes[index]),
         *cells(at(found.seconds, index), units.time_unit),
@@ -110,13 +110,13 @@ def of_sweep(found: Sweep, index: int) -> tuple[str, ...]:
 
 
 def beside_the_middle(figure: Figure, whole: float, unit: tuple[float, str]) -> tuple[str, ...]:
-    """Median, interval, share of `whole` (the median of medians), and samples."""
+    """Returns median, interval, share of `whole` (the median of medians), and number of samples."""
     share = units.percent(figure.median / whole) if whole else "–"
     return *figure.in_unit(unit), share, f"{figure.count:,}"
 
 
 def in_the_middle(medians: Medians) -> Figure | None:
-    """The median cell itself, so that it comes with its interval: of two in the middle, the lesser."""
+    """Returns the median cell itself, which has an interval; for an even count, the lower middle one."""
     there = np.nonzero(np.isfinite(medians.median))[0]
     if len(there) == 0:
         return None
@@ -125,6 +125,6 @@ def in_the_middle(medians: Medians) -> Figure | None:
 
 
 def middle(medians: Medians) -> float:
-    """The median of medians, for `the phase in the middle`; NaN where there is none."""
+    """Returns the median of medians, or NaN if there is none."""
     finite = medians.median[np.isfinite(medians.median)]
     return float(np.median(finite)) if len(finite) else math.nan

@@ -1,4 +1,4 @@
-"""How far launches differ, in words."""
+"""Differences between launches in words."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from crosscut.reports.words import figures
 
 
 def middle(of: LaunchSpread) -> str:
-    """`312 MB/s [301 – 320]`, of the median launch."""
+    """`312 MB/s [301 – 320]`, the figure of the median launch."""
     figure = figures.at(of.middle, 0)
     return figure.seconds() if of.timed else figure.rate()
 
 
 def share(value: float) -> str:
-    """`2.1 %`, `–` where it is unknown."""
+    """`2.1 %`, or `–` if unknown."""
     return units.percent(round(value, 6)) if math.isfinite(value) else "–"
 
 
 def sentence(of: LaunchSpread) -> str | None:
-    """Said where launches differ by more than their repetitions do."""
+    """Returns advice if launches differ by more than repetitions within one, otherwise None."""
     if not of.dominates:
         return None
     return (

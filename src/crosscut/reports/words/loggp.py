@@ -1,4 +1,4 @@
-"""LogGP in words: what a sweep tells, what a ping-pong and a stream tell together, and what neither does."""
+"""LogGP in words: parameters from one sweep or from a ping-pong and a stream, and those left unknown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mode(view: View) -> str:
 
 
 def of_sweep(found: Sweep, how: str) -> LogGP | None:
-    """Parameters by a ping-pong or a stream; the model does not describe both directions at once."""
+    """Fits a ping-pong or a stream. Returns None for bidirectional traffic, which LogGP does not describe."""
     if how == "bidirectional":
         return None
     if how != "stream":
@@ -34,7 +34,7 @@ def of_sweep(found: Sweep, how: str) -> LogGP | None:
 
 
 def as_json(view: View, found: Sweep) -> dict[str, object] | None:
-    """What one run tells; seconds. L + 2 o of a ping-pong, of a stream g (or o, the longer)."""
+    """Returns the parameters of one run in seconds. `short_seconds` is L + 2 o, or max(g, o) for a stream."""
     model = of_sweep(found, mode(view)) if view.shape is Shape.SWEEP else None
     if model is None:
         return None
@@ -50,8 +50,8 @@ def as_json(view: View, found: Sweep) -> dict[str, object] | None:
 
 
 def overhead(view: View) -> tuple[float, float]:
-    """(o of sending, o of receiving) of the smallest messages, by the processors' time; NaN where they poll,
-    or nothing was counted. A ping-pong's ends do both, so it tells but their mean."""
+    """Returns (o of sending, o of receiving) for the smallest messages in seconds of processor time; NaN if
+    ranks poll or nothing was counted. Both ends of a ping-pong send and receive, which yields only a mean."""
     found = [one for one in costs.effort_of(view) if one.size_bytes > 0]
     if not found or costs.polls(view) or view.shape is not Shape.SWEEP:
         return math.nan, math.nan
@@ -63,7 +63,7 @@ def overhead(view: View) -> tuple[float, float]:
 
 
 def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """Processor seconds a message, of the ranks that moved anything of that kind."""
+    """Returns processor seconds per message over the ranks with `moved` > 0 bytes, or NaN without any."""
     there = moved > 0
     if not there.any():
         return math.nan
@@ -71,7 +71,7 @@ def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) ->
 
 
 def together(views: Sequence[View]) -> Parts | None:
-    """Parameters by the first ping-pong and stream between the same nodes; None if one is missing."""
+    """Combines the first ping-pong and the first stream. None if one is missing or their nodes differ."""
     first_of = {mode(view): view for view in reversed(views) if view.shape is Shape.SWEEP}
     bouncing, streaming = first_of.get("pingpong"), first_of.get("stream")
     if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:
@@ -86,13 +86,13 @@ def together(views: Sequence[View]) -> Parts | None:
     count = text(streaming.attributes, "pattern", "parameters", "count")
     per_message = float(stream.seconds.median[smallest])
     gap = loggp.gap(per_message, int(count) if count.isdigit() else 0, half)
-    # Each end of a stream only sends, or only receives.
+    # Each end of a stream either sends or receives.
     send, receive = overhead(streaming)
     return loggp.parts(model.short_seconds if model else half, gap, send, receive)
 
 
 def sentence(found: Parts) -> str:
-    """`L 12.1 us, o 3.4 us to send and 4.0 us to receive, g 2.1 us`; and what is not told, and why."""
+    """`L 12.1 us; o 3.4 us to send and 4.0 us to receive …; g 2.1 us`, and why any parameter is unknown."""
     told = []
     if math.isfinite(found.latency_seconds):
         told.append(f"L {units.seconds(found.latency_seconds)}")

@@ -1,4 +1,4 @@
-"""A run's figures in one to three sentences: what stands after a run and in a summary of many."""
+"""A run's figures in one to three sentences, for the summary after a run and reports of several runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crosscut.run.shape import Shape
 
 
 def figures_of(view: View) -> list[str]:
-    """The figures, a sentence each."""
+    """Returns the figures, one sentence each."""
     measured = view.measured()
     if not measured:
         return ["nothing is measured yet"]
@@ -68,7 +68,7 @@ def _dense(view: View, measured: list[Samples]) -> list[str]:
 
 
 def of_digest(view: View, found: Digest) -> list[str]:
-    """`figures_of`, where what figures by phase need is there already."""
+    """Equals `figures_of`, but uses an existing digest for figures by phase."""
     if not found.phases.of_phases and not view.shape.by_phase:
         return figures_of(view)
     return _of_dense(view, found.phases, found.formula if view.by_formula else found.rates, found.routes)

@@ -1,4 +1,4 @@
-"""How far a lab could be trusted, as a run records it: read with care, whoever wrote it."""
+"""Measures of a lab's trustworthiness, read from a run's attributes as untrusted input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_PHASES = 1 << 20
 
 
 def emulations(view: View) -> list[Emulation]:
-    """One for each session that measured part of the run; none where it was no lab."""
+    """Returns one entry per session that measured part of the run; empty if it was not a lab."""
     if not is_emulated(view.attributes):
         return []
     return [_emulation(entry) for entry in items(view.attributes, "trust")]

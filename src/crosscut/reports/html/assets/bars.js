@@ -1,4 +1,4 @@
-// Bars of what has a name in place of a number.
+// Bars for named conditions.
 
 import { rows } from "./columns.js";
 import { axisLabel, digits, onAxis } from "./format.js";

@@ -1,4 +1,4 @@
-// Columns of equal length, as rows for a plot, as CSV for a file, as a table for a reader.
+// Columns of equal length as rows for a plot, as CSV, or as an HTML table.
 
 import { make } from "./dom.js";
 
@@ -7,7 +7,7 @@ export function rows(columns) {
   return cells(columns).map((row) => Object.fromEntries(row.map((value, index) => [names[index], value])));
 }
 
-// Rows as lists.
+// Returns the rows as arrays.
 function cells(columns) {
   const [first = [], ...others] = Object.values(columns);
   return Array.from(first, (value, index) => [value, ...others.map((column) => column[index])]);
@@ -16,7 +16,7 @@ function cells(columns) {
 function field(value) {
   if (value === null || value === undefined) return "";
   let text = String(value);
-  // A spreadsheet takes these for formulas; names come from other machines' files.
+  // A spreadsheet would run these as formulas, and names come from other machines' files.
   if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
@@ -25,7 +25,7 @@ export function csv(columns) {
   return [Object.keys(columns), ...cells(columns)].map((row) => row.map(field).join(",") + "\r\n").join("");
 }
 
-// At most so many rows: the CSV has all.
+// Longer tables are cut off; the CSV has all rows.
 export const MOST_TABLE_ROWS = 500;
 
 export function table(columns, caption) {

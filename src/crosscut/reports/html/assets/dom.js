@@ -1,4 +1,4 @@
-// Elements of the page and of drawings.
+// Creates HTML and SVG elements.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,10 +1,10 @@
-// Files made in the page: SVG and PNG of what is drawn, CSV of what it is drawn from.
+// Saves drawings as SVG and PNG, and their data as CSV.
 
 import { make } from "./dom.js";
 import { drawInto } from "./legend.js";
 import { resolved } from "./theme.js";
 
-// Presentation that a picture inherits from the page's styles, and would lack as a file.
+// Properties that a picture inherits from the page's styles and would lose in a file.
 const KEPT = ["fill", "stroke", "color", "font-family", "font-size", "font-weight", "font-variant", "text-anchor",
   "stroke-width", "opacity", "fill-opacity", "stroke-opacity", "paint-order"];
 
@@ -18,7 +18,7 @@ export function standalone(svg) {
       const value = style.getPropertyValue(name);
       if (!value) continue;
       to[index].style?.setProperty(name, value);
-      // A program that reads attributes alone knows no var().
+      // Programs that read only attributes do not resolve var().
       if (to[index].hasAttribute(name)) to[index].setAttribute(name, value);
     }
   });

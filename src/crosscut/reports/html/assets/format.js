@@ -1,4 +1,4 @@
-// Numbers as the Python side writes them (src/crosscut/base/units.py): three significant digits, no exponent.
+// Formats numbers as src/crosscut/base/units.py does: three significant digits, no exponent.
 
 const RATES = [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "KB/s"], [1, "B/s"]];
 const TIMES = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
@@ -23,12 +23,12 @@ export function count(value) {
 
 function inUnit(value, units, significant = 3) {
   if (value === null || !Number.isFinite(value)) return "–";
-  // 0.9995: what would print as 1000 of the smaller unit is 1.00 of the larger.
+  // 0.9995, so that 1000 of the smaller unit prints as 1.00 of the larger.
   const [factor, name] = units.find(([unit]) => Math.abs(value) >= 0.9995 * unit) ?? units[units.length - 1];
   return `${digits(value / factor, significant)} ${name}`;
 }
 
-// Without zeros that say nothing, for ticks.
+// Drops trailing zeros, for ticks.
 const short = (text) => text.replace(/(\.\d*?)0+ /, "$1 ").replace(/\. /, " ");
 
 export const rate = (value) => inUnit(value, RATES);
@@ -36,12 +36,12 @@ export const seconds = (value) => inUnit(value, TIMES);
 
 export const secondsTick = (value) => short(seconds(value));
 
-// A size on an axis or in a tip: no digits that say nothing.
+// A size on an axis or in a tip, without trailing zeros.
 export function size(value) {
   return short(inUnit(value, SIZES));
 }
 
-// A value of an axis that carries {unit, factor}: with its unit.
+// A value with the unit of its axis ({unit, factor}).
 export function onAxis(value, axis) {
   return `${digits(value / axis.factor)}${axis.unit ? " " + axis.unit : ""}`;
 }

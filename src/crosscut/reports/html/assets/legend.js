@@ -1,4 +1,4 @@
-// Which run is drawn how: by its colour, and for whom colours look alike by its dash or its symbol.
+// Legend of runs, by colour and, for readers who cannot tell colours apart, by dash or symbol.
 
 import { make, svgElement } from "./dom.js";
 import { colourOf, dashOf, symbolOf } from "./plots.js";
@@ -33,7 +33,7 @@ function dotSample(runs, run) {
   return svgElement("path", { d: d3.symbol(symbolOf(runs, run), 50)(), transform: at, fill: colourOf(runs, run) });
 }
 
-// On the page the legend stands above the picture; a file has it inside, above as well. Returns its height.
+// Copies the legend, which the page shows above the picture, into the top of a saved file. Returns its height.
 export function drawInto(copy, list, width) {
   const { color, fontFamily, fontSize } = getComputedStyle(list);
   const group = svgElement("g", { fill: color, "font-family": fontFamily, "font-size": fontSize });

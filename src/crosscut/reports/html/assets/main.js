@@ -1,4 +1,4 @@
-// Draws every picture into its figure when it comes near the screen, and again when there is more or less room.
+// Draws each picture when its figure comes near the viewport, and again when the available width changes.
 
 import { bars } from "./bars.js";
 import { csv, table } from "./columns.js";
@@ -24,14 +24,14 @@ function start() {
     tools(figure);
     seen.observe(figure);
   }
-  // What proves a promise is looked at in the size that was promised.
+  // The link from a verdict shows its picture at the promised size.
   for (const link of document.querySelectorAll("a[data-size]")) {
     link.addEventListener("click", () => choose(link.hash.slice(1), Number(link.dataset.size)));
   }
   new ResizeObserver(debounced(redrawAll)).observe(document.querySelector("main"));
-  // A canvas has its ground painted in, and paper is light.
+  // A canvas contains its background colour, which must be light on paper.
   matchMedia("print").addEventListener("change", redrawMatrices);
-  // Paper shows what the screen has not yet.
+  // Printing also needs figures that were never near the viewport.
   addEventListener("beforeprint", () => document.querySelectorAll("figure[data-kind]").forEach(draw));
 }
 
@@ -50,7 +50,7 @@ function draw(figure) {
 
 async function render(figure, picture, state) {
   const host = figure.querySelector(".plot");
-  // Whoever has gone on to another size no longer wants this one.
+  // False once the reader has chosen another size.
   const wanted = () => state.picture === picture;
   state.width = host.clientWidth;
   try {
@@ -67,7 +67,7 @@ async function render(figure, picture, state) {
   }
 }
 
-// Another size: the caption at once, the picture where somebody has seen it, the table where it is open.
+// After a change of size, updates the caption, the picture if it was drawn before, and the table if it is open.
 function changed(figure) {
   const picture = CHOICES.picture(figure.id);
   figure.querySelector("figcaption").textContent = picture.caption;
@@ -108,7 +108,7 @@ function debounced(act) {
   };
 }
 
-// The size, export, and the same figures as a table.
+// Adds the size selector, the export buttons, and the figures as a table.
 function tools(figure) {
   const { kind, title } = CHOICES.picture(figure.id);
   const bar = make("div", { className: "tools" });

@@ -1,4 +1,4 @@
-// The heat map of all routes: a canvas that zooms, with a cursor for the pointer and one for the keyboard.
+// Heat map of all routes: a zoomable canvas with one cursor for the pointer and one for the keyboard.
 
 import { make } from "./dom.js";
 import { count, digits, onAxis } from "./format.js";
@@ -7,11 +7,11 @@ import { resolved } from "./theme.js";
 
 const MARGIN = { left: 46, top: 26, right: 2, bottom: 2 };
 const WIDEST = 760;
-const CLOSEST = 28; // pixels a rank, at most
-const KEY_STEP = 10; // cells, with shift
+const CLOSEST = 28; // pixels per rank, at most
+const KEY_STEP = 10; // cells per step with Shift
 const SCALES = [["linear", "by rate"], ["log", "by its logarithm"], ["even", "as many routes each"]];
 
-// `wanted`: asked once the cells are there. `before`: another size of the same, whose zoom, order and colours stay.
+// `wanted` is asked after unpacking. `before`: the map of another size, whose zoom, order and colours are kept.
 export async function matrix(picture, host, wanted = () => true, before = undefined) {
   const model = picture.more;
   const cells = await unpack(model.cells);
@@ -53,7 +53,7 @@ class MatrixView {
     this.listen();
   }
 
-  // Looks at the same part in the same way as another map did.
+  // Takes over the zoom, order, colours and cursor of another map.
   resume(other) {
     this.orderChoice.select.value = other.orderChoice.select.value;
     this.scaleChoice.select.value = other.scaleChoice.select.value;
@@ -120,11 +120,11 @@ class MatrixView {
     this.draw();
   }
 
-  get scale() { // pixels of the screen a rank
+  get scale() { // CSS pixels per rank
     return (this.inner / this.ranks) * this.transform.k;
   }
 
-  get sight() { // rank at the upper left, and how many each way
+  get sight() { // the rank at the upper left, and the number of ranks in each direction
     return { left: -this.transform.x / this.scale, top: -this.transform.y / this.scale, shown: this.inner / this.scale };
   }
 
@@ -223,7 +223,7 @@ class MatrixView {
     this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[4][1]} ${this.picture.y.unit}`);
   }
 
-  levelAt(place) { // the level whose colour is nearest, of those that occur where one of them is near
+  levelAt(place) { // the level with the nearest colour, preferably one that occurs
     const away = (level) => Math.abs(this.places[level] - place);
     const levels = d3.range(1, this.model.levels + 1);
     const best = d3.least(levels.filter((level) => this.histogram[level]), away);
@@ -293,7 +293,7 @@ class MatrixView {
     return { row: this.within(Math.floor(top + shown / 2)), column: this.within(Math.floor(left + shown / 2)) };
   }
 
-  follow() { // keeps the keyboard's cell in sight
+  follow() { // keeps the keyboard's cell in view
     const { left, top, shown } = this.sight;
     const { row, column } = this.cursor;
     if (column < left || column + 1 > left + shown || row < top || row + 1 > top + shown) {
@@ -312,7 +312,7 @@ class MatrixView {
     d3.select(this.canvas).call(this.zoom.transform, d3.zoomIdentity);
   }
 
-  // Of the routes in sight.
+  // The columns of the routes in view.
   columns() {
     const { left, top, shown } = this.sight;
     const inSight = (from) => d3.range(Math.max(0, Math.floor(from)), Math.min(this.ranks, Math.ceil(from + shown)));
@@ -338,7 +338,7 @@ function choice(words, options) {
   return { label, select };
 }
 
-// Gives a canvas its size in pixels of the page, and as many dots as the screen has there.
+// Sets a canvas's size in CSS pixels, and its resolution to that of the screen.
 function fit(canvas, width, height, ratio) {
   Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
@@ -346,7 +346,7 @@ function fit(canvas, width, height, ratio) {
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-// A CSS colour as the four bytes of a pixel in the order of memory.
+// A CSS colour as the four bytes of an RGBA pixel in memory order (little-endian).
 function packed(colour) {
   const { r, g, b } = d3.rgb(colour);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

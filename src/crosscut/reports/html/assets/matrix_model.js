@@ -1,5 +1,5 @@
-// The heat map without a screen: bytes to rates, orders, reduced levels, which cell lies where. Nothing here
-// touches the document.
+// Model of the heat map, independent of the document: rates of levels, orders, reduced copies, and painting into a
+// pixel buffer.
 
 export async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -7,8 +7,8 @@ export async function unpack(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Rate of a level: the mean of its routes; of one without any, its place between 1, `low`, and `levels`, `high`, even
-// in the logarithm. Level 0: not measured.
+// Returns the rate of a level: the mean of its routes or, if it has none, interpolated logarithmically from `low` at
+// level 1 to `high` at `levels`. Null for level 0, not measured.
 export function rateOf(level, { low, high, levels, rates }) {
   if (level === 0) return null;
   if (high <= low) return low;
@@ -26,8 +26,8 @@ export function arranged(cells, ranks, rankAt) {
   return result;
 }
 
-// Ever coarser copies: a cell of the next is the slowest of four, so that one slow route stays in sight however far
-// one stands away. 0 (not measured) gives way to anything.
+// Returns ever coarser copies. Each cell is the slowest of four of the finer copy, so that a single slow route stays
+// visible at any zoom. Level 0 (not measured) counts only if all four are 0.
 export function pyramid(cells, ranks) {
   const levels = [{ cells, side: ranks, span: 1 }];
   for (let last = levels[0]; last.side > 64; last = levels[levels.length - 1]) {
@@ -47,13 +47,13 @@ export function pyramid(cells, ranks) {
   return levels;
 }
 
-// The level whose cells are about a pixel wide; `scale`: pixels a rank.
+// Returns the finest copy whose cells are at least a pixel wide; `scale`: pixels per rank.
 export function levelFor(levels, scale) {
   return levels.find(({ span }) => span * scale >= 1) ?? levels[levels.length - 1];
 }
 
-// Paints a square of `pixels` into RGBA, from rank (left, top) on at `scale` pixels a rank; `palette` has a packed
-// colour for every level.
+// Paints a square of `pixels` into an RGBA image, starting at rank (left, top) with `scale` pixels per rank. `palette`
+// has a packed colour for each level.
 export function paint(image, pixels, levels, ranks, { left, top, scale }, palette, empty) {
   const { cells, side, span } = levelFor(levels, scale);
   const columns = new Int32Array(pixels);
@@ -70,8 +70,9 @@ export function paint(image, pixels, levels, ranks, { left, top, scale }, palett
   }
 }
 
-// Places between 0 and 1 for the colours of all levels: by rate, by its logarithm, or so that every colour gets as
-// many routes as any other. Ends at the slowest and fastest hundredth, lest a few far out take all colours.
+// Returns a place between 0 and 1 on the colour scale for each level: by rate, by its logarithm, or so that all colours
+// get equally many routes. By rate or logarithm the scale ends at the 99th percentile, so that a few fast outliers do
+// not take up most of it.
 export function colourPlaces(histogram, scaleKind, model) {
   const total = histogram.reduce((sum, number, level) => sum + (level ? number : 0), 0);
   const places = new Float64Array(model.levels + 1);

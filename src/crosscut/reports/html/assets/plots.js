@@ -1,4 +1,4 @@
-// Lines, histograms, dots, clouds: what each kind of picture hands to Observable Plot.
+// Plots with lines, histograms, dots and clouds, drawn by Observable Plot.
 
 import { rows } from "./columns.js";
 import { axisLabel, count, digits, onAxis, rate, seconds, secondsTick, size } from "./format.js";
@@ -12,10 +12,10 @@ export function runsOf(picture) {
 
 export const colourOf = (runs, run) => SERIES[runs.indexOf(run) % SERIES.length];
 
-// Told apart without colours too: every run has its own dash.
+// Dashes tell runs apart without colours.
 export const dashOf = (runs, run) => DASHES[runs.indexOf(run) % DASHES.length];
 
-// Of dots the symbol.
+// Symbols tell dots of runs apart.
 const symbols = () => [d3.symbolCircle, d3.symbolTriangle, d3.symbolSquare, d3.symbolDiamond, d3.symbolStar, d3.symbolWye, d3.symbolCross];
 export const symbolOf = (runs, run) => symbols()[runs.indexOf(run) % symbols().length];
 
@@ -33,10 +33,10 @@ export function frame(picture, width, height, letters = width < 480 ? 11 : 12.5)
   };
 }
 
-// Where an axis has its words: in the middle, along it.
+// Places an axis label in the middle, along the axis.
 export const level = { labelArrow: "none", labelAnchor: "center" };
 
-// Ticks of a linear axis whose values are in bytes per second or seconds.
+// Options of an axis of bytes per second or seconds, with ticks in the axis's unit.
 function scaled(axis, more = {}) {
   return {
     label: axisLabel(axis),
@@ -53,19 +53,19 @@ function tick(value) {
   return Math.abs(value) >= 10000 ? count(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 
-// An axis above whose ticks its words stand, level: nobody tilts the head.
+// A vertical axis with a horizontal label above its ticks.
 function upright(axis, more = {}) {
   return scaled(axis, { labelAnchor: "top", labelOffset: 54, grid: true, nice: true, ...more });
 }
 
-// 1, 2, 5, 10, 20, … in the axis's unit; over more decades 1, 3, 10, 30, …, for of those D3 leaves words out.
+// Ticks at 1, 2, 5, 10, … in the axis's unit, or 1, 3, 10, … over two decades or more, where D3 would omit labels.
 function logTicks(axis, low, high) {
   const digitsOf = high < 100 * low ? [1, 2, 5] : [1, 3];
   const decades = d3.range(Math.floor(Math.log10(low / axis.factor)), Math.ceil(Math.log10(high / axis.factor)) + 1);
   return decades.flatMap((decade) => digitsOf.map((digit) => digit * 10 ** decade * axis.factor)).filter((value) => value >= low && value <= high);
 }
 
-// Rates from 0 on; where runs are far apart from the lowest on, on a logarithmic axis.
+// Domain of rates: from 0 on a linear axis, from below the lowest on a logarithmic one.
 function rates(axis, lowest, highest) {
   if (!axis.log) return { domain: domainTo(axis, highest) };
   const domain = [lowest / 1.15, highest * 1.15];
@@ -79,7 +79,7 @@ function narrowed(values, width) {
   return width < 480 ? Math.min(values, 4) : values;
 }
 
-// What was promised, as a dashed line that `x` or `y` says the place of.
+// Promised bounds as dashed lines across the axis `x` or `y`.
 function bounds(picture, axis) {
   const lines = picture.more.bounds ?? [];
   const rule = axis === "x" ? Plot.ruleX : Plot.ruleY;
@@ -93,7 +93,7 @@ function bounds(picture, axis) {
 
 const furthest = (picture) => d3.max(picture.more.bounds ?? [], ({ value }) => value) ?? 0;
 
-// Round numbers in the axis's unit: 0, 5, 10 MB/s.
+// From 0 to just above the highest value, or one unit if that is 0.
 function domainTo(axis, highest) {
   return [0, highest * 1.04 || axis.factor];
 }
@@ -140,13 +140,13 @@ function phaseTip(row, runs, picture) {
 
 export const tipStyle = { fill: "var(--raised)", stroke: "var(--line)", fontSize: 12.5, lineHeight: 1.35, textPadding: 9 };
 
-// Words at the point nearest to the pointer; with several runs they begin with the point's own.
+// Tip at the point nearest to the pointer, headed by its run's name if there are several.
 function tip(data, x, y, runs, title) {
   const named = (row) => `${runs.length > 1 ? row.run + "\n" : ""}${title(row)}`;
   return Plot.tip(data, Plot.pointer({ x, y, title: named, ...tipStyle }));
 }
 
-// An axis of whole numbers, of which it names never more than there are.
+// An axis of whole numbers, with no more ticks than numbers.
 function whole(axis, values, width) {
   const [low, high] = d3.extent(values);
   const ticks = d3.ticks(low, high, Math.min(narrowed(10, width), high - low || 1)).filter(Number.isInteger);

@@ -1,9 +1,9 @@
-// Which message size each figure shows: figures of one run follow each other, as far as they have the size.
+// Tracks the message size that each figure shows. Figures of one group change together if they have the size.
 
 import { make } from "./dom.js";
 
 export class Sizes {
-  // `sizes`: by figure, {group, sizes: [{bytes, label, picture}]}; a picture of null is the one in `pictures`.
+  // `sizes`: by figure, {group, sizes: [{bytes, label, picture}]}, where null stands for the one in `pictures`.
   constructor(pictures, sizes, changed) {
     Object.assign(this, { pictures, sizes, changed });
     this.shown = new Map();
@@ -32,7 +32,7 @@ export class Sizes {
     }
   }
 
-  // The choice of a figure; null where it has but one size.
+  // Returns the size selector of a figure, or null if it has only one size.
   select(name, title) {
     const entry = this.sizes[name];
     if (!entry) return null;

@@ -1,6 +1,6 @@
-// Light, dark, or as the system has it. A page opened from disk may have no storage: then it forgets.
+// Theme: light, dark or the system's. Without storage, as for some pages opened from disk, it is not remembered.
 
-// What a custom property is in the theme that is on: canvases and files know no light-dark().
+// Resolves a custom property in the current theme, since canvases and saved files do not know light-dark().
 export function resolved(element, property) {
   const probe = document.createElement("i");
   probe.style.cssText = `display:none;color:var(${property})`;

@@ -1,1 +1,1 @@
-"""The pictures of the page: a file for each."""
+"""Pictures of the page, one module each."""

@@ -1,4 +1,4 @@
-"""Half round trips under load, every message: the scatter of Salmon, Stein and Sterling (SC98)."""
+"""Half round trips under load, one point per message: the scatter of Salmon, Stein and Sterling (SC98)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from crosscut.base import units
 from crosscut.reports.html.pictures.picture import Axis, Picture, captions, laid_over, time_axis
 
 MOST_POINTS = 4000
-CELLS = (96, 64)  # of the counted picture: across, up
+CELLS = (96, 64)  # of the grid of counts: (across, up)
 
 
 def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
-    """Points; where they are very many, counts of cells of a grid that is even on both logarithmic axes."""
+    """Draws points, or counts in a log-log grid beyond `MOST_POINTS`. None if nothing was measured."""
     sizes, seconds = _measured(sizes, seconds)
     if len(seconds) == 0:
         return None
@@ -43,7 +43,7 @@ def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
 
 
 def several(named: Sequence[tuple[str, Floats, Floats]], name: str) -> Picture | None:
-    """Several runs: the median by size, shaded to the 99th percentile; points would hide each other."""
+    """Draws several runs by size, from median to 99th percentile, since points would hide each other."""
     shown = [(label, *found) for label, *given in named if len((found := _measured(*given))[1])]
     if len(shown) < 2:
         return None

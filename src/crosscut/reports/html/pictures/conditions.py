@@ -1,5 +1,4 @@
-"""Bars of what has a name in place of a number: streams of each kind, victims beside each congestor, ways of
-each length."""
+"""Bars for named conditions: streams of each kind, victims beside each congestor, latency by kind of path."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ MOST_BARS = 40
 
 
 def of_streams(one: RunAtSize, name: str) -> Picture | None:
-    """Aggregate rate of each phase; marks: its slowest, median and fastest stream."""
+    """Draws the aggregate rate of each phase, with marks at its slowest, median and fastest stream."""
     rates = one.rates
     there = np.nonzero(np.isfinite(rates.median))[0][:MOST_BARS]
     if len(there) == 0:
@@ -75,7 +74,7 @@ def of_victims(found: Sequence[Slowdown], size: str, name: str) -> Picture | Non
 
 
 def of_hops(found: ByHops, timed: str, name: str) -> Picture:
-    """Latency by what is on the way; the caption has what each switch adds."""
+    """Draws latency by switches and forwarding hosts on the path. The caption states what each adds."""
     unit = max(one.median_seconds for one in found.classes)
     return Picture(
         kind="bars",

@@ -1,4 +1,4 @@
-"""The network that a run was simulated on, or a described one that it names, drawn with its capacities."""
+"""Drawing of the network description that a run carries, with its capacities."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from crosscut.reports.view import View, number, text
 
 LARGEST_BYTES = 600_000
 MOST_LINKS = 5_000
-MOST_HOSTS = 20_000  # beyond, the drawing is a grey band
-# The drawing's own colours as the page's: only where they stand as an attribute, never in a name.
+MOST_HOSTS = 20_000  # with more, the drawing is only a grey band
+# Maps the drawing's colours to the page's. Replaced only as whole attribute values, never inside names.
 _COLOURS = {
     "#ffffff": "var(--card)", "#1f2933": "var(--ink)", "#6b7785": "var(--faint)", "#f2f5f8": "var(--raised)",
     "#274c6b": "var(--switch)",
@@ -25,7 +25,7 @@ _COLOURS = {
 
 
 def picture(view: View, name: str) -> Picture | None:
-    """None where the run names no network, or one that is too large to be drawn."""
+    """Returns None if the run has no network description, or one that is unreadable or too large to draw."""
     description = text(view.attributes, "network", "description")
     if not description or not number(view.attributes, "network", "hosts") <= MOST_HOSTS:
         return None
@@ -50,7 +50,7 @@ def picture(view: View, name: str) -> Picture | None:
 
 
 def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:
-    """What each cable joins; of very many the description in the run has them."""
+    """Returns both ends of each link; empty beyond `MOST_LINKS` links, which the run's description lists."""
     if graph is None or not 0 < len(graph.edges) <= MOST_LINKS:
         return {}
     edges = graph.edges
@@ -63,8 +63,8 @@ def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | No
 
 
 def _loaded(description: str, name: str) -> network.Network:
-    """The core reads files, and calls a network by its file's name; the run carries both, the name
-    maybe not as that of a file may be."""
+    """Loads a description through a temporary file, since the core reads files and names a network after its
+    file. Characters that a file name may not contain are replaced."""
     with tempfile.TemporaryDirectory(prefix="crosscut-report-") as folder:
         file = Path(folder) / f"{re.sub(r'[^A-Za-z0-9_-]', '-', name)[:80] or 'network'}.toml"
         file.write_text(description, encoding="utf-8", errors="replace")

@@ -1,5 +1,5 @@
-"""Histograms of routes and of phases (Kurmann, Rauch and Stricker, ETH TR 391, 2003, figures 3 and 11), and
-the cumulative curve: the share of routes that are slower than a rate."""
+"""Histograms of routes and phases (Kurmann, Rauch and Stricker, ETH TR 391, 2003, figures 3 and 11), and the
+cumulative curve: the share of routes at or below each rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crosscut.reports.html.pictures.picture import (
     rate_axis,
 )
 
-FEWEST = 5  # fewer are better read in a table
+FEWEST = 5  # fewer values are clearer in a table
 MOST_BINS = 40
 CURVE_POINTS = 200
 
@@ -40,19 +40,19 @@ def _of_routes(series: Sequence[RunAtSize]) -> list[tuple[str, Floats]]:
 
 
 def _shown(named: Iterable[tuple[str, Floats]]) -> list[tuple[str, Floats]]:
-    """The finite values of each run that has enough of them."""
+    """Returns the finite values of each run that has at least `FEWEST`."""
     finite = [(label, values[np.isfinite(values)]) for label, values in named]
     return [(label, values) for label, values in finite if len(values) >= FEWEST]
 
 
 def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Picture | None:
-    """One set of bins for all runs, so that they can be compared."""
+    """Draws all runs in one set of bins, so that they can be compared."""
     if not shown:
         return None
     every = [values for _, values in shown]
     log = far_apart(every)
     whole = np.log10(np.concatenate(every)) if log else np.concatenate(every)
-    # Twice the root of the number of values, as far as that can be told apart on a page.
+    # Twice the square root of the number of values, within what a page can resolve.
     most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
     edges = binning.histogram(whole, most).edges
     edges = 10**edges if log else edges
@@ -78,7 +78,7 @@ def _bins(values: Floats, edges: Floats) -> dict[str, Column]:
 
 
 def _outside(values: Floats, edges: Floats, noun: str) -> str:
-    """`2 routes below 1.2 MB/s not drawn.`; empty where all are drawn."""
+    """`2 routes below 1.2 MB/s not drawn.`, or empty if all are drawn."""
     ends = ((values < edges[0], "below", edges[0]), (values > edges[-1], "above", edges[-1]))
     words = [
         f"{units.count(int(beyond.sum()), noun)} {where} {units.rate(float(edge))}"
@@ -97,7 +97,7 @@ def _spread(values: Floats, noun: str) -> str:
 
 
 def curve(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    """A step curve through quantiles: at every point, the share of routes that are no faster."""
+    """Draws a step curve through quantiles: the share of routes at or below each rate."""
     shown = [(label, np.sort(values)) for label, values in _of_routes(series)]
     if not shown:
         return None
@@ -122,7 +122,7 @@ def _slow_end(values: Floats) -> str:
 
 def _curve(ordered: Floats) -> dict[str, Column]:
     count = len(ordered)
-    # Evenly spaced, with the ends closer: faults are at the ends.
+    # Evenly spaced, but denser at both ends, where faults show.
     picks = np.unique(np.concatenate([
         np.arange(min(count, 20)), np.linspace(0, count - 1, CURVE_POINTS).astype(np.int64),
         np.arange(max(0, count - 20), count),

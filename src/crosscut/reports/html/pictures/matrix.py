@@ -1,4 +1,4 @@
-"""All routes as a heat map: a byte a route, the rates on a logarithmic scale, compressed."""
+"""Heat map of all routes, with one compressed byte per route for its rate on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from crosscut.base import units
 from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize
 from crosscut.reports.words import figures
 
-# Levels 1 to LEVELS; 0 is a route that was not measured. With fewer a large page compresses better.
+# Rates are levels from 1; 0 is a route that was not measured. Fewer levels let large maps compress better.
 LEVELS, LEVELS_OF_MANY, MANY_RANKS = 255, 63, 1500
 FEWEST_ROUTES = 2
-LEAST_FILLED = 0.05  # of all cells: fewer are specks, better read in the table
+LEAST_FILLED = 0.05  # share of all cells; a sparser map is clearer as a table
 
 
 def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Picture | None:
@@ -58,18 +58,18 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
 
 
 def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np.uint8]:
-    """1 at `low` to `levels` at `high`, even in the logarithm: the relative error is the same everywhere."""
+    """Maps `low`…`high` to levels 1…`levels` logarithmically, for a uniform relative error, and NaN to 0."""
     if high <= low:
         return np.where(np.isfinite(values), 1, 0).astype(np.uint8)
     with np.errstate(invalid="ignore", divide="ignore"):
         place = np.log(values / low) / np.log(high / low)
-    # NaN has no integer: 0 first, and masked.
+    # NaN has no integer value, so it is set to 0 here and masked below.
     found = np.rint(np.where(np.isfinite(place), place, 0) * (levels - 1)) + 1
     return np.where(np.isfinite(values), found, 0).astype(np.uint8)
 
 
 def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
-    """([level] mean rate of its routes, NaN where it has none; by which share a route's is off at most)"""
+    """Returns ([level] mean rate of its routes, NaN if it has none; largest relative error of any route)."""
     there = levels > 0
     numbers = np.bincount(levels[there], minlength=count + 1)
     with np.errstate(invalid="ignore"):
@@ -78,12 +78,12 @@ def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats
 
 
 def packed(cells: NDArray[np.uint8]) -> str:
-    """What the page's DecompressionStream("deflate") reads."""
+    """Compresses cells for the page's DecompressionStream("deflate"), in base64."""
     return base64.b64encode(zlib.compress(cells.tobytes(), 6)).decode("ascii")
 
 
 def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object]]:
-    """Ways to number rows and columns: which rank comes at each place, and where a group ends."""
+    """Returns orders of rows and columns, each with the rank at every place and the ends of its groups."""
     ranks = np.arange(one.view.ranks)
     found: list[dict[str, object]] = [{"label": "by rank", "rank_at": None, "ends": [], "names": []}]
     nodes = one.view.rank_nodes

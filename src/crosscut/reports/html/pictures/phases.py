@@ -1,6 +1,6 @@
-"""Rate by phase: in an all-to-all, phase minimum against communication distance.
+"""Rate by phase: in an all-to-all, the phase minimum against communication distance.
 
-As Kurmann, Rauch and Stricker (ETH TR 391, 2003) draw it in figures 2 and 10.
+After figures 2 and 10 of Kurmann, Rauch and Stricker (ETH TR 391, 2003).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crosscut.reports.html.pictures.picture import (
 from crosscut.reports.words import figures
 
 FEWEST = 2
-# Patterns whose phases are numbers on an axis, by what a phase's label says before or after its number.
+# Labels of phases that have a number on an axis: the word before or after the number names the axis.
 _NUMBERED = re.compile(r"(?:(?P<before>distance|stride) (?P<a>\d+)|(?P<b>\d+) (?P<after>pairs?))")
 _AXES = {
     "distance": "communication distance",
@@ -35,7 +35,7 @@ _AXES = {
 
 
 def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    """None where no run has two phases with a rate."""
+    """Returns None if no run has two phases with a rate."""
     shown = [one for one in series if np.isfinite(one.rates.median).sum() >= FEWEST]
     if not shown:
         return None
@@ -72,8 +72,8 @@ def _columns(one: RunAtSize) -> dict[str, Column]:
 
 
 def positions(one: RunAtSize) -> tuple[str, NDArray[np.int64]]:
-    """(what the axis counts, where each phase is on it); by the pattern's own phase numbers where labels tell
-    nothing else."""
+    """Returns (what the axis counts, position of each phase on it). Falls back to phase numbers if the labels
+    do not all name one quantity."""
     found = [_NUMBERED.fullmatch(label) for label in one.view.labels(one.samples)]
     words = {(match["before"] or "pairs") if match else "" for match in found}
     if len(words) != 1 or "" in words:
@@ -84,7 +84,7 @@ def positions(one: RunAtSize) -> tuple[str, NDArray[np.int64]]:
 
 def _caption(one: RunAtSize) -> str:
     worst, best = figures.extreme(one.rates), figures.extreme(one.rates, largest=True)
-    assert worst is not None  # there are two phases with a rate
+    assert worst is not None  # `picture` made sure of two phases with a rate
     assert best is not None
     low, high = figures.at(one.rates, worst), figures.at(one.rates, best)
     size = units.size(one.digest.size_bytes)

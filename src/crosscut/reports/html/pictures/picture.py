@@ -1,4 +1,4 @@
-"""What a picture is to the page: words, and columns of numbers that the page's script draws."""
+"""Pictures as data for the page: text and columns of numbers that its script draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Column = NDArray[np.generic] | Sequence[float | int | str | None]
 class Axis:
     label: str
     unit: tuple[float, str] = (1.0, "")
-    """(factor, name): the columns stay in bytes and seconds, the axis is divided."""
+    """(factor, name). Columns stay in bytes and seconds; only axis labels are divided by the factor."""
     log: bool = False
 
     def as_json(self) -> dict[str, object]:
@@ -34,13 +34,13 @@ def rate_axis(label: str, typical: float, *, log: bool = False) -> Axis:
     return Axis(label, units.rate_unit(typical), log)
 
 
-# For runs laid over each other: with more between their medians the slow ones would lie on the axis.
+# Largest ratio between medians of overlaid runs on a linear axis; beyond, slow runs would sink onto it.
 _FARTHEST_APART = 5.0
 LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
 
 
 def far_apart(rates: Sequence[Floats]) -> bool:
-    """True if runs' rates (each with some that are finite) ask for a logarithmic axis, and allow it."""
+    """True if several runs' rates need a logarithmic axis and allow it. Each run must have a finite rate."""
     middles = [float(np.nanmedian(values)) for values in rates]
     lowest = min(float(np.nanmin(values)) for values in rates)
     return len(middles) > 1 and lowest > 0 and max(middles) > _FARTHEST_APART * min(middles)
@@ -52,20 +52,20 @@ def time_axis(label: str, typical: float, *, log: bool = False) -> Axis:
 
 @dataclass(frozen=True)
 class Picture:
-    """`kind` names the script that draws it (assets/main.js); `columns` are also its CSV."""
+    """A picture, drawn by the script that `kind` names (assets/main.js). Its `columns` are also its CSV."""
 
     kind: str
     name: str
-    """Part of the page's anchors and of the names of exported files."""
+    """Used as the page's anchor and in names of exported files."""
     title: str
     caption: str
-    """What there is to see, in words: also what a screen reader says."""
+    """States in words what the picture shows, also for screen readers."""
     columns: Mapping[str, Column] = field(default_factory=dict)
     x: Axis | None = None
     y: Axis | None = None
     more: Mapping[str, object] = field(default_factory=dict)
     body: Markup = NOTHING
-    """Markup of a picture that is drawn already."""
+    """Markup of a picture that needs no script."""
 
     def as_json(self) -> dict[str, object]:
         shown = {name: value for name, value in vars(self).items() if name != "body"}
@@ -73,14 +73,14 @@ class Picture:
 
 
 def link(picture: Picture, **attributes: str) -> Markup:
-    """A link to what proves a sentence."""
+    """Returns a link to the picture that proves a sentence."""
     words = f"See: {picture.title}"
     return element("a", words, href=f"#{picture.name}", class_="proof", **attributes)
 
 
 @dataclass(frozen=True)
 class RunAtSize:
-    """One run at one size, for pictures that lay several over each other."""
+    """One run at one size, for pictures of one or several overlaid runs."""
 
     name: str
     view: View
@@ -92,12 +92,12 @@ class RunAtSize:
 
     @property
     def rates(self) -> Medians:
-        """[phase] rates as the pattern's reports tell them."""
+        """[phase] Rates, by the pattern's formula if its reports use that."""
         return self.digest.formula if self.view.by_formula else self.digest.rates
 
 
 def laid_over(runs: Sequence[tuple[str, Mapping[str, Column]]]) -> dict[str, Column]:
-    """Columns of named runs, one below the other; the column `run` tells whose row it is."""
+    """Concatenates the columns of named runs; the column `run` names the run of each row."""
     found: dict[str, list[float | int | str | None]] = {"run": []}
     for name, columns in runs:
         for key, column in columns.items():
@@ -108,8 +108,8 @@ def laid_over(runs: Sequence[tuple[str, Mapping[str, Column]]]) -> dict[str, Col
 
 
 def captions(said: Sequence[tuple[str, str]], *, log: bool = False) -> str:
-    """A line for each run's (name, words), without the name where there is one run; `log`: an axis of rates
-    is logarithmic."""
+    """Returns one line per (name, words), without the name for a single run. `log` adds the note on a
+    logarithmic axis."""
     several = len(said) > 1
     lines = [f"{name}: {words}" if several else capital(words) for name, words in said]
     return "\n".join([*lines, LOGARITHMIC] if log else lines)

@@ -1,4 +1,4 @@
-"""Throughput of every rank over the whole pattern: bytes received over the time spent in all phases."""
+"""Throughput of every rank over the whole pattern: bytes received divided by time spent in all phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of a run, by its shape; reports/terminal/run.py chooses the terminal's report alike."""
+"""Chooses the pictures of a run by its shape, as reports/terminal/run.py chooses the terminal's report."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
 
 
 def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
-    """Pictures of one run, details at the size of `one`; `name` begins the name of each."""
+    """Returns all pictures of a run, with details at the size of `one`. `name` is the prefix of each name."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     networks = structure.picture(known, f"{name}-structure"), drawing.picture(one.view, f"{name}-network")
     return [*draw(one, name, known), *_there(*networks)]
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
-    """Pictures of the size of `one` alone: what differs if another is chosen."""
+    """Returns only the pictures that depend on the chosen size."""
     if one.samples.of_phases:
         return _dense(one, name, known)
     if one.view.shape.by_phase:
@@ -53,7 +53,7 @@ def _dense(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
 
 
 def _laid_over(series: Sequence[RunAtSize], name: str) -> list[Picture | None]:
-    """Pictures of dense patterns, of one run or of several."""
+    """Returns the pictures of dense patterns for one or several overlaid runs."""
     return [
         phases.picture(series, f"{name}-phases"),
         histograms.of_routes(series, f"{name}-route-histogram"),
@@ -74,7 +74,7 @@ def _sweeps(series: Sequence[RunAtSize], name: str) -> list[Picture]:
 
 
 def _loaded(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
-    # No matrix: its messages differ in size from route to route.
+    # No matrix, since message sizes differ from route to route.
     return _there(cloud.picture(*messages(one.view.measured()), f"{name}-cloud"))
 
 
@@ -106,8 +106,8 @@ _DRAWERS: dict[Shape, Drawer] = {
 
 
 def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True) -> list[Picture]:
-    """Several runs in one picture: each kind of picture over the runs that have it. `sweeps`: those over all
-    sizes as well, which no choice of a size changes."""
+    """Overlays several runs: each kind of picture shows the runs that have it. `sweeps` includes pictures
+    over all sizes, which do not depend on the chosen size."""
     if len(series) < 2:
         return []
     found: list[Picture] = []
@@ -118,7 +118,7 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
     if sweeps and under_load:
         each = [(one.name, *messages(one.view.measured())) for one in under_load]
         found += _there(cloud.several(each, f"{name}-loaded"))
-    # One axis for one question: only runs of the same pattern are laid over each other.
+    # An axis means the same only within a pattern, so only runs of one pattern share a picture.
     by_phase = [one for one in series if one.view.shape is Shape.DENSE]
     for pattern in dict.fromkeys(one.view.pattern for one in by_phase):
         dense = [one for one in by_phase if one.view.pattern == pattern]
@@ -128,5 +128,5 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
 
 
 def digests(view: View) -> list[Digest]:
-    """Digests of every measured size; one size is in memory at a time."""
+    """Returns digests of every measured size, loading one size at a time."""
     return [digest(view.dataset, index) for index in view.measured_sizes()]

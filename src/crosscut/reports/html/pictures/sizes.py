@@ -1,4 +1,4 @@
-"""Pictures of other message sizes than the one shown first, for the page's choice of sizes."""
+"""Pictures at message sizes other than the first shown, for the page's size selector."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture
 
-# A cell of a heat map takes up to 1.4 bytes of the page: six maps of 1,024 ranks stay below 10 MB.
+# A heat map takes up to 1.4 bytes of the page per cell, so six maps of 1,024 ranks stay below 10 MB.
 MOST_CELLS = 6_500_000
 MOST_SIZES = 24
 
 
 @dataclass(frozen=True)
 class SizeChoice:
-    """What one run, or several laid over each other, can be looked at by size."""
+    """The sizes at which one run or several overlaid runs can be shown."""
 
     group: str
-    """Figures that follow each other: choosing in one of them chooses in all."""
+    """Figures of one group always show the same size."""
     chosen_bytes: int
     others: Mapping[int, Sequence[Picture]]
-    """By size in bytes; pictures are told by the names of those shown first."""
+    """Pictures by size in bytes. They have the same names as those shown first."""
     left_out: int = 0
 
 
 def choice(
     group: str, chosen: int, there: Iterable[int], ranks: int, draw: Callable[[int], Sequence[Picture]]
 ) -> SizeChoice:
-    """`draw`: the pictures of a size."""
+    """Chooses which of the sizes `there` the page offers. `draw` returns the pictures of a size."""
     others = sorted(size for size in set(there) if size != chosen)
     kept = offered(others, ranks)
     return SizeChoice(group, chosen, {size: draw(size) for size in kept}, len(others) - len(kept))
 
 
 def offered(others: Sequence[int], ranks: int) -> list[int]:
-    """As many as the page has room for, evenly over all of them, with the smallest."""
+    """Returns as many sizes as the page has room for, evenly spaced from the smallest."""
     most = min(MOST_SIZES, MOST_CELLS // max(ranks**2, 1))
     if len(others) <= most:
         return list(others)
@@ -48,7 +48,7 @@ def offered(others: Sequence[int], ranks: int) -> list[int]:
 
 
 def as_json(choices: Sequence[SizeChoice], shown: Sequence[Picture]) -> dict[str, object]:
-    """By figure: its group, and all its sizes in order, each with its picture; null: the one shown first."""
+    """Returns, by figure, its group and all sizes in order with pictures; null is the one shown first."""
     found: dict[str, object] = {}
     for one in choices:
         labels = _labels([one.chosen_bytes, *one.others])
@@ -73,14 +73,14 @@ def as_json(choices: Sequence[SizeChoice], shown: Sequence[Picture]) -> dict[str
 
 
 def _labels(sizes: Sequence[int]) -> dict[int, str]:
-    """Rounded, where that still tells them apart."""
+    """Returns rounded labels, or exact ones where rounding would make two equal."""
     rounded = {size: units.size(size) for size in sizes}
     twice = {label for label in rounded.values() if list(rounded.values()).count(label) > 1}
     return {size: units.count(size, "byte") if label in twice else label for size, label in rounded.items()}
 
 
 def note(one: SizeChoice) -> Markup:
-    """A note about sizes for which the page has no room."""
+    """Returns a note if the page has no room for some sizes."""
     if not one.left_out:
         return Markup("")
     there = f"{units.count(len(one.others) + 1, 'size')} of {len(one.others) + 1 + one.left_out:,}"

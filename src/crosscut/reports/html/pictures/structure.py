@@ -1,4 +1,4 @@
-"""What was inferred of the network, drawn: groups of ranks, and the capacities that they share."""
+"""Drawing of the inferred structure: groups of ranks and the capacities that they share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from crosscut.reports.html.markup import Markup, element, join, scrolling
 from crosscut.reports.html.pictures.picture import Picture
 
 WIDTH, MARGIN, GAP = 960, 12, 18
-MOST_GROUPS = 16  # side by side; the rest is counted
+MOST_GROUPS = 16  # drawn side by side; the rest is only counted
 CORE_TOP, CORE_HEIGHT, BOX_TOP, LINE = 14, 44, 170, 17
 _OUT, _IN = (Reach.LEAVING, Reach.SENT), (Reach.ENTERING, Reach.RECEIVED)
 
 
 def picture(structure: Structure | None, name: str) -> Picture | None:
-    """None where nothing distinguishes ranks."""
+    """Returns None if there are fewer than two groups."""
     if structure is None or len(structure.groups) < 2:
         return None
     return Picture(
@@ -31,7 +31,7 @@ def picture(structure: Structure | None, name: str) -> Picture | None:
 
 
 def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
-    """Groups with their hosts, then the capacities that they share: all, also what is not drawn."""
+    """Returns all groups with their hosts, then all shared capacities, including those not drawn."""
     rows: list[tuple[float | int | str | None, ...]] = []
     for group in structure.groups:
         for one in (group, *group.parts):
@@ -91,7 +91,7 @@ def _box(group: Group, structure: Structure, left: float, width: float, height: 
         "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
         stroke="var(--s2)" if trunk else "var(--line)", stroke_width="5" if trunk else "2",
     )  # fmt: skip
-    # Words of narrow boxes stand above each other, those of wide ones beside the trunk.
+    # Labels are beside the trunk of a wide box, but stacked above a narrow one.
     beside = width >= 150
     for limits, arrow, side in ((outward, "↑", -1), (inward, "↓", 1)):
         for row, limit in enumerate(limits):
@@ -108,7 +108,7 @@ def _box(group: Group, structure: Structure, left: float, width: float, height: 
 
 
 def _inside(group: Group, structure: Structure) -> list[str]:
-    """A line for each part of the group, with what it shares."""
+    """Returns one line per part of the group, with the capacities that its ranks share."""
     lines = []
     for part in group.parts:
         limits = [_rate(limit) for limit in structure.limits if limit.groups == (part.name,)]

@@ -1,4 +1,4 @@
-"""The ping-pong sweep, several runs laid over each other (Snell, Mikler, Gustafson: NetPIPE, 1996)."""
+"""Ping-pong sweep of one or several overlaid runs (Snell, Mikler and Gustafson: NetPIPE, 1996)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosscut.reports.words import figures
 
 
 def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
-    """Rate and time by message size; none where no size has a rate."""
+    """Draws rate and time by message size. Empty if no size has a rate or no run has two sizes."""
     shown = [(label, found) for label, found in sweeps if np.isfinite(found.rates.median).any()]
     if not shown or max(len(found.size_bytes) for _, found in shown) < 2:
         return []
