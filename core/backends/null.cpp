@@ -1,7 +1,8 @@
-// Moves nothing: tests crosscut itself, from the conductor to the run on disk, at any number of ranks.
+// A backend that moves nothing, to test crosscut itself: from the conductor to the run on disk, with any
+// number of ranks.
 //
-// Its clock is virtual. An operation takes latency + bytes / rate, one after the other in the order in which
-// they are ready; so every run of a job gives the same numbers to the bit.
+// Its clock is virtual. An operation takes latency + bytes / rate, and operations run one after the other in
+// the order in which they become ready, so every run of a job gives the same numbers to the bit.
 #include <array>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Phased all-to-all personalised communication: in phase s every rank sends to rank + s and receives from
-// rank - s. Each phase is a permutation, so no receiver is ever sent to by two.
+// Phased all-to-all personalised communication (AAPC): in phase s every rank sends to rank + s and receives
+// from rank - s. Each phase is a permutation, so no receiver has two senders.
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 

@@ -1,5 +1,5 @@
-// All-to-all personalised communication all at once: every rank posts its messages to all others and nothing
-// orders them, so receivers are congested as chance has it.
+// All-to-all personalised communication in one burst: every rank posts its messages to all others at once.
+// Nothing orders them, so congestion at the receivers is left to chance.
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 

@@ -1,6 +1,6 @@
-// Every route. Serial: one pair at a time, the network otherwise idle. In phase s each rank in turn measures
-// its route to rank + s; the turn passes from rank to rank by a message without bytes. Parallel: a
-// round-robin tournament, in each round disjoint pairs that together meet everybody once.
+// Measures every route. Serial: one pair at a time on an otherwise idle network; in phase s each rank in turn
+// measures its route to rank + s, and a message without bytes passes the turn to the next rank. Parallel: a
+// round-robin tournament of disjoint pairs, in which every rank meets every other once.
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
@@ -12,17 +12,17 @@ namespace {
 
 enum class Mode { pingpong, transfer };
 
-// What one rank does to measure a route, and the other to help it: `round_trips` make one sample; with
-// `transfer` the answer is an acknowledgement without bytes.
+// The operations with which one rank measures a route and the other helps it. `round_trips` make one sample;
+// in mode `transfer` the answer is an acknowledgement without bytes.
 struct Probe {
   Mode mode;
   std::int64_t bytes, round_trips;
-  std::int64_t out_offset;  // apart from the answers' place where a rank measures and helps at once
+  std::int64_t out_offset;  // beyond the answers if a rank measures and helps at the same time
 
   std::int64_t answer_bytes() const { return mode == Mode::pingpong ? bytes : 0; }
   double divisor() const { return static_cast<double>(round_trips) * (mode == Mode::pingpong ? 2 : 1); }
 
-  // Both return what is complete when all of it is.
+  // Both return the `after` of an operation that is to follow all of theirs.
   After add_measuring(std::vector<Op>& ops, Rank peer, After after) const {
     const auto first = static_cast<OpIndex>(ops.size());
     for (std::int64_t i = 0; i < round_trips; ++i) {
@@ -75,7 +75,7 @@ std::unique_ptr<Phase> serial_phase(Rank ranks, const Probe& probe, std::int64_t
   return std::make_unique<UniformPhase>(emit, credited_bytes, "distance " + std::to_string(distance));
 }
 
-// Ping-pongs of disjoint pairs at once, the lower rank timing.
+// Ping-pongs of disjoint pairs, all at once; the lower rank of each pair times.
 class ParallelPingpongPhase final : public Phase {
  public:
   ParallelPingpongPhase(Rank ranks, Probe probe, std::int64_t round)
@@ -110,7 +110,7 @@ class AllPairs final : public Pattern {
         round_trips_(given.integer("round-trips")) {}
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
-    // Repeated back to back, the first rank would begin again while the last is still measuring.
+    // Not iterable: back to back, the first rank would start again while the last is still measuring.
     if (serial_)
       return {.phases = ranks - 1,
               .channels = 3,

@@ -1,5 +1,5 @@
-// The ranks are cut in two halves; every rank of one exchanges with one of the other, all at once. Halves are
-// drawn at random, or given; then each phase draws anew who exchanges with whom across the same cut.
+// Cuts the ranks into two halves: each rank of one exchanges with a rank of the other, all at once. Each
+// phase draws random halves or, if one half is given, new pairs across the same cut.
 #include "base/random.hpp"
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"

@@ -1,6 +1,6 @@
-// The multi-drop chain of Dolly: data cut into segments flows from rank to rank, each passing on what it has
-// received while it receives what follows. Segments go over the rails (interfaces) in turn. Of several
-// lengths each is a phase: the first so many ranks of the chain.
+// The multi-drop chain of Dolly: data flows in segments from rank to rank, and each rank forwards a segment
+// while it receives the next. Segments alternate between the rails (interfaces). With several lengths, each
+// is a phase with that many ranks from the start of the chain.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -11,7 +11,7 @@ using namespace program;
 
 namespace {
 
-// Operations of a rank; beyond, a program takes more memory than the data.
+// Bounds the memory that a rank's operations take, up to two for each segment.
 constexpr std::int64_t most_segments = 500'000;
 
 struct Settings {
@@ -61,7 +61,7 @@ class ChainPhase final : public Phase {
       if (behind == nobody) continue;
       Op forward = segment(send_to(behind, 0), i);
       forward.forwards = received;
-      // All that came before on this rail, so that segments leave in order.
+      // After all receives so far on this rail, so that segments leave in order.
       forward.after = stream.all();
       add(ops, forward);
     }
@@ -80,7 +80,7 @@ class ChainPhase final : public Phase {
     op.rail = static_cast<std::uint8_t>(index % settings_.rails);
     return op;
   }
-  // The last segment of a rail ends a sample: all that came over this rail.
+  // Makes the last segment of a rail end the rail's sample, which counts all bytes received over it.
   void time(Op& last, std::int64_t index) const {
     last.slot = last.rail;
     const std::int64_t full = index / settings_.rails * settings_.segment_bytes;

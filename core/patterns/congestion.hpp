@@ -1,5 +1,6 @@
-// The traffic of ranks that are there to disturb. Each congestor sends `load` bytes in chunks, two in flight;
-// what it receives lands in two places for each source, so memory does not grow with the load.
+// The traffic of congestors, ranks that only load the network. Each sends `load` bytes in chunks, two in
+// flight. A stream's chunks alternate between two places in the receive buffer, so memory does not grow with
+// the load.
 #pragma once
 
 #include <vector>
@@ -20,11 +21,11 @@ class Congestion {
         chunks_((load_bytes + chunk_bytes - 1) / chunk_bytes),
         fan_in_(fan_in) {}
 
-  // Buffer that any of its ranks needs.
+  // Returns the buffer size that suffices for every congestor.
   std::int64_t buffer_bytes() const { return 2 * chunk_ * (kind_ == Kind::incast ? fan_in_ : 1); }
 
-  // Operations of congestor `index`; peers are written as indexes of congestors. The last chunk sent is timed
-  // in slot 0: until then at least, this rank disturbed.
+  // Appends the operations of congestor `index`; their peers are indices of congestors, not ranks. Slot 0
+  // times the last chunk sent: the rank caused congestion at least until then.
   void add(std::vector<program::Op>& ops, std::int64_t index) const {
     if (kind_ == Kind::incast) add_incast(ops, index);
     if (kind_ == Kind::all_to_all) add_all_to_all(ops, index);
@@ -32,7 +33,7 @@ class Congestion {
   }
 
  private:
-  // All chunks to or from one peer; `op` is the operation of one.
+  // Appends all chunks to or from one peer; `op` is the operation for a single chunk.
   void add_all(std::vector<program::Op>& ops, const program::Op& op, std::int64_t first_place = 0) const {
     Stream stream;
     for (std::int64_t i = 0; i < chunks_; ++i) stream.add(ops, chunk(op, i, first_place + stream.place()));
@@ -45,7 +46,7 @@ class Congestion {
     }
     return op;
   }
-  // Every group of 1 + fan-in ranks has its first rank flooded by the others.
+  // In each group of 1 + fan-in congestors, the others flood the first.
   void add_incast(std::vector<program::Op>& ops, std::int64_t index) const {
     const std::int64_t sink = index / (fan_in_ + 1) * (fan_in_ + 1);
     if (index != sink) return add_all(ops, send_to(static_cast<Rank>(sink), chunk_), 2 * (index - sink - 1));
@@ -59,7 +60,7 @@ class Congestion {
       }
     }
   }
-  // Chunk i goes to the congestor i + 1 further on, round and round.
+  // Chunk i goes to the congestor 1 + i mod (n - 1) places further on, so each gets its share of chunks.
   void add_all_to_all(std::vector<program::Op>& ops, std::int64_t index) const {
     Stream sends, receives;
     for (std::int64_t i = 0; i < chunks_; ++i) {

@@ -1,7 +1,7 @@
-// Victims measure latency and rate, first alone, then while all other ranks congest: incast, all-to-all,
-// one-way storms. Every victim's message is a sample, so that median, percentiles and extremes, idle and
-// congested, come from the same kind of raw values. Congestion is a fixed amount, not endless: each
-// congestor's own time is kept (slot 0), so that the analysis sees whether it outlasted the victims.
+// Victims measure latency and rate, first alone, then while all other ranks cause congestion: incast,
+// all-to-all, one-way storm. Every message of a victim is a sample, so idle and congested medians,
+// percentiles and extremes come from raw values of the same kind. The load is fixed, not endless: slot 0 of a
+// congestor keeps its own time, which tells the analysis whether it outlasted the victims.
 #include "base/random.hpp"
 #include "patterns/congestion.hpp"
 #include "program/registry.hpp"
@@ -12,7 +12,7 @@ using namespace program;
 
 namespace {
 
-constexpr std::int64_t latency_bytes = 8;  // as GPCNeT
+constexpr std::int64_t latency_bytes = 8;  // as in GPCNeT
 constexpr std::array kinds = {Congestion::Kind::none, Congestion::Kind::incast, Congestion::Kind::all_to_all,
                               Congestion::Kind::storm};
 constexpr std::array<const char*, 4> labels = {"idle", "incast", "all-to-all", "one-way storm"};
@@ -25,10 +25,10 @@ struct Settings {
   std::uint64_t seed = 1;
 };
 
-// Which ranks are victims, which congestors, in the order in which they find their partners.
+// The victims and the congestors, each list in the order in which its ranks are paired.
 struct Roles {
   RankList victims, congestors;
-  std::vector<std::int32_t> position;  // [rank] in its list
+  std::vector<std::int32_t> position;  // [rank] index in its list
   std::vector<bool> is_victim;         // [rank]
 };
 
@@ -66,7 +66,7 @@ class CongestedPhase final : public Phase {
     congestion().add(ops, position);
     for (Op& op : ops) op.peer = roles_.congestors[static_cast<std::size_t>(op.peer)];
   }
-  // The slowest rank is a congestor, who measures nothing: no rate follows.
+  // Always 0: the slowest rank is a congestor, which measures nothing, so no rate follows from its time.
   double credited_bytes(Rank) const override { return 0; }
   std::string label() const override { return labels[kind_]; }
 
@@ -75,11 +75,11 @@ class CongestedPhase final : public Phase {
     return {kinds[kind_], std::ssize(roles_.congestors), settings_.load_bytes, settings_.chunk_bytes,
             settings_.fan_in};
   }
-  // Pairs of victims: first the ping-pongs, timed by the first of the pair (slots 0 ...), then exchanges of
-  // the message size, each timed by both from their own start (slots `pings` ...).
+  // Appends the operations of a victim: first the ping-pongs, timed by the first rank of the pair (slots
+  // 0 ...), then exchanges of the message size, timed by both ranks from their own start (slots `pings` ...).
   void add_victim(std::vector<Op>& ops, std::int64_t position) const {
     const std::int64_t half = std::ssize(roles_.victims) / 2;
-    if (position >= 2 * half) return;  // the last of an odd number
+    if (position >= 2 * half) return;  // odd number of victims: the last has no partner
     const bool first = position < half;
     const Rank peer = roles_.victims[static_cast<std::size_t>(first ? position + half : position - half)];
     After after = from_start;
@@ -132,9 +132,9 @@ class Congestor final : public PhasedPattern {
     return std::make_unique<CongestedPhase>(make_roles(settings_, ranks), settings_, bytes,
                                             static_cast<std::size_t>(index));
   }
-  std::vector<std::int64_t> default_sizes() const override { return {131'072}; }  // as GPCNeT
+  std::vector<std::int64_t> default_sizes() const override { return {131'072}; }  // as in GPCNeT
   std::string refuse(Rank ranks) const override {
-    constexpr std::int64_t most_chunks = 1'000'000;  // operations of the incast's sink
+    constexpr std::int64_t most_chunks = 1'000'000;  // limit on the operations of an incast's sink
     if (ranks < 4) return "two victims and two congestors are needed: 4 ranks or more";
     if (settings_.load_bytes / settings_.chunk_bytes >
         most_chunks / std::min<std::int64_t>(settings_.fan_in, ranks))

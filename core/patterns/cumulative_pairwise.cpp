@@ -1,4 +1,4 @@
-// Neighbouring ranks exchange: in the first phase (0,1), then (2,3) as well, until all do.
+// Neighbouring ranks exchange: (0,1) in the first phase, (2,3) as well in the second, until all do.
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 

@@ -1,9 +1,10 @@
-// Ping-pongs of mixed sizes while everybody else does the same. In each round every rank has a partner; first
-// one of the two sends a ping of a size of its own and times the answer, then the other. Every half round
-// trip is kept, to be drawn as a scatter.
+// Ping-pongs of mixed sizes while all other ranks do the same. In each round every rank has a partner; first
+// one of the two sends a ping of its own size and times the answer, then the other. Every half round trip is
+// kept, for a scatter plot.
 //
-// Sizes: from a list, each as likely; or every doubling from the smallest to the largest as likely, and all
-// sizes within a doubling. Integers only: with logarithms two machines might disagree by a byte.
+// Sizes are drawn from a list, each equally likely; or from a range, in which every doubling is equally
+// likely and so is every size within a doubling. Integer arithmetic only: with logarithms, two machines might
+// disagree by a byte.
 #include <bit>
 
 #include "base/error.hpp"
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 4> partner_words{"random", "within", "acr
 
 struct Settings {
   Matching::Kind partners = Matching::Kind::random;
-  std::vector<std::vector<Rank>> groups;  // or pairs
+  std::vector<std::vector<Rank>> groups;  // for `given`: the pairs
   std::int64_t messages = 1, minimum = 0;
   std::vector<std::int64_t> sizes;  // empty: drawn from minimum to the message size
   std::uint64_t seed = 1;

@@ -1,5 +1,5 @@
-// Random partners, round after round, in memory O(ranks): the ranks are relabelled at random once, and each
-// round is a random round of a tournament among the labels.
+// Random partners, round after round, in O(ranks) memory: the ranks are relabelled at random once, and each
+// round is a randomly drawn round of a tournament among the labels.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class Matching {
  public:
   enum class Kind { random, within, across, given };
 
-  // `groups`: for `random` ignored; for `given`, pairs as groups of two.
+  // `groups` is ignored for `random`; for `given` it holds the pairs, as groups of two.
   Matching(Kind kind, const std::vector<std::vector<Rank>>& groups, Rank ranks, std::uint64_t seed)
       : kind_(kind), seed_(seed), seats_(static_cast<std::size_t>(ranks)) {
     groups_ = kind == Kind::random ? std::vector<std::vector<Rank>>{all_but(nobody, ranks)} : groups;
@@ -24,7 +24,7 @@ class Matching {
     }
   }
 
-  // Or `nobody`: in no group, or left over in this round.
+  // Returns the rank's partner in a round, or `nobody` if it is in no group or left over.
   Rank partner(Rank rank, std::int64_t round) const {
     const Seat seat = seats_[static_cast<std::size_t>(rank)];
     if (seat.group == nobody) return nobody;
@@ -47,8 +47,8 @@ class Matching {
         random_stream(seed_, static_cast<std::uint64_t>(round) + 1, static_cast<std::uint64_t>(salt) + 1);
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
   }
-  // Groups meet in a tournament; of two that meet, the members pair off at a random shift. Those whom the
-  // smaller group has no partner for sit out.
+  // Groups meet in a tournament, and the members of two groups that meet pair off at a random shift. Members
+  // of the larger group without a partner sit out.
   Rank across(Seat seat, std::int64_t round) const {
     const auto count = static_cast<Rank>(groups_.size());
     const Rank other = tournament_partner(seat.group, draw(round, -1, tournament_rounds(count)), count);

@@ -1,4 +1,4 @@
-// What patterns are written with: operations, windows of two, arithmetic on ranks, names for labels.
+// Building blocks of patterns: operations, streams, arithmetic on ranks, parameters, text for labels.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ inline program::OpIndex add(std::vector<program::Op>& ops, const program::Op& op
   return static_cast<program::OpIndex>(ops.size()) - 1;
 }
 
-// Both directions at once. `place` counts messages in the buffers; the same at both ends.
+// Appends an exchange: one message in each direction at once. `place` counts messages in the buffers and is
+// the same at both ends.
 inline void add_exchange(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, std::int64_t place = 0,
                          std::int32_t slot = 0) {
   program::Op receive = receive_from(peer, bytes, place * bytes);
@@ -42,9 +43,9 @@ inline void add_exchange(std::vector<program::Op>& ops, Rank peer, std::int64_t 
   add(ops, send_to(peer, bytes, place * bytes));
 }
 
-// A ping-pong as its two sides see it, one operation behind the other, so that both directions can share a
-// channel, as in NetPIPE: over TCP each message then carries the acknowledgement of the one before, where two
-// connections would send every acknowledgement by itself. Returns what is complete when all of it is.
+// The two sides of a ping-pong. Both directions share a channel, as in NetPIPE: over TCP each message then
+// carries the acknowledgement of the one before, whereas two connections would send every acknowledgement by
+// itself. Both functions return the `after` of an operation that is to follow the ping-pong.
 inline After add_ping(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, After after,
                       std::int32_t slot) {
   program::Op ping = send_to(peer, bytes);
@@ -65,8 +66,8 @@ inline After add_pong(std::vector<program::Op>& ops, Rank peer, std::int64_t byt
   return {add(ops, pong), program::phase_start};
 }
 
-// Messages that follow each other with two in flight, at alternating places in the buffer: the next one
-// starts when all but the newest are complete.
+// A sequence of messages, two in flight, at alternating places in the buffer: the next one starts when all
+// but the newest are complete.
 class Stream {
  public:
   std::int64_t place() const { return count_ % 2; }
@@ -85,13 +86,13 @@ class Stream {
   std::int64_t count_ = 0;
 };
 
-// Sorted, each once.
+// Sorts the values and removes duplicates.
 inline void sort_once(auto& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Modulo that is never negative.
+// Returns `rank` modulo `ranks`, never negative.
 inline Rank wrapped(std::int64_t rank, std::int64_t ranks) {
   return static_cast<Rank>(((rank % ranks) + ranks) % ranks);
 }
@@ -104,8 +105,8 @@ inline std::vector<Rank> all_but(Rank self, Rank ranks) {
   return others;
 }
 
-// A pattern whose programs are short: its peers are whom the operations of all phases name. With very many
-// phases all others are named, which is allowed.
+// Base class of patterns with few operations: finds the peers by emitting every phase. With very many phases
+// it returns all other ranks, which peers() permits.
 class PhasedPattern : public program::Pattern {
  public:
   std::vector<Rank> peers(Rank self, Rank ranks) const override {
@@ -125,7 +126,7 @@ class PhasedPattern : public program::Pattern {
   }
 };
 
-// A pattern from its parameters, as PatternInfo::make.
+// Makes a pattern from its parameters; used as PatternInfo::make.
 template <typename Made>
 std::unique_ptr<program::Pattern> made(const program::Parameters& given) {
   if constexpr (std::is_constructible_v<Made, const program::Parameters&>) {
@@ -135,7 +136,7 @@ std::unique_ptr<program::Pattern> made(const program::Parameters& given) {
   }
 }
 
-// A phase in which every rank does the like, and is credited the same.
+// A phase in which all ranks do the same, up to renumbering, and are credited the same bytes.
 class UniformPhase final : public program::Phase {
  public:
   using Emit = std::function<void(Rank rank, std::vector<program::Op>& ops)>;
@@ -157,7 +158,7 @@ inline std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// Parameters, each with what it is counted in, its default and its bounds; the help is one sentence.
+// Makers of parameters. `unit` is what the value counts, `initial` the default; `help` is one sentence.
 inline program::Parameter integer_parameter(std::string_view name, std::string_view unit,
                                             std::string_view initial, double maximum, std::string_view help) {
   return {.name = name,
@@ -194,7 +195,7 @@ inline program::Parameter choice_parameter(std::string_view name, std::vector<st
           .choices = choices};
 }
 
-// Ranks, pairs, or a list that the pattern reads by itself.
+// `kind` is ranks, pairs, or text that the pattern parses itself.
 inline program::Parameter list_parameter(std::string_view name, program::Parameter::Kind kind,
                                          std::string_view help, std::string_view unit = "ranks",
                                          std::string_view initial = "") {
@@ -211,7 +212,7 @@ inline std::string listed(std::span<const Rank> ranks) {
   return text;
 }
 
-// Why a parameter that names ranks does not fit; empty when it does.
+// Returns the complaint that a parameter names a rank that does not exist; empty if all exist.
 inline std::string absent_rank(std::string_view parameter, std::span<const Rank> named, Rank ranks) {
   const auto highest = std::max_element(named.begin(), named.end());
   if (highest == named.end() || *highest < ranks) return {};

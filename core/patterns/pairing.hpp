@@ -13,9 +13,9 @@ namespace crosscut::patterns {
 
 class ExchangePhase final : public program::Phase {
  public:
-  using Partner = std::function<Rank(Rank rank)>;  // or `nobody`
+  using Partner = std::function<Rank(Rank rank)>;  // returns `nobody` for an idle rank
 
-  // `credited_bytes`: what a rank that has a partner is credited.
+  // `credited_bytes` is credited to every rank that has a partner.
   ExchangePhase(std::int64_t bytes, double credited_bytes, Partner partner, std::string label)
       : bytes_(bytes),
         credited_bytes_(credited_bytes),
@@ -35,7 +35,8 @@ class ExchangePhase final : public program::Phase {
   std::string label_;
 };
 
-// left[i] with right[i], as far as both reach; the others have nobody.
+// Returns the partner of each rank, [rank]: left[i] is paired with right[i], up to the end of the shorter
+// list; all others have `nobody`.
 inline std::vector<Rank> paired(std::span<const Rank> left, std::span<const Rank> right, Rank ranks) {
   std::vector<Rank> partners(static_cast<std::size_t>(ranks), nobody);
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
@@ -52,7 +53,7 @@ inline std::string idle_label(std::span<const Rank> partners) {
   return idle.empty() ? std::string() : "idle: " + listed(idle);
 }
 
-// Partners from a table made once for the phase; its label says who is idle.
+// Makes a phase from a table of partners, [rank]; its label names the idle ranks.
 inline std::unique_ptr<program::Phase> table_phase(std::int64_t bytes, double credited_bytes,
                                                    std::vector<Rank> partners) {
   std::string label = idle_label(partners);
@@ -62,15 +63,15 @@ inline std::unique_ptr<program::Phase> table_phase(std::int64_t bytes, double cr
       std::move(label));
 }
 
-// Round-robin tournament (the circle method: Kirkman 1847): in `tournament_rounds` rounds every rank meets
-// every other once; with odd ranks each sits out one round.
+// Round-robin tournament (circle method, Kirkman 1847): in `tournament_rounds` rounds every rank meets every
+// other once. With an odd number of ranks, each sits out one round.
 inline Rank tournament_rounds(Rank ranks) { return ranks % 2 == 0 ? ranks - 1 : ranks; }
 
 inline Rank tournament_partner(Rank rank, std::int64_t round, Rank ranks) {
   const std::int64_t circle = tournament_rounds(ranks);  // odd
-  // Ranks of the circle whose sum is `round` meet; the one that would meet itself meets the rank outside
-  // the circle.
-  const std::int64_t alone = round * ((circle + 1) / 2) % circle;  // twice it is `round`
+  // Ranks of the circle whose sum is `round` (mod circle) meet. The one that would meet itself meets the rank
+  // outside the circle.
+  const std::int64_t alone = round * ((circle + 1) / 2) % circle;  // 2 * alone = round (mod circle)
   if (rank == circle) return static_cast<Rank>(alone);
   if (rank == alone) return ranks % 2 == 0 ? static_cast<Rank>(circle) : nobody;
   return wrapped(round - rank, circle);

@@ -1,5 +1,5 @@
-// An explicit list of pairs, all at once and in both directions; or cumulative, one pair more each phase, as
-// Kurmann's tables count up to where a rate gives way.
+// The pairs of a list exchange, all at once and in both directions; or cumulatively, one more pair in each
+// phase, as in Kurmann's tables, to find the number of pairs at which a rate gives way.
 #include <limits>
 
 #include "base/error.hpp"
@@ -12,7 +12,8 @@ using namespace program;
 
 namespace {
 
-// One end of a pair. A rank may be in several: `place` in the buffers is free at both ends.
+// One end of a pair. A rank may be in several pairs, so each pair gets a place in the buffers that is free at
+// both ends.
 struct End {
   Rank peer;
   std::int32_t place;
@@ -37,7 +38,7 @@ Table make_table(const PairList& pairs, Rank ranks) {
   table.ends.resize(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto [a, b] = pairs[i];
-    if (a >= ranks || b >= ranks) continue;  // refused
+    if (a >= ranks || b >= ranks) continue;  // refuse() reports these
     std::vector<End>& left = table.ends[static_cast<std::size_t>(a)];
     std::vector<End>& right = table.ends[static_cast<std::size_t>(b)];
     const std::int32_t place = first_free_place(left, right);
@@ -114,7 +115,7 @@ class Pairs final : public Pattern {
   }
 
  private:
-  // Without a list: all neighbours.
+  // Returns the list; without one, neighbouring ranks: 0-1, 2-3, ...
   PairList pairs_of(Rank ranks) const {
     if (!pairs_.empty()) return pairs_;
     PairList neighbours;

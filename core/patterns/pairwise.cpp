@@ -1,6 +1,6 @@
-// Disjoint pairs at a stride, all at once and in both directions. Stride t splits the ranks into gcd(n, t)
-// cycles r, r + t, r + 2t, ...; from each cycle's lowest rank on, every other edge is a pair. A cycle of odd
-// length leaves its last rank idle.
+// Disjoint pairs at a stride exchange, all at once and in both directions. Stride t splits the n ranks into
+// gcd(n, t) cycles r, r + t, r + 2t, ...; starting at a cycle's lowest rank, every other edge is a pair. A
+// cycle of odd length leaves its last rank idle.
 #include <numeric>
 
 #include "patterns/pairing.hpp"
@@ -12,7 +12,7 @@ using namespace program;
 
 namespace {
 
-// x with a x = 1 (mod m); a and m have no common factor.
+// Returns x with a x = 1 (mod m); a and m must have no common factor.
 std::int64_t inverse_modulo(std::int64_t a, std::int64_t m) {
   std::int64_t x = 1, next_x = 0, rest = a % m, next_rest = m;
   while (next_rest != 0) {
@@ -27,7 +27,7 @@ std::unique_ptr<Phase> stride_phase(Rank ranks, std::int64_t bytes, Rank stride)
   const Rank cycles = std::gcd(ranks, stride), length = ranks / cycles;
   const std::int64_t inverse = inverse_modulo(stride / cycles, length);
   const auto partner = [=](Rank rank) {
-    const std::int64_t step = (rank / cycles) * inverse % length;  // along the cycle, from its lowest
+    const std::int64_t step = (rank / cycles) * inverse % length;  // along the cycle, from its lowest rank
     if (step % 2 == 1) return wrapped(std::int64_t{rank} - stride, ranks);
     return step == length - 1 ? nobody : wrapped(std::int64_t{rank} + stride, ranks);
   };

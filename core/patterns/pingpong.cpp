@@ -1,6 +1,6 @@
-// NetPIPE's point-to-point tests, one pair a phase, all others silent: ping-pong (half a round trip),
-// streaming one way, both ways at once. Its sizes grow exponentially, each with perturbations around it, so
-// that a threshold just at a power of two is seen.
+// NetPIPE's point-to-point tests, one pair a phase with all other ranks silent: ping-pong (half a round
+// trip), a stream one way, or both ways at once. Sizes grow exponentially, with perturbations around each, so
+// that a threshold right at a power of two shows.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -45,8 +45,8 @@ class PairPhase final : public Phase {
   std::string label() const override { return std::to_string(first_) + "-" + std::to_string(second_); }
 
  private:
-  // The sample is the time of one message of the stream: all of them and the acknowledgement, over their
-  // count.
+  // The sample is the time of one message: that of the whole stream with its acknowledgement, divided by the
+  // number of messages.
   void add_source(std::vector<Op>& ops, Rank peer) const {
     Stream stream;
     for (std::int64_t i = 0; i < count_; ++i) stream.add(ops, send_to(peer, bytes_, stream.place() * bytes_));
@@ -74,8 +74,8 @@ class PairPhase final : public Phase {
   std::int64_t count_;
 };
 
-// As NetPIPE 3 and later: 1, 2, 3, 4, 6, 8, 12, ... with `perturbation` below and above wherever the step to
-// the next size leaves room.
+// Returns the sizes of NetPIPE 3 and later, in bytes: 1, 2, 3, 4, 6, 8, 12, ..., with `perturbation` below
+// and above wherever the step to the next size leaves room.
 std::vector<std::int64_t> netpipe_sizes(std::int64_t maximum, std::int64_t perturbation) {
   std::vector<std::int64_t> sizes;
   std::int64_t step = 1;

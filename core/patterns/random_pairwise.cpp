@@ -1,5 +1,5 @@
-// Random disjoint pairs: each phase shuffles the ranks; position k exchanges with position k + n/2. With an
-// odd number of ranks the last position is idle.
+// Random disjoint pairs: each phase shuffles the ranks, and position k exchanges with position k + n/2. With
+// an odd number of ranks, the last position is idle.
 #include "base/random.hpp"
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"

@@ -1,5 +1,5 @@
-// Listed routes, phase by phase. What a search needs: any set of routes at once, the next one whatever the
-// last one showed.
+// The routes of a list, phase by phase; a phase may hold any set of routes. A search (`crosscut locate`) uses
+// it to choose each set by what the last one showed.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using RoutePhases = std::vector<PairList>;  // (source, destination)
 
-// What a rank sends and receives in a phase, in the order of the list.
+// A rank's destinations and sources in one phase, in the order of the list.
 struct Ends {
   std::vector<Rank> to, from;
 };
@@ -22,7 +22,7 @@ class RoutesPhase final : public Phase {
   RoutesPhase(const PairList& routes, Rank ranks, std::int64_t bytes)
       : ends_(static_cast<std::size_t>(ranks)), bytes_(bytes), count_(routes.size()) {
     for (const auto& [source, destination] : routes) {
-      if (source >= ranks || destination >= ranks) continue;  // refused
+      if (source >= ranks || destination >= ranks) continue;  // refuse() reports these
       ends_[static_cast<std::size_t>(source)].to.push_back(destination);
       ends_[static_cast<std::size_t>(destination)].from.push_back(source);
     }
@@ -82,7 +82,7 @@ class Routes final : public PhasedPattern {
   }
 
  private:
-  // Without a list: everybody to the next rank, then everybody to the one before.
+  // Returns the routes used without a list: every rank to the next in phase 0, to the previous in phase 1.
   static PairList neighbours(Rank ranks, std::int64_t index) {
     PairList routes;
     for (Rank rank = 0; rank < ranks; ++rank)
@@ -93,7 +93,7 @@ class Routes final : public PhasedPattern {
   RoutePhases phases_;
 };
 
-// A phase ends at a semicolon; white space and comments are as in every list of pairs.
+// Parses phases separated by semicolons; white space and comments are as in every list of pairs.
 RoutePhases parse_phases(std::string_view text) {
   RoutePhases phases;
   while (!text.empty()) {

@@ -1,5 +1,5 @@
 // In phase s every rank sends to and receives from both rank + s and rank - s: four transfers. With an even
-// number of ranks the two are one partner in the last phase, the middle of the ring.
+// number of ranks, both are the same partner in the last phase, halfway round the ring.
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
@@ -19,7 +19,8 @@ class SimplePairwise final : public Pattern {
     const std::int64_t distance = index + 1;
     const auto emit = [=](Rank rank, std::vector<Op>& ops) {
       const Rank above = wrapped(rank + distance, ranks), below = wrapped(rank - distance, ranks);
-      // What one sends up, the other receives from below: both first, which matters where above is below.
+      // A message sent up is received from below, so both come first in their direction. The order matters
+      // if above and below are the same rank.
       Op from_below = receive_from(below, bytes, 0), from_above = receive_from(above, bytes, bytes);
       from_below.slot = 0;
       from_above.slot = 1;

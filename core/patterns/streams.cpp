@@ -1,6 +1,6 @@
-// n senders with k streams each, to m receivers: stream s goes to receiver s mod m. In, out (what the
-// receivers send back), or both ways. n, k, m may be lists; every combination is a phase. Incast is m = 1;
-// figure 7 of Kurmann et al. has k = 4 and m = n k.
+// n senders with k streams each to m receivers: stream s goes to receiver s mod m. Directions: in (to the
+// receivers), out (back from them), or both. n, k and m may be lists; every combination is a phase. Incast is
+// m = 1; figure 7 of Kurmann et al. has k = 4 and m = n k.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -20,7 +20,7 @@ struct Cast {
   Direction direction = Direction::in;
 
   std::int64_t total() const { return std::ssize(senders) * streams; }
-  // Streams that one receiver has, at most.
+  // Returns the most streams that one receiver has.
   std::int64_t share() const { return (total() + std::ssize(receivers) - 1) / std::ssize(receivers); }
 };
 
@@ -39,7 +39,7 @@ class StreamsPhase final : public Phase {
         add_stream(ops, s, cast_.receivers[static_cast<std::size_t>(s % receivers)], false);
     }
   }
-  // The bytes that arrive at the rank.
+  // Credits the bytes that arrive at the rank.
   double credited_bytes(Rank rank) const override {
     std::vector<Op> ops;
     emit(rank, ops);
@@ -58,8 +58,8 @@ class StreamsPhase final : public Phase {
     const auto found = std::find(list.begin(), list.end(), rank);
     return found == list.end() ? -1 : found - list.begin();
   }
-  // Stream s as one of its ends has it. Streams between the same two ranks are separate channels. Places in
-  // the buffers count the streams of the end that receives, so that none shares its place there.
+  // Appends one end's operations of stream s. Streams between the same two ranks use separate channels.
+  // Places in the buffers count the receiving end's streams, so that no two share a place there.
   void add_stream(std::vector<Op>& ops, std::int64_t s, Rank peer, bool at_receiver) const {
     const std::int64_t of_sender = s % cast_.streams;
     const std::int64_t of_receiver = s / std::ssize(cast_.receivers);
@@ -140,7 +140,7 @@ class Streams final : public PhasedPattern {
     return std::ssize(settings_.senders) * std::ssize(settings_.streams) * std::ssize(settings_.receivers) *
            std::ssize(settings_.directions);
   }
-  // Senders vary fastest, then streams, receivers, direction.
+  // Returns the roles in phase `index`: senders vary fastest, then streams, receivers, direction.
   Cast make_cast(Rank ranks, std::int64_t index) const {
     const auto next = [&index](const auto& choices) {
       const auto chosen = choices[static_cast<std::size_t>(index % std::ssize(choices))];
@@ -168,7 +168,7 @@ class Streams final : public PhasedPattern {
   Settings settings_;
 };
 
-// A list of counts; `missing` where the user gave none.
+// Returns a list of counts, or just `missing` if the user gave none.
 RankList counts(const Parameters& parameters, std::string_view name, Rank missing) {
   RankList list = parameters.ranks(name);
   if (list.empty()) return {missing};

@@ -1,7 +1,8 @@
-// MPI, two-sided. Compiled for every executable; without CROSSCUT_HAVE_MPI it only says why it is not there.
+// MPI, two-sided. Part of every executable; without CROSSCUT_HAVE_MPI it only says why MPI is unavailable.
 //
-// The conductor is reached over TCP as with every backend, so a dead rank is named; MPI carries what is
-// measured, and once, at the start, the secret and the conductor's address.
+// The conductor is reached over TCP, as with every backend, so that a dead rank can be named. MPI carries
+// what is measured and, once at the start, the session's configuration (with the secret) and the conductor's
+// address.
 #include "backends/mpi/mpi.hpp"
 
 #include <array>
@@ -62,11 +63,11 @@ class MpiTransport : public measure::HostTransport {
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() { MPI_Comm_free(&world_); }
 
-  // connect() does nothing: MPI connects at the first message, in the warm-up repetitions. Nor does
-  // interrupt(): the control thread ends the process when the conductor says so.
+  // connect() does nothing: MPI connects at the first message, in the warm-up repetitions. interrupt() does
+  // nothing either: the control thread ends the process when the conductor says so.
   void start_phase(std::span<const program::Op> ops) {
-    // Only where one send and one receive are all there is: with more, a blocked MPI_Sendrecv could keep back
-    // the very operation that another rank's waits for.
+    // Only in phases of exactly one send and one receive: with more, a blocked MPI_Sendrecv could hold back
+    // the very operation that another rank's call waits for.
     const auto ready = [](const program::Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
     exchanging_ =
         sendrecv_ && ops.size() == 2 && ops[0].kind != ops[1].kind && ready(ops[0]) && ready(ops[1]);
@@ -113,7 +114,8 @@ class MpiTransport : public measure::HostTransport {
     std::byte* data = nullptr;  // null: nothing is held
   };
 
-  // The first of the two is held until the second comes, at once, since both are ready with the phase.
+  // Holds the first of the two operations until the second is posted. That happens at once, since both are
+  // ready when the phase starts.
   void exchange(const program::Op& op, program::OpIndex index, std::byte* data) {
     if (held_.data == nullptr) {
       held_ = {op, index, data};
@@ -142,7 +144,7 @@ class MpiTransport : public measure::HostTransport {
   Held held_;
 };
 
-// Text from rank 0 to all.
+// Broadcasts rank 0's text to all ranks and returns it.
 std::string broadcast(std::string text) {
   auto bytes = static_cast<int>(text.size());
   check(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
@@ -151,8 +153,8 @@ std::string broadcast(std::string text) {
   return text;
 }
 
-// MPICH gives its shared memory a name in /dev/shm, which it takes back at the end: a killed job leaves
-// megabytes there for each node. Once all have mapped it nobody needs the name.
+// Unlinks the names of MPICH's shared memory in /dev/shm, which no rank needs once all have mapped it. MPICH
+// itself unlinks them only at the end, so a killed job leaves megabytes there on each node.
 void drop_names_of_shared_memory() {
   check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
   constexpr std::string_view ours = "/dev/shm/mpich_shm_";
@@ -160,14 +162,14 @@ void drop_names_of_shared_memory() {
   for (std::string line; std::getline(maps, line);) {
     const auto at = line.find(ours);
     if (at == std::string::npos || line.find_first_of(" /", at + ours.size()) != std::string::npos) continue;
-    ::unlink(line.c_str() + at);  // another rank of this node may have been faster
+    ::unlink(line.c_str() + at);  // fails if another rank of this node was faster
   }
 }
 
 constexpr int usage_status = 2;
 
 int run_as(int rank, int size) {
-  // Rank 0 says something in any case: the others wait for it.
+  // Rank 0 broadcasts a line in any case, because the others wait for it.
   std::string line, why = "no session configuration on standard input of rank 0";
   try {
     if (rank == 0)
@@ -225,8 +227,8 @@ int mpi_rank_main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "crosscut-core-mpi: rank %d: %s\n", rank, error.what());
   }
-  // After a failure others may hang in MPI: nothing but an abort ends them all. Launchers then drop what they
-  // have not yet forwarded: why it failed would be lost.
+  // After a failure, other ranks may hang in MPI, and only an abort ends them all. A launcher then drops what
+  // it has not yet forwarded, so the pause lets the error message through first.
   if (status == 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     MPI_Abort(MPI_COMM_WORLD, status);

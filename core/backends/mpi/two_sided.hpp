@@ -1,4 +1,4 @@
-// MPI's two-sided calls on a communicator, and the requests under way. For any MPI: SimGrid's, too.
+// MPI's two-sided calls on a communicator, with the requests in progress. Works with any MPI, SimGrid's too.
 #pragma once
 
 #include <mpi.h>
@@ -27,14 +27,14 @@ inline int count_of(std::int64_t bytes) {
   return static_cast<int>(bytes);
 }
 
-// A lane of its own for each channel and rail.
+// Returns the tag, a different one for each channel and rail.
 inline int tag_of(const program::Op& op) { return op.channel + 256 * op.rail; }
 
 class TwoSided {
  public:
   explicit TwoSided(MPI_Comm comm) : comm_(comm) {}
 
-  // From beginning to end.
+  // Runs an operation from start to end.
   void execute(const program::Op& op, std::byte* data) {
     const int bytes = count_of(op.bytes);
     if (op.kind == program::Op::Kind::send) {
@@ -57,7 +57,8 @@ class TwoSided {
 
   bool under_way() const { return !requests_.empty(); }
 
-  // Appends at least one of what was started. `yielding`: others may want the processor meanwhile.
+  // Waits, then appends the index of at least one completed operation. `yielding` gives up the processor
+  // between attempts, as other ranks may need it.
   void wait(std::vector<program::OpIndex>& completed, bool yielding) {
     done_.resize(requests_.size());
     int count = 0;

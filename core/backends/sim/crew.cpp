@@ -18,7 +18,7 @@ SimCrew::SimCrew(const Paths& paths, const SimModel& model, std::size_t workers)
         std::make_unique<PhaseSimulation>(paths, model, [this] { return cancelled_.load(); }));
 }
 
-// Only the first failure is told: the others may follow from it.
+// Keeps only the first failure: later ones may be its consequences.
 void SimCrew::fail() {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::current_exception();

@@ -1,5 +1,4 @@
-// Computes the phases of a block on all cores. Each is computed by itself, so who computes it does not
-// matter.
+// Computes the phases of a block on all cores. Phases are independent, so any thread may compute any phase.
 #pragma once
 
 #include <atomic>
@@ -17,8 +16,8 @@ class SimCrew {
  public:
   SimCrew(const Paths& paths, const SimModel& model, std::size_t workers);
 
-  // Calls `each(phase, simulation)` for every phase of [first, end), from several threads. `idle` is called
-  // now and then from this one; what it throws ends the work, as does what a phase throws.
+  // Calls `each(phase, simulation)` for every phase of [first, end), from several threads, and now and then
+  // `idle` from the calling thread. An exception from either ends the work and is rethrown.
   using Each = std::function<void(std::int64_t phase, PhaseSimulation& simulation)>;
   void run(std::int64_t first, std::int64_t end, const Each& each, const std::function<void()>& idle);
 

@@ -10,8 +10,8 @@
 namespace crosscut::backends::sim {
 namespace {
 
-// Events so close are one moment: what symmetry makes simultaneous, rounding takes apart by some 1e-16 an
-// addition, and each moment costs a solve.
+// Events within this fraction of their time count as one moment: rounding separates events that symmetry
+// makes simultaneous, by some 1e-16 an addition, and each moment costs a solve.
 constexpr double moment = 1e-12;
 constexpr std::size_t events_between_questions = 4096;
 
@@ -84,7 +84,7 @@ void EventRun::at(double time, Kind kind, MessageIndex message, std::uint32_t ve
   std::push_heap(events_.begin(), events_.end());
 }
 
-// All that happens in one moment, then the rates that follow from it.
+// Takes all events of one moment, then renews the rates.
 void EventRun::take_events() {
   const auto end = events_.front().time * (1 + moment);
   for (std::size_t count = 0; !events_.empty() && events_.front().time <= end; ++count) {
@@ -116,7 +116,7 @@ void EventRun::take(const Event& event) {
   }
 }
 
-// The order of the program, of each rank: the list is kept the other way round.
+// Begins operations in the program order of each rank: the list is kept in reverse.
 void EventRun::begin_ready() {
   while (!ready_.empty()) {
     const auto op = ready_.back();
@@ -156,7 +156,7 @@ void EventRun::start_when_possible(MessageIndex message) {
   auto& progress = progress_[index(message)];
   const auto& send = send_of(message);
   if (progress.started || !progress.injected || !(progress.awaited || is_eager(send))) return;
-  // A connection carries one message after another, as its bytes do.
+  // A connection carries its messages one after another.
   if (program_->messages()[index(message)].follows && !progress_[index(message) - 1].left) return;
   progress.started = true;
   progress.bytes_left = static_cast<double>(send.bytes);
@@ -212,7 +212,7 @@ double EventRun::drain_rate(MessageIndex message) const {
 void EventRun::renew_rates() {
   for (const auto flow : flows_.update()) {
     const auto bottleneck = flows_.bottleneck(flow);
-    // With a knee or weights each has a rate of its own.
+    // With a knee or weights, even flows of one bottleneck differ in rate.
     if (bottleneck < 0 || model_.knee.on() || model_.spread.on()) {
       renew_alone(flow);
     } else {
@@ -222,7 +222,7 @@ void EventRun::renew_rates() {
   schedule_crowd_drains();
 }
 
-// A flow whose rate is what it was keeps its end, to the bit.
+// A flow whose rate is unchanged keeps its end time to the bit.
 void EventRun::renew_alone(MessageIndex message) {
   leave_crowd(message);
   auto& progress = progress_[index(message)];
@@ -286,7 +286,7 @@ void EventRun::crowd_drained(std::int32_t crowd_index) {
   touch(crowd_index);
   drained_.clear();
   const auto enough = crowd.served + crowd.bytes_per_second * now_ * moment;
-  // The first is what the event was for, whatever rounding says.
+  // The event was scheduled for the first one, which has drained whatever rounding says.
   while (!crowd.due.empty() && (drained_.empty() || crowd.due.front().served <= enough)) {
     const auto due = crowd.due.front();
     std::pop_heap(crowd.due.begin(), crowd.due.end());
@@ -309,7 +309,7 @@ void EventRun::schedule_crowd_drains() {
       std::pop_heap(crowd.due.begin(), crowd.due.end());
       crowd.due.pop_back();
     }
-    if (crowd.due.empty()) crowd.served = crowd.bytes_per_second = 0;  // small again, hence precise
+    if (crowd.due.empty()) crowd.served = crowd.bytes_per_second = 0;  // restart small, for precision
     if (crowd.bytes_per_second <= 0) continue;
     const auto left = std::max(0.0, crowd.due.front().served - crowd.served);
     at(now_ + left / crowd.bytes_per_second, Kind::crowd_drained, crowd_index, crowd.version);

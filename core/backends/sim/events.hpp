@@ -1,5 +1,6 @@
-// One phase in virtual time, from event to event: messages start when their ends are ready, share capacities
-// while they drain, and whoever waited for them goes on. The model: docs/reference/simulator.md.
+// Simulates one phase in virtual time, event by event: messages start when their ends are ready, share
+// capacities while they drain, and release the operations that wait for them. The model:
+// docs/reference/simulator.md.
 #pragma once
 
 #include <functional>
@@ -12,12 +13,12 @@
 namespace crosscut::backends::sim {
 
 struct SimModel {
-  std::int64_t eager_bytes = 65536;  // a message of at most so many does not wait for its receive
+  std::int64_t eager_bytes = 65536;  // largest message that does not wait for its receive
   networks::Knee knee;
   networks::ShareSpread spread;
 };
 
-// When each operation was posted and complete, seconds from the phase's start.
+// Times at which each operation was posted and done, in seconds from the phase's start.
 struct SimTimes {
   std::vector<double> posted, done;  // [operation of the phase]
 };
@@ -29,21 +30,21 @@ struct SimRoutes {
 
 class EventRun {
  public:
-  // `cancelled` is asked now and then, from the thread that runs.
+  // `cancelled` is called now and then, from the thread that calls run().
   EventRun(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
-  // `phase`: its number, which the spread of shares is drawn for. Throws RunError when something never ends,
-  // or when cancelled.
+  // `phase` is its number, from which the spread of shares is drawn. Throws RunError if an operation never
+  // ends, or if cancelled.
   void run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase, SimTimes& times);
 
  private:
-  // In this order at the same time.
+  // Events at the same time are taken in this order.
   enum class Kind : std::uint8_t { crowd_drained, drained, arrived, injected, received };
   struct Event {
     double time = 0;
     Kind kind = Kind::drained;
     MessageIndex message = 0;   // crowd_drained: the crowd
-    std::uint32_t version = 0;  // drained: of the flow's rate; crowd_drained: of the crowd's
-    // For a heap with the earliest on top.
+    std::uint32_t version = 0;  // drained: of the message; crowd_drained: of the crowd
+    // Orders a heap with the earliest event on top.
     bool operator<(const Event& other) const {
       if (time != other.time) return time > other.time;
       if (kind != other.kind) return kind > other.kind;
@@ -54,11 +55,11 @@ class EventRun {
     double bytes_left = 0, bytes_per_second = 0, since = 0;
     std::uint32_t version = 0;
     std::int32_t crowd = -1;  // -1: drains alone
-    double due = 0;           // in a crowd: what that will have served each when this has drained
+    double due = 0;           // in a crowd: its `served` when this message has drained
     bool injected = false, awaited = false, started = false, left = false, arrived = false;
   };
 
-  // When a message of a crowd has drained: as soon as the crowd has served each so many bytes.
+  // A message of a crowd and the value of the crowd's `served` at which it has drained.
   struct Due {
     double served = 0;
     MessageIndex message = 0;
@@ -67,14 +68,14 @@ class EventRun {
       return served != other.served ? served > other.served : message > other.message;
     }
   };
-  // Messages with one bottleneck drain at one rate. So a change of it touches the crowd, not its messages: it
-  // counts the bytes that it has served each of them (virtual time, as fair queueing has it: Parekh and
-  // Gallager 1993).
+  // Messages that share a bottleneck and hence a rate, so that a new rate changes the crowd and not each
+  // message. `served` counts the bytes drained from each of them: virtual time as in fair queueing (Parekh
+  // and Gallager 1993).
   struct Crowd {
     double served = 0, bytes_per_second = 0, since = 0;
     std::uint32_t version = 0;
     bool touched = false;
-    std::vector<Due> due;  // heap; some have left
+    std::vector<Due> due;  // heap; some of its messages may have left
   };
 
   void start(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
@@ -95,7 +96,7 @@ class EventRun {
   void renew_rates();
   void renew_alone(MessageIndex message);
   void renew_in_crowd(MessageIndex message, std::int32_t crowd);
-  double bytes_left_now(const Progress& progress) const;  // that drains alone
+  double bytes_left_now(const Progress& progress) const;  // for a message that drains alone
   void leave_crowd(MessageIndex message);
   void serve(Crowd& crowd);
   void touch(std::int32_t crowd);
@@ -122,9 +123,9 @@ class EventRun {
   std::vector<double> weights_;          // [message]; empty: shares are even
   std::vector<Progress> progress_;       // [message]
   std::vector<Crowd> crowds_;            // [bottleneck]
-  std::vector<std::int32_t> touched_;    // crowds whose next end may be another
-  std::vector<MessageIndex> drained_;    // of the crowd in work
-  std::vector<double> free_at_;          // [rank] when its overheads so far are over
+  std::vector<std::int32_t> touched_;    // crowds whose next drain may have changed
+  std::vector<MessageIndex> drained_;    // scratch space of crowd_drained()
+  std::vector<double> free_at_;          // [rank] end of its overheads so far
   std::vector<std::uint8_t> waits_for_;  // [operation]
   std::vector<SimOpIndex> ready_;
   std::size_t completed_ = 0;

@@ -1,4 +1,4 @@
-// Which way messages between ranks go: what the simulator asks of a network.
+// The simulator's view of a network: the paths of messages between ranks, capacities and overheads.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ struct Route {
   std::uint8_t channel = 0, rail = 0;
 };
 
-// As the ports of a connection do: the same for all its messages, another for each pair of ranks and channel.
+// Returns the hash key of a connection. Like a real connection's ports, it is the same for all its messages
+// and differs between pairs of ranks, channels and rails.
 inline std::uint64_t connection_key(const Route& route) {
   const auto ends = static_cast<std::uint64_t>(static_cast<std::uint32_t>(route.source)) << 32 |
                     static_cast<std::uint32_t>(route.destination);
@@ -23,21 +24,21 @@ inline std::uint64_t connection_key(const Route& route) {
   return Random(ends).next() ^ Random(lane + 1).next();
 }
 
-// Called from several threads.
+// Interface of a network's paths. Several threads call it at once.
 class Paths {
  public:
   virtual ~Paths() = default;
-  // Payload bytes per second; outlives all use.
+  // Returns payload bytes per second, [capacity]. The span stays valid as long as this object.
   virtual std::span<const double> capacities() const = 0;
-  // Appends the capacities that the bytes pass, the sender's own link first, the receiver's last; returns the
+  // Appends the capacities that the bytes pass, from the sender's own link to the receiver's. Returns the
   // latency in seconds, without the overheads.
   virtual double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const = 0;
-  // Seconds of the rank's own time for each message.
+  // Return the seconds that each message takes of the rank's own time.
   virtual double send_overhead(Rank rank) const = 0;
   virtual double receive_overhead(Rank rank) const = 0;
 };
 
-// Ranks on the hosts of a network, in blocks: rank r on host r / ranks_per_host.
+// Paths between ranks that are placed on hosts in blocks: rank r is on host r / ranks_per_host.
 class NetworkPaths final : public Paths {
  public:
   NetworkPaths(const networks::Network& network, int ranks_per_host)

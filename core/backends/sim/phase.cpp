@@ -37,14 +37,14 @@ void PhaseSimulation::find_routes() {
   }
 }
 
-// The moment at which all messages of the phase begin to drain, if there is one, all are of equal size, and
-// no overhead waits for another. Then one solve is enough:
+// Returns the time at which all messages of the phase start to drain; nullopt unless there is one such time,
+// all messages have the same size, and no overhead waits for another. Then one solve is enough:
 //
 // Every flow f has a bottleneck: a full capacity on which no other flow is faster (max-min fairness,
-// Bertsekas and Gallager, section 6.5.2). The flows that f shares it with are not faster, and equal in size,
-// so none of them ends before f does. Until then f's bottleneck stays full and f stays the fastest on it,
-// whatever ends elsewhere: the rates of those left have their bottlenecks still, which makes them the max-min
-// rates still. So no rate changes before its flow ends.
+// Bertsekas and Gallager, section 6.5.2). The flows that share it with f are not faster and equal in size, so
+// none of them ends before f does. Until then f's bottleneck stays full and f stays the fastest on it,
+// whatever ends elsewhere. All remaining flows thus keep their bottlenecks, so their rates are still the
+// max-min rates, and no rate changes before its flow ends.
 std::optional<double> PhaseSimulation::common_start() const {
   if (model_.knee.on() || model_.spread.on() || !program_.independent() || program_.any_follows() ||
       program_.messages().empty())
@@ -78,7 +78,7 @@ void PhaseSimulation::solve_once(double start) {
     const auto& send = program_.op(message.send);
     const auto drained = start + static_cast<double>(send.bytes) / rates_[i];
     times_.done[static_cast<std::size_t>(message.send)] = send.bytes <= model_.eager_bytes ? start : drained;
-    // The receiver's own send is over by then: its overhead ended at the start.
+    // The overhead of the receiver's own send is over by then: it ended at `start`.
     times_.done[static_cast<std::size_t>(message.receive)] =
         drained + routes_.seconds[i] + paths_.receive_overhead(send.peer);
   }
@@ -93,7 +93,7 @@ store::PhaseSummary PhaseSimulation::summary(std::int64_t slots) {
   return store::summarise_phase(message_seconds_, rank_seconds_, status_, most_moved_bytes());
 }
 
-// As most_moved_bytes of a phase (moved_bytes.hpp), whose operations are here already.
+// Like most_moved_bytes() of moved_bytes.hpp, but without emitting the operations again.
 std::int64_t PhaseSimulation::most_moved_bytes() {
   sent_.assign(static_cast<std::size_t>(program_.ranks()), 0);
   received_.assign(sent_.size(), 0);

@@ -1,5 +1,5 @@
-// One phase of a pattern, simulated: operations, routes, times, samples. What a thread keeps from phase to
-// phase.
+// Simulates one phase of a pattern: operations, routes, times, samples. Each thread has its own, whose memory
+// is reused from phase to phase.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,20 @@ class PhaseSimulation {
  public:
   PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
 
-  // `index`: the phase's number, of which nothing depends but the spread of shares.
+  // `index` is the phase's number; only the spread of shares depends on it.
   void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
-  // These are of the last run.
+  // Results of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
   bool needed_one_solve() const { return one_solve_; }
-  // message_seconds [rank, slot], rank_seconds [rank]; as LiveBackend takes them. NaN where there is none.
+  // Fills message_seconds [rank, slot] and rank_seconds [rank], as LiveBackend measures them; NaN where there
+  // is none.
   void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
 
-  // The same in five numbers each.
+  // Returns the same samples, summarised.
   store::PhaseSummary summary(std::int64_t slots);
 
-  // For tests of the one against the other.
+  // For tests, which compare the two methods.
   void use_events_always() { events_always_ = true; }
 
  private:

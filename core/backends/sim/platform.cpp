@@ -16,7 +16,7 @@
 namespace crosscut::backends::sim {
 namespace {
 
-// Where there is no bound. SimGrid knows no infinity; this is 10^15 bytes a second.
+// Bandwidth of a link without a bound, in bytes per second: SimGrid has no infinity.
 constexpr double no_bound = 1e15;
 
 std::ofstream open_text(const std::filesystem::path& path) {
@@ -83,7 +83,7 @@ class Platform {
     }
   }
 
-  // In order. Every distinct latency becomes a link of its own, on the way.
+  // Returns the capacities in use, ascending, and numbers the distinct latencies: each becomes a link.
   std::vector<networks::CapacityIndex> used_capacities() {
     std::vector<bool> used(paths_.capacities().size());
     for_each_way([&](Rank, Rank, double latency) {

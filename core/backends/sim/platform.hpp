@@ -1,9 +1,9 @@
-// A network as a platform of SimGrid (https://simgrid.org, platform DTD 4.1): its oracle, and what SMPI runs
-// on.
+// Writes a network as a SimGrid platform (https://simgrid.org, platform DTD 4.1), which SMPI runs on and
+// which tests use to check the simulator against SimGrid.
 //
-// A host of the platform for each rank, in order and with names of one length, so that SimGrid's own order of
-// names is that of the ranks; a link for each capacity; the way of every pair of ranks written out. So
-// SimGrid shares exactly the capacities that crosscut shares, whatever the routing.
+// The platform has a host for each rank, with names of one length, so that SimGrid's order of names is that
+// of the ranks; a link for each capacity; and an explicit route for every pair of ranks. SimGrid thus shares
+// exactly the capacities that crosscut shares, whatever the routing.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace crosscut::backends::sim {
 
-// Paths are written for every pair: at 1,024 ranks a million.
+// A route is written for every ordered pair, a million for 1,024 ranks.
 inline constexpr Rank platform_ranks_max = 2048;
 std::string too_many_for_platform(std::int64_t ranks);
 
-// Writes FILE, and beside it HOSTFILE with a name a rank. Throws UsageError (too many ranks, or more than the
-// network's hosts take), RunError (the disk).
+// Writes the platform to `file` and the name of each rank's host to `hostfile`, one a line. Throws UsageError
+// (more ranks than platform_ranks_max, or than the hosts take) or RunError (a file cannot be written).
 void write_platform(const networks::Network& network, Rank ranks, int ranks_per_host,
                     const std::filesystem::path& file, const std::filesystem::path& hostfile);
 

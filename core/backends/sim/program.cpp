@@ -58,8 +58,9 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
   }
 }
 
-// Sends lie by source already. Receives are put into that order by counting, which keeps those of a source in
-// order of destination; so only what a source sends to several channels or out of order needs sorting.
+// Matches sends and receives, source by source. Sends are in order of source already. A counting sort puts
+// the receives into that order and keeps those of one source in order of destination, so only a source that
+// uses several channels or sends out of order needs sorting.
 void PhaseProgram::match() {
   const auto ranks = first_.size() - 1;
   receives_first_.assign(ranks + 1, 0);
@@ -73,7 +74,7 @@ void PhaseProgram::match() {
   }
   messages_.clear();
   any_follows_ = false;
-  // Each entry now says where the next source's receives begin.
+  // Each entry now holds where the next source's receives begin.
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto from = rank == 0 ? 0 : receives_first_[rank - 1];
     match_source(std::span(receives_).subspan(from, receives_first_[rank] - from), static_cast<Rank>(rank));
@@ -120,7 +121,7 @@ void PhaseProgram::list_dependents() {
       if (before >= 0) ++dependents_first_[static_cast<std::size_t>(before) + 1];
   for (std::size_t i = 0; i < ops_.size(); ++i) dependents_first_[i + 1] += dependents_first_[i];
   dependents_.resize(static_cast<std::size_t>(dependents_first_.back()));
-  // Filled from the back, so that each entry ends as the first of its list, in the order of the program.
+  // Filled from the back, so each list is in program order and its entry moves from its end to its start.
   for (auto i = ops_.size(); i-- > 0;) {
     for (const auto before : ops_[i].after) {
       if (before < 0) continue;
@@ -133,7 +134,7 @@ void PhaseProgram::list_dependents() {
 std::span<const SimOpIndex> PhaseProgram::dependents(SimOpIndex index) const {
   if (independent_) return {};
   const auto at = static_cast<std::size_t>(index);
-  // Filling moved the beginning of each list into the entry behind it; the next list begins where it ends.
+  // list_dependents() left the beginning of list i in entry i + 1; a list ends where the next one begins.
   const auto from = static_cast<std::size_t>(dependents_first_[at + 1]);
   const auto to = at + 2 < dependents_first_.size() ? static_cast<std::size_t>(dependents_first_[at + 2])
                                                     : dependents_.size();

@@ -1,4 +1,4 @@
-// The operations of all ranks in one phase, in one numbering, each send with the receive that it meets.
+// The operations of all ranks in one phase, numbered together, with each send matched to its receive.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace crosscut::backends::sim {
 
-// Operation of the phase, over all ranks.
+// Index of an operation among those of all ranks in the phase.
 using SimOpIndex = std::int32_t;
 using MessageIndex = std::int32_t;
 
-// What the simulator needs of an Op.
+// The part of a program::Op that the simulator needs.
 struct SimOp {
   std::int64_t bytes = 0, sample_bytes = 0;
   double divisor = 1;
   Rank rank = 0, peer = 0;
-  SimOpIndex after[2] = {-1, -1};  // of the phase; -1: its start
+  SimOpIndex after[2] = {-1, -1};  // -1: the start of the phase
   SimOpIndex since = -1;
   std::int32_t slot = -1;
   MessageIndex message = -1;
@@ -28,13 +28,14 @@ struct SimOp {
 
 struct Message {
   SimOpIndex send = -1, receive = -1;
-  bool follows = false;  // the message before this one, on the same connection
+  bool follows = false;  // the previous message uses the same connection
 };
 
-// Made anew for each phase without taking memory anew.
+// Remade for each phase; its memory is reused.
 class PhaseProgram {
  public:
-  // Throws RunError where the pattern breaks its promises: who is not received, operations beyond 2^31.
+  // Throws RunError if the pattern is invalid: a peer that is no other rank, a send and receive that do not
+  // match, or 2^31 operations and more.
   void make(const program::Phase& phase, Rank ranks);
 
   Rank ranks() const { return static_cast<Rank>(first_.size()) - 1; }
@@ -42,14 +43,14 @@ class PhaseProgram {
   std::span<const Message> messages() const { return messages_; }
   std::size_t first(Rank rank) const { return first_[static_cast<std::size_t>(rank)]; }
   const SimOp& op(SimOpIndex index) const { return ops_[static_cast<std::size_t>(index)]; }
-  // Operations that wait for this one. Where none waits for any (`independent`), there are no lists.
+  // Returns the operations that wait for this one; empty if no operation waits for another (`independent`).
   std::span<const SimOpIndex> dependents(SimOpIndex index) const;
   bool independent() const { return independent_; }
   bool any_follows() const { return any_follows_; }
 
  private:
   struct End {
-    std::uint64_t lane = 0;  // of one source: destination, channel, rail
+    std::uint64_t lane = 0;  // destination, channel and rail; the source is given
     SimOpIndex op = 0;
   };
 
@@ -63,8 +64,8 @@ class PhaseProgram {
   std::vector<std::size_t> first_;  // [rank + 1]
   std::vector<Message> messages_;
   std::vector<std::size_t> receives_first_;  // [source + 1]
-  std::vector<SimOpIndex> receives_;         // by source
-  std::vector<End> sent_, received_;         // of the source in work
+  std::vector<SimOpIndex> receives_;         // in order of source
+  std::vector<End> sent_, received_;         // scratch space of match_source()
   std::vector<std::int32_t> dependents_first_;
   std::vector<SimOpIndex> dependents_;
   bool independent_ = true, any_follows_ = false;

@@ -12,7 +12,7 @@ namespace {
 constexpr networks::Vertex most_nodes_listed = 1024;
 constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 
-// The simulator's settings, from the backend's parameters.
+// Returns the simulator's settings from the backend's parameters.
 SimModel sim_model(const program::Parameters& given) {
   return {.eager_bytes = given.integer("eager"),
           .knee = networks::Knee(given.real("knee"), given.real("knee-scale")),
@@ -20,7 +20,7 @@ SimModel sim_model(const program::Parameters& given) {
                                           static_cast<std::uint64_t>(given.integer("spread-seed")))};
 }
 
-// The ranks asked for, and those that the network has room for.
+// Replaces counts of 0 by the network's own. Throws UsageError if the ranks do not fit.
 SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Network& network) {
   if (setup.ranks_per_host == 0) setup.ranks_per_host = std::max(1, network.graph.host(0).ranks);
   const auto room = static_cast<std::int64_t>(network.graph.hosts) * setup.ranks_per_host;
@@ -38,7 +38,8 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Networ
   return setup;
 }
 
-// A rail that no adapter stands for would be another's share, under a name of its own.
+// Throws UsageError if the pattern uses more rails than a rank has adapters: two rails on one adapter would
+// share its rate and yet be reported apart.
 void check_rails(const conduct::Job& job, const program::Pattern& pattern, const networks::Network& network,
                  const SimulatedRanks::Setup& setup) {
   const int rails = network.rails(setup.ranks_per_host);
@@ -68,7 +69,7 @@ std::vector<std::int32_t> SimulatedRanks::nodes() const {
 }
 
 json::Object SimulatedRanks::attributes() const {
-  // Phases begin for all ranks at the same moment, and the clock is read without taking time.
+  // A phase starts at the same moment on all ranks, and reading the clock takes no time.
   return {{"nodes", node_list()},
           {"sync", json::Object{{"skew_median_seconds", 0.0},
                                 {"skew_largest_seconds", 0.0},
@@ -85,7 +86,8 @@ json::Object SimulatedRanks::attributes() const {
                                    {"description", setup_.description}}}};
 }
 
-// Only the first and the last of very many hosts: an entry for each would be most of a run's metadata.
+// Lists all hosts, or only the first and the last of very many: entries for all would dominate a run's
+// metadata.
 json::Value SimulatedRanks::node_list() const {
   const auto node = [this](networks::Vertex host) {
     const auto name = network_->graph.name(host);
@@ -144,7 +146,7 @@ session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) 
   if (repetitions == 0) return outcome;
   const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
   const auto width = static_cast<std::size_t>(ranks()), messages = width * static_cast<std::size_t>(slots);
-  // Summaries are made where the samples of a phase are: whole blocks of them would not fit into memory.
+  // Each phase is summarised once it is simulated: the samples of a whole block would not fit into memory.
   if (request.summarise) {
     data.phases.resize(phases * repetitions);
   } else {
@@ -164,7 +166,7 @@ session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) 
     }
   };
   crew_->run(block.phase_first, block.phase_end, simulate, setup_.idle);
-  // A phase depends on nothing but its number: every repetition is the first.
+  // A phase's times depend only on its number, so every repetition equals the first.
   const auto repeat = [repetitions](auto& values) {
     const auto one = values.size() / repetitions;
     for (std::size_t i = 1; i < repetitions; ++i)

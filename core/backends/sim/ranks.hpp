@@ -1,4 +1,4 @@
-// All ranks of a simulated session: they live in this process, and time is computed.
+// All ranks of a simulated session, in this process; their times are computed.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ class SimulatedRanks : public session::RankGroup {
   struct Setup {
     Rank ranks = 0;           // 0: as many as fit
     int ranks_per_host = 0;   // 0: as the network says
-    std::string description;  // the network's text, as it was read
-    // Called while a block is computed; may throw, which ends the block.
+    std::string description;  // the text of the network file, as read
+    // Called now and then while a block is computed; an exception ends the block.
     std::function<void()> idle = [] {};
   };
-  // Throws UsageError when the ranks do not fit.
+  // Throws UsageError if the ranks do not fit.
   SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup);
 
   Rank ranks() const override { return setup_.ranks; }
@@ -35,7 +35,7 @@ class SimulatedRanks : public session::RankGroup {
  protected:
   const networks::Network& network() const { return *network_; }
   const Setup& setup() const { return setup_; }
-  const program::Pattern& pattern() const { return *pattern_; }  // of the job begun
+  const program::Pattern& pattern() const { return *pattern_; }  // of the current job
 
  private:
   networks::Vertex hosts_used() const { return paths_.host(setup_.ranks - 1) + 1; }

@@ -1,4 +1,4 @@
-// Computes instead of measuring: every pattern on a described network, under a virtual clock.
+// A backend that computes instead of measuring: any pattern on a described network, under a virtual clock.
 // The model and its sources: docs/reference/simulator.md.
 #include <poll.h>
 
@@ -57,8 +57,8 @@ const std::array parameters{
 
 constexpr std::int64_t most_description_bytes = std::int64_t{16} << 20;
 
-// Where no network is named: nothing but the links of the hosts themselves is in the way. A microsecond from
-// host to host, as fast networks of today have it, so that no message takes no time.
+// Returns the description used if no network is named: only the hosts' own links limit messages. The latency
+// of a microsecond from host to host, typical of fast networks today, gives every message a time above zero.
 std::string crossbar_text(Rank ranks, int ranks_per_host) {
   const auto hosts = (ranks + ranks_per_host - 1) / ranks_per_host;
   return "name = \"crossbar\"\n"
@@ -104,7 +104,7 @@ void serve(const session::SessionConfig& config, conduct::JobQueue& jobs) {
   }
 }
 
-// Until the session ends; returns the exit status. Says what goes wrong as events.
+// Serves the session until it ends and returns the exit status. Reports failures as events.
 int serve_simulation(const session::SessionConfig& config, int requests_fd, int events_fd) {
   conduct::JobQueue jobs(requests_fd, events_fd, config.place);
   try {

@@ -63,7 +63,7 @@ Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint16_t stripe
   const auto& to = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
   const auto& from = context_.interfaces.at(id.rail);
   const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail, stripe};
-  // A listener's queue may overflow when thousands connect at once.
+  // Retries, because a listener's queue may overflow when thousands connect at once.
   for (auto pause = std::chrono::milliseconds(5);;
        pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
     try {
@@ -84,8 +84,8 @@ void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint3
                      " connections at once, more than the limit of open files allows; raise it with " +
                      "ulimit -n" + (options_.connections > 1 ? ", or lower --tcp-connections" : ""));
   }
-  // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
-  // a lower one, so somebody always gets on.
+  // Sorted by peer: a rank connects to lower ranks before it accepts from higher ones. No ranks can therefore
+  // wait for each other in a circle.
   for (const auto& id : missing) with_peer(id.peer, [&] { open_lane(id, epoch); });
   for (const auto& id : ids) tell(*lanes_.at(id));
 }
@@ -109,7 +109,7 @@ void TcpConnections::begin_job() {
   for (const auto& [id, lane] : lanes_) lane->is_told = false;
 }
 
-// Both ends have the same connections: the one that connected tells.
+// Both ends have the same connections; only the one that connected reports them.
 void TcpConnections::tell(TcpLane& lane) {
   if (std::exchange(lane.is_told, true) || context_.rank < lane.id.peer) return;
   const auto first = static_cast<std::int32_t>(lane.id.channel * lane.connections.size());

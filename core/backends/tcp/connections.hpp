@@ -1,5 +1,5 @@
-// The TCP connections of a rank: a lane for each peer, channel and rail, of one connection or several; both
-// directions on the same ones.
+// The TCP connections of a rank: a lane for each peer, channel and rail. A lane has one or more connections,
+// which both directions use.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct TcpOptions {
   std::size_t connections = 1;  // of each lane
 };
 
-// A size of a socket's buffer that its user may ask for.
+// Makes the parameter for the size of a socket's buffer.
 constexpr program::Parameter buffer_parameter(std::string_view name, std::string_view help) {
   return {.name = name,
           .kind = program::Parameter::Kind::bytes,
@@ -30,14 +30,14 @@ constexpr program::Parameter buffer_parameter(std::string_view name, std::string
           .maximum = 1e9};
 }
 
-// Bytes under way on a connection: an operation, or the part of it that the connection carries.
+// Bytes still to move on a connection: an operation, or the part of one that the connection carries.
 struct Transfer {
   program::OpIndex index = 0;
   std::byte* data = nullptr;
   std::size_t left = 0;
 };
 
-// A queue that never gives its memory back while it is used.
+// A queue that keeps its memory when it runs empty.
 template <class Item>
 class KeptQueue {
  public:
@@ -55,7 +55,7 @@ class KeptQueue {
   std::size_t head_ = 0;
 };
 
-// A connection that is lost meanwhile tells which peer is.
+// Runs `action`, turning ConnectionLost into PeerLost, which names the peer.
 template <class Action>
 void with_peer(Rank peer, Action action) {
   try {
@@ -65,8 +65,8 @@ void with_peer(Rank peer, Action action) {
   }
 }
 
-// Where the part `index` of so many begins, into which a message is cut: parts differ by a byte at most, and
-// the first are the longer ones.
+// Returns the offset of part `index` of a message cut into `parts`. Parts differ by at most one byte, and the
+// longer ones come first.
 constexpr std::size_t begin_of_part(std::size_t bytes, std::size_t parts, std::size_t index) {
   return bytes / parts * index + std::min(index, bytes % parts);
 }
@@ -75,22 +75,22 @@ struct TcpConnection {
   Rank peer = 0;
   Fd fd;
   KeptQueue<Transfer> sends, receives;
-  bool active = false;                   // in the list of connections with something under way
-  std::int64_t segments = 0, again = 0;  // sent, and sent again, as losses() last said
+  bool active = false;                   // in the transport's list of connections with transfers
+  std::int64_t segments = 0, again = 0;  // sent, and sent again, as of the last call of losses()
 };
 
 struct TcpLane {
   measure::ConnectionId id;
-  std::vector<TcpConnection> connections;  // never added to: others point to them
-  bool is_told = false;                    // take_new_connections() has named them in this job
+  std::vector<TcpConnection> connections;  // never grows: the transport keeps pointers to them
+  bool is_told = false;                    // reported by take_new_connections() in this job
 };
 
 class TcpConnections {
  public:
-  // Throws UsageError for options that this kernel refuses, before anything is measured or made on disk.
+  // Throws UsageError if the kernel refuses the congestion control, before anything is measured or written.
   TcpConnections(const measure::BackendContext& context, TcpOptions options);
-  // Opens what is missing. When all connections ever asked for might exceed the descriptor limit, those not
-  // asked for are closed first; both ends decide alike, since both know the job.
+  // Opens the missing lanes; lanes opened earlier stay open. Throws UsageError if those of `ids` exceed the
+  // limit of open files, PeerLost if a peer is gone.
   void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   TcpLane& at(const program::Op& op) {
     const measure::ConnectionId id{op.peer, op.channel, op.rail};
@@ -98,10 +98,10 @@ class TcpConnections {
     return *(last_ = lanes_.at(id).get());
   }
   std::size_t connections_of_lane() const { return options_.connections; }
-  void begin_job();  // whose blocks name their connections anew, kept ones too
+  void begin_job();  // its blocks report their connections anew, kept ones too
   std::vector<store::Connection> take_new_connections() { return std::exchange(new_, {}); }
   void close_all();
-  void shut_all();  // from any thread
+  void shut_all();  // may be called from any thread
   json::Value facts() const;
   json::Value losses();
 

@@ -1,5 +1,5 @@
-// Kernel TCP: connections stay in blocking mode and are used without waiting through MSG_DONTWAIT, so that a
-// chain of operations (a ping-pong) costs one system call for each, and overlapping ones share one poll().
+// Kernel TCP. Connections stay in blocking mode, and MSG_DONTWAIT makes single calls non-blocking: a chain of
+// operations (a ping-pong) costs one system call for each, and overlapping operations share one poll().
 #include <poll.h>
 
 #include <cerrno>
@@ -86,7 +86,7 @@ class TcpTransport : public measure::HostTransport {
   TcpConnections connections_;
   std::vector<TcpConnection*> active_;
   std::vector<pollfd> watched_;
-  std::vector<std::size_t> parts_left_;  // [operation] parts under way; empty with one connection a lane
+  std::vector<std::size_t> parts_left_;  // [operation] unfinished parts; empty with one connection a lane
   std::vector<program::OpIndex> alone_;  // the operation that execute() waits for
   std::byte token_{};
 };
@@ -107,7 +107,7 @@ void TcpTransport::post(const program::Op& op, program::OpIndex index, std::byte
   add(lane.connections.front(), sending, transfer(op, index, data));
 }
 
-// Cuts an operation over the lane's connections. Both ends cut alike, since both know its bytes.
+// Splits an operation over the lane's connections. Both ends split alike, since both know its size.
 void TcpTransport::add_parts(TcpLane& lane, bool sending, const Transfer& whole) {
   const auto parts = std::min(lane.connections.size(), whole.left);
   parts_left_[static_cast<std::size_t>(whole.index)] = parts;
@@ -125,7 +125,7 @@ void TcpTransport::add(TcpConnection& connection, bool sending, const Transfer& 
   }
 }
 
-// What one system call moves; false: nothing now.
+// Moves what one system call can. Returns false if nothing moves at present; throws PeerLost.
 bool TcpTransport::move_some(const TcpConnection& connection, bool sending, Transfer& transfer, int flags) {
   const int fd = connection.fd.get();
   const auto done = sending ? ::send(fd, transfer.data, transfer.left, flags | MSG_NOSIGNAL)
@@ -138,7 +138,7 @@ bool TcpTransport::move_some(const TcpConnection& connection, bool sending, Tran
   return true;
 }
 
-// True if anything moved.
+// Moves as much as possible without waiting. Returns true if anything moved.
 bool TcpTransport::advance(TcpConnection& connection, bool sending,
                            std::vector<program::OpIndex>& completed) {
   auto& queue = sending ? connection.sends : connection.receives;
@@ -189,7 +189,7 @@ void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
 }
 
 void TcpTransport::wait(std::vector<program::OpIndex>& completed) {
-  // With few connections an attempt costs no more than asking first; with many, poll() finds those that are
+  // With few connections, trying each costs no more than a poll(); with many, poll() finds those that are
   // ready.
   constexpr std::size_t few = 8;
   while (true) {
@@ -210,7 +210,7 @@ void TcpTransport::execute(const program::Op& op, std::byte* data) {
   const auto& connection = lane.connections.front();
   auto left = transfer(op, 0, data);
   const bool sending = op.kind == program::Op::Kind::send;
-  // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback
+  // Without MSG_WAITALL: taking what is there, call by call, gave a 2 % higher peak rate on loopback
   // (docs/reference/benchmarks.md).
   while (left.left > 0) move_some(connection, sending, left, polling_ ? MSG_DONTWAIT : 0);
 }

@@ -1,6 +1,6 @@
-// This rank's end of one connection: what it sends, and the authenticated TCP connection on which both ends
-// say how many messages they have handed to the kernel. That is all that must not be lost, so TCP carries it:
-// the kernel repeats it even while the process sits in a barrier.
+// This rank's end of one connection: its outgoing messages, and the authenticated TCP connection on which
+// both ends say how many messages they have handed to the kernel. Only these counts must not be lost, so TCP
+// carries them: the kernel retransmits them even while the process waits in a barrier.
 #pragma once
 
 #include <array>
@@ -25,26 +25,27 @@ class UdpConnection {
   const measure::ConnectionId& id() const { return id_; }
   int tcp_fd() const { return tcp_fd_; }
 
-  // Tells the peer how many messages were handed over, unless it knows. Does not wait: false while the
-  // connection has no room. Throws PeerLost.
+  // Tells the peer how many messages were handed over, unless it knows already. Does not wait: returns false
+  // while the connection has no room. Throws PeerLost.
   bool announce();
-  // How many the peer has handed over, as far as it has said. Does not wait. False: the connection has ended.
+  // Sets `messages` to the number that the peer says it has handed over, if it has said anything new. Does
+  // not wait. Returns false if the connection has ended.
   bool hear(std::uint64_t& messages);
 
-  std::uint64_t handed_over = 0;  // messages to the kernel
+  std::uint64_t handed_over = 0;  // messages handed to the kernel
   session::Address to;
   std::uint64_t token = 0;   // of the peer's socket
-  std::uint32_t number = 0;  // in this rank's inbox
+  std::uint32_t number = 0;  // of the lane in this rank's inbox
   std::uint32_t peers_number = 0;
   bool sending = false, speaking = false, hearing = false;  // in the transport's lists
 
-  tcp::KeptQueue<UdpOutgoing> outgoing;  // messages under way
+  tcp::KeptQueue<UdpOutgoing> outgoing;  // messages not yet handed over
 
  private:
   measure::ConnectionId id_;
   int tcp_fd_;
   std::uint64_t announced_ = 0;
-  std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // a count in part
+  std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // partial counts
   std::size_t left_ = 0, came_ = 0;
 };
 

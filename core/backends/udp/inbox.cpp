@@ -8,10 +8,10 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// What keeping a datagram costs beside its bytes; so a flood of empty ones is bounded too.
+// Charged for each early datagram beside its bytes, so that a flood of empty ones is bounded too.
 constexpr std::int64_t bookkeeping_bytes = 96;
-// Where the early buffer is full, what is surely over is given up first; only beyond this are datagrams
-// dropped.
+// Multiple of the early buffer's size beyond which datagrams are dropped. Below it, a full buffer makes the
+// lane give up receives whose message is over.
 constexpr std::int64_t overdraft = 2;
 
 std::int64_t cost_of(std::size_t payload_bytes) {
@@ -108,7 +108,7 @@ bool UdpInbox::keep_early(Incoming& connection, std::uint64_t message, std::uint
                           std::span<const std::byte> payload, std::int64_t now) {
   const auto cost = cost_of(payload.size());
   if (early_held_ + cost > limits_.early_bytes) {
-    // A sender so far ahead: what it sent before this is not merely late.
+    // The sender is far ahead, so what it sent before this is not merely late.
     while (!connection.open.empty() && at(connection.open.front()).over_since != never)
       give_up(connection.open.front(), now);
     if (early_held_ + cost > limits_.early_bytes * overdraft) {
@@ -162,7 +162,7 @@ void UdpInbox::give_up_overdue(std::int64_t now) {
     const auto& receive = at(over_[i]);
     const auto deadline = std::max(receive.over_since, receive.moved_at) + receive.patience;
     if (deadline <= now) {
-      give_up(over_[i], now);  // leaves over_, and another takes its place
+      give_up(over_[i], now);  // removes it from over_: the next one is at i
     } else {
       next_deadline_ = std::min(next_deadline_, deadline);
       ++i;

@@ -1,10 +1,10 @@
-// Puts messages together from datagrams, and decides when the rest of one will not come any more. Knows
-// neither sockets nor clocks: it is told what came and when.
+// Reassembles messages from datagrams and decides when the rest of a message will no longer come. It knows
+// neither sockets nor clocks: callers say what came and when.
 //
 // Nothing lost is sent again. A receive ends when all its pieces are there, or when its message is *over*
-// (its sender has handed all of it to the kernel) and nothing more of it came for a while. In band, a later
-// piece or mark on the same flow says so, and the while is as long as datagrams of one flow may overtake each
-// other; out of band, over another connection, it is the longer grace.
+// (its sender has handed all of it to the kernel) and no more of it has come for a certain time. If a later
+// piece or mark of the same flow shows that it is over (in band), this is the time by which datagrams of one
+// flow may overtake each other. If another connection says so (out of band), it is the longer grace.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class UdpInbox {
     std::int64_t bytes = 0;
   };
   struct Counts {
-    std::int64_t useless = 0;    // datagrams that make no sense: strangers', broken ones
-    std::int64_t late = 0;       // of messages that are complete or given up, and duplicates
+    std::int64_t useless = 0;    // invalid datagrams: from strangers, or broken
+    std::int64_t late = 0;       // duplicates, and datagrams of messages that are complete or given up
     std::int64_t crowded = 0;    // dropped: their receive was not posted yet, and the early buffer was full
     std::int64_t cut_short = 0;  // messages given up incomplete
   };
@@ -40,28 +40,29 @@ class UdpInbox {
 
   explicit UdpInbox(const Limits& limits) : limits_(limits) {}
 
-  // Returns its number. `chunk_bytes`: size of the pieces that its sender makes.
+  // Adds a lane and returns its number. `chunk_bytes` is the size of the sender's pieces.
   std::uint32_t add_lane(std::size_t chunk_bytes);
-  // The receives that may be posted from now on, each any number of times, one after the other.
+  // Declares the receives of a phase of `ops` operations. Each may then be posted any number of times, one
+  // after the other.
   void start_phase(std::size_t ops, std::span<const Receive> receives);
   void post(program::OpIndex op, std::byte* data, std::int64_t now);
 
-  // One datagram. True if it was of use.
+  // Takes one datagram. Returns true if it was of use.
   bool take(std::uint32_t connection, std::uint64_t message, std::uint32_t chunk,
             std::span<const std::byte> payload, std::int64_t now);
-  // The sender has handed its first `messages` messages to the kernel.
+  // Notes that the sender has handed its first `messages` messages to the kernel.
   void handed_over(std::uint32_t connection, std::uint64_t messages, Said said, std::int64_t now);
-  // Only after everything that has arrived was taken.
+  // Gives up overdue receives. Call only after everything that has arrived was taken.
   void give_up_overdue(std::int64_t now);
-  std::int64_t next_deadline() const { return next_deadline_; }  // when to give up next; the largest: never
+  std::int64_t next_deadline() const { return next_deadline_; }  // when to give up next, or `never`
 
   bool awaits(std::uint32_t connection) const { return !connections_[connection].open.empty(); }
   std::vector<program::OpIndex>& completed() { return completed_; }
-  // Bytes lost, summed over all times the receive was posted in this phase.
+  // Returns the bytes lost, summed over all times the receive was posted in this phase.
   std::int64_t lost_bytes(program::OpIndex op) const {
     return receives_[static_cast<std::size_t>(op)].lost_bytes;
   }
-  // When the last byte came; if none did, when it was given up.
+  // Returns when the last byte came; if none did, when the receive was given up.
   std::int64_t moved_at(program::OpIndex op) const {
     return receives_[static_cast<std::size_t>(op)].moved_at;
   }
@@ -76,7 +77,7 @@ class UdpInbox {
     std::uint32_t lane = 0;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0, missing_bytes = 0, message = 0, chunks = 0, missing_chunks = 0;
-    std::size_t bits = 0;  // where in arrived_ its bits begin
+    std::size_t bits = 0;  // index in arrived_ of its first word
     std::int64_t moved_at = 0, over_since = never, patience = 0;
     std::int64_t lost_bytes = 0;
   };

@@ -1,4 +1,4 @@
-// What a UDP transport does when nothing comes: listens to what peers say over TCP, gives up what is overdue,
+// The UDP transport while nothing comes: it reads what peers say over TCP, gives up overdue receives, and
 // sleeps.
 #include <poll.h>
 
@@ -10,7 +10,7 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// A sleeping rank looks up so often even if nothing wakes it.
+// Longest sleep of a rank that nothing wakes.
 constexpr std::int64_t longest_sleep_nanoseconds = 100'000'000;
 
 }  // namespace
@@ -53,8 +53,8 @@ void UdpTransport::sleep(std::int64_t time, bool watching_peers) {
   if (spoken_to) hear();
 }
 
-// Tells what was sent since the last time; what finds no room stays in the list.
-// `in_band`: by a mark behind the data as well; not after a phase, where marks would be read in the next one.
+// Tells peers what was sent since the last time; connections without room stay in the list. `in_band` also
+// sends a mark behind the data; not for use after a phase, as marks would be read in the next one.
 void UdpTransport::speak(bool in_band) {
   std::erase_if(speaking_, [&](UdpConnection* connection) {
     if (in_band) send_mark(*connection);
@@ -63,7 +63,7 @@ void UdpTransport::speak(bool in_band) {
   });
 }
 
-// May be lost like all else; TCP carries the same.
+// Sends a mark, which may be lost like any datagram; TCP carries the same count.
 void UdpTransport::send_mark(const UdpConnection& connection) {
   const DatagramHeader mark{.token = connection.token,
                             .message = connection.handed_over,
@@ -92,7 +92,7 @@ void UdpTransport::settle() {
     hear();
     if (speaking_.empty()) break;
     if (context_.control_thread.interrupted()) throw session::ConnectionLost("interrupted after a phase");
-    // A connection is full: its peer has long not read, but will when it comes to wait or to settle.
+    // A connection is full: its peer has not read for long, but will when it waits or settles.
     watched_.clear();
     for (const auto* connection : speaking_) watched_.push_back({connection->tcp_fd(), POLLOUT, 0});
     for (const auto* connection : hearing_) watched_.push_back({connection->tcp_fd(), POLLIN, 0});

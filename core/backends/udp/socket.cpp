@@ -19,17 +19,18 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// include/uapi/linux/udp.h: Linux 4.18 and 5.0; headers of the C library may be older.
+// From include/uapi/linux/udp.h, Linux 4.18 and 5.0; the C library's headers may be older.
 constexpr int udp_segment = 103;
 constexpr int udp_gro = 104;
 constexpr std::size_t buffer_bytes_each = 65536;
 
 bool retry_later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-// A full queue of the device, or a filter on the way out: the datagram is lost, as it might be further on.
+// True if the device's queue is full or a filter drops the datagram on its way out: it is lost, as it might
+// be further on.
 bool dropped_here() { return errno == ENOBUFS || errno == EPERM; }
 
-// The route or the adapter cannot do segmentation; each datagram by itself works.
+// True if the route or the adapter cannot do segmentation; single datagrams still work.
 bool cannot_segment() {
   return errno == EINVAL || errno == EIO || errno == EMSGSIZE || errno == EOPNOTSUPP || errno == ENOPROTOOPT;
 }
@@ -70,7 +71,7 @@ struct UdpSocket::Incoming {
     prepare(receive_batch);
   }
 
-  // recvmmsg() overwrites these in as many as it returns.
+  // Restores what recvmmsg() overwrites in the messages that it returns.
   void prepare(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       messages[i].msg_hdr.msg_control = control[i].data();
@@ -78,7 +79,8 @@ struct UdpSocket::Incoming {
     }
   }
 
-  // Size of the datagrams that the kernel joined in the i-th buffer, all but the last alike.
+  // Returns the size of the datagrams that the kernel joined in the i-th buffer, the same for all but the
+  // last; `whole` if it joined none.
   std::size_t segment_bytes(std::size_t i, std::size_t whole) {
     auto& header = messages[i].msg_hdr;
     for (auto* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
@@ -97,7 +99,7 @@ UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& 
       offload_(options.offload),
       incoming_(std::make_unique<Incoming>()) {
   if (!fd_) throw_errno("making a UDP socket");
-  drop_strangers();  // before there is an address to send to
+  drop_strangers();  // before bind(): nobody can send to it yet
   constexpr std::int64_t all_there_is = 1 << 30;
   set_buffer(SO_RCVBUF, SO_RCVBUFFORCE, options.receive_buffer_bytes);
   if (options.receive_buffer_bytes == 0) set_buffer(SO_RCVBUF, SO_RCVBUF, all_there_is);
@@ -113,7 +115,7 @@ UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& 
 
 UdpSocket::~UdpSocket() = default;
 
-// Forcing takes a privilege (CAP_NET_ADMIN); without it the system's limit holds.
+// Forcing a size needs CAP_NET_ADMIN; without it the system's limit applies.
 void UdpSocket::set_buffer(int option, int forced_option, std::int64_t bytes) {
   if (bytes == 0) return;
   const auto asked = static_cast<int>(std::min<std::int64_t>(bytes, 1 << 30));
@@ -121,8 +123,8 @@ void UdpSocket::set_buffer(int option, int forced_option, std::int64_t bytes) {
   set_option(fd_, option, asked, "setting a UDP socket's buffer");
 }
 
-// Classic BPF: a flood of strangers' datagrams neither fills the buffer nor wakes the rank. The filter sees
-// the UDP header, then the payload; words are big-endian there.
+// Attaches a classic BPF filter, so that a flood of strangers' datagrams neither fills the buffer nor wakes
+// the rank. The filter sees the UDP header, then the payload, as big-endian words.
 void UdpSocket::drop_strangers() {
   std::array<std::uint32_t, 2> words;
   std::memcpy(words.data(), &token_, sizeof words);
@@ -216,7 +218,7 @@ std::size_t UdpSocket::send(const session::Address& to, std::span<const Datagram
   for (std::size_t i = 0; i < count; ++i) {
     const auto piece =
         payload.subspan(i * chunk_bytes, std::min(chunk_bytes, payload.size() - i * chunk_bytes));
-    // iovec serves receiving too, hence is not const; sending does not write.
+    // iovec serves receiving too, so its pointer is not const; sending does not write through it.
     pieces_[2 * i] = {const_cast<DatagramHeader*>(&headers[i]), sizeof(DatagramHeader)};
     pieces_[2 * i + 1] = {const_cast<std::byte*>(piece.data()), piece.size()};
   }
@@ -248,7 +250,7 @@ std::int64_t UdpSocket::kernel_drops() const {
 }
 
 std::size_t chunk_that_fits(const session::Address& interface) {
-  constexpr std::size_t ethernet_mtu = 1500;  // where the address belongs to no interface that can be asked
+  constexpr std::size_t ethernet_mtu = 1500;  // used if no interface with this address can be asked
   const std::size_t headers =
       (interface.family() == AF_INET6 ? sizeof(ip6_hdr) : sizeof(iphdr)) + sizeof(udphdr);
   std::size_t mtu = ethernet_mtu;
@@ -263,7 +265,7 @@ std::size_t chunk_that_fits(const session::Address& interface) {
     std::strncpy(request.ifr_name, it->ifa_name, IFNAMSIZ - 1);
     const Fd asking(::socket(interface.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (asking && ::ioctl(asking.get(), SIOCGIFMTU, &request) == 0) {
-      mtu = static_cast<std::size_t>(std::max(request.ifr_mtu, 576));  // RFC 1122: any host takes 576
+      mtu = static_cast<std::size_t>(std::max(request.ifr_mtu, 576));  // RFC 1122: every host accepts 576
     }
     break;
   }

@@ -1,4 +1,4 @@
-// One UDP socket: many datagrams a system call, strangers kept out by the kernel.
+// A UDP socket that moves many datagrams in one system call and has the kernel drop those of strangers.
 #pragma once
 
 #include <netinet/in.h>
@@ -27,10 +27,10 @@ struct Datagram {
 
 class UdpSocket {
  public:
-  static constexpr std::size_t batch_datagrams = 64;  // what the kernel cuts in one call, UDP_MAX_SEGMENTS
+  static constexpr std::size_t batch_datagrams = 64;  // the kernel's limit for one call, UDP_MAX_SEGMENTS
   static constexpr std::size_t batch_bytes = most_datagram_bytes;
 
-  // Bound to the interface. From now on the kernel drops whatever does not begin with the token.
+  // Binds to the interface. The kernel drops every datagram that does not begin with the token.
   UdpSocket(const session::Address& interface, const UdpSocketOptions& options, std::uint64_t token);
   ~UdpSocket();
 
@@ -38,27 +38,27 @@ class UdpSocket {
   std::uint16_t port() const { return session::local_address(fd_.get()).port(); }
   std::uint64_t token() const { return token_; }
 
-  // Replaces `datagrams` by what has come, valid until the next call; what is too short for a header is
-  // counted in `useless`. Without `wait`, or after the patience, there may be nothing. True: there may be
+  // Replaces `datagrams` by what has come, valid until the next call; adds those too short for a header to
+  // `useless`. Without `wait`, or when the patience ends, there may be none. Returns true if there may be
   // more.
   bool receive(std::vector<Datagram>& datagrams, std::int64_t& useless, bool wait);
-  // How long receive() waits.
+  // Sets how long receive() waits.
   void set_patience(double seconds);
 
-  // Hands a run of pieces of one message to the kernel: headers[i] before the i-th `chunk_bytes` of
-  // `payload`. Returns how many were taken (0: no room now). What the kernel drops itself counts as taken.
-  // Throws ConnectionLost when there is no way to the address.
+  // Hands pieces of one message to the kernel: headers[i] goes before the i-th `chunk_bytes` of `payload`.
+  // Returns how many were taken (0: no room now); those that the kernel itself drops count as taken. Throws
+  // UsageError if datagrams of this size do not pass, ConnectionLost if there is no way to the address.
   std::size_t send(const session::Address& to, std::span<const DatagramHeader> headers,
                    std::span<const std::byte> payload, std::size_t chunk_bytes);
 
   bool offload() const { return offload_; }
   int buffer_bytes(int option) const;  // SO_RCVBUF or SO_SNDBUF, as in force
-  // Dropped by the kernel: strangers' datagrams, and those for which the buffer had no room.
+  // Returns how many datagrams the kernel dropped: strangers', and those for which the buffer had no room.
   std::int64_t kernel_drops() const;
 
  private:
   static constexpr std::size_t receive_batch = 16;
-  struct Incoming;  // buffers, and what recvmmsg() wants to know about them
+  struct Incoming;  // buffers, and their description for recvmmsg()
 
   void set_buffer(int option, int forced_option, std::int64_t bytes);
   void drop_strangers();
@@ -72,7 +72,7 @@ class UdpSocket {
   std::vector<iovec> pieces_;
 };
 
-// The largest piece of a message that the interface carries in one unfragmented datagram.
+// Returns the bytes of the largest piece that the interface carries in one unfragmented datagram.
 std::size_t chunk_that_fits(const session::Address& interface);
 
 }  // namespace crosscut::backends::udp

@@ -8,7 +8,7 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// Pacing: what may leave at once, in time.
+// Pacing: most that leaves at once, as time at the paced rate.
 constexpr double paced_burst_nanoseconds = 1e6;
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -40,7 +40,7 @@ UdpTransport::UdpTransport(const measure::BackendContext& context, const program
   datagrams_.reserve(1024);
 }
 
-// On the interfaces that the connections use: every further one would be a further socket to look at.
+// Opens sockets up to the highest rail that the connections use; each further one would have to be polled.
 void UdpTransport::open_sockets(std::span<const measure::ConnectionId> ids) {
   std::size_t rails = 0;
   for (const auto& id : ids) rails = std::max<std::size_t>(rails, id.rail + 1U);
@@ -64,10 +64,12 @@ void UdpTransport::connect(std::span<const measure::ConnectionId> ids, std::uint
   introduce(fresh);
 }
 
-// All speak before any listens, so nobody waits for one who waits.
+// Exchanges introductions with the peers. Each rank sends all of its own before it receives any, so none
+// waits for a rank that waits.
 void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
   const auto deadline = after_seconds(context_.timeout_seconds);
-  // The inbox numbers connections as they are added, which takes the peer's word; the order is known before.
+  // The inbox numbers lanes in the order in which they are added. The numbers are therefore known here,
+  // although adding a lane needs the peer's introduction.
   auto number = static_cast<std::uint32_t>(connections_.size());
   std::vector<int> fds;
   for (const auto& id : ids) {
@@ -149,7 +151,7 @@ std::size_t UdpTransport::batch_of(const UdpOutgoing& message, std::size_t chunk
   return static_cast<std::size_t>(std::min<std::uint64_t>(fitting, message.chunks - message.next_chunk));
 }
 
-// True if anything left.
+// Sends a batch of the connection's first message. Returns true if anything left.
 bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>& completed) {
   auto& message = connection.outgoing.front();
   const auto chunk_bytes = chunk_bytes_[connection.id().rail];
@@ -184,7 +186,8 @@ bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>
   return true;
 }
 
-// A batch of each connection in turn, so that all get on; pacing may end it at any of them.
+// Sends a batch of each connection in turn, so that all make progress; pacing may stop the round at any of
+// them. Returns true if anything left.
 bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
   bool any = false;
   blocked_ = false;
@@ -207,7 +210,7 @@ bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
   return any;
 }
 
-// What the socket has just brought. True if any was of use.
+// Takes the datagrams just received from a rail's socket. Returns true if any was of use.
 bool UdpTransport::take(std::size_t rail, std::int64_t time) {
   bool any = false;
   for (const auto& [header, payload] : datagrams_) {
@@ -222,12 +225,12 @@ bool UdpTransport::take(std::size_t rail, std::int64_t time) {
   return any;
 }
 
-// True if anything of use came.
+// Receives from all sockets. Returns true if anything of use came.
 bool UdpTransport::pull(bool may_wait) {
   bool any = false;
   emptied_ = true;
   for (std::size_t rail = 0; rail < sockets_.size(); ++rail) {
-    // Emptied before it overflows; but a flood must not keep the rank from sending.
+    // Empty the socket before it overflows, but do not let a flood keep the rank from sending.
     constexpr int most_batches = 8;
     bool more = true;
     for (int i = 0; i < most_batches && more && inbox_.completed().empty(); ++i) {
@@ -259,12 +262,12 @@ void UdpTransport::wait(std::vector<program::OpIndex>& completed) {
       throw session::ConnectionLost("interrupted while waiting for datagrams");
     const bool sent = push(completed);
     if (!completed.empty()) return;
-    // The shortest way to sleep where there is but one thing to wait for, and it has not been long.
+    // A blocking receive is the cheapest sleep if there is only one thing to wait for and the wait is young.
     const bool may_wait = !polling_ && sockets_.size() == 1 && sending_.empty() &&
                           now() - moved_at_ < quiet_nanoseconds && inbox_.next_deadline() == UdpInbox::never;
     const bool came = pull(may_wait);
     if (hand_out(completed)) return;
-    // However much moves on some connections, the others are not forgotten.
+    // Traffic on some connections must not starve the others.
     if (moved_at_ - heard_at_ >= busy_nanoseconds) confer(moved_at_);
     if (emptied_ && inbox_.next_deadline() <= moved_at_) inbox_.give_up_overdue(moved_at_);
     if (hand_out(completed)) return;

@@ -1,9 +1,8 @@
 // UDP as a transport: what is lost stays lost and is counted.
 //
-// The timed path is UDP alone. TCP (the authenticated connections that also exchange ports and tokens) says
-// how many messages were handed over: after each phase, untimed, and within one only when a rank has long
-// waited in vain. So every message ends, whatever is lost, and nobody need stay to repeat or acknowledge
-// anything.
+// Data travels over UDP alone. TCP (the authenticated connections that also exchange ports and nonces)
+// carries the number of messages handed over: after each phase, untimed, and within a phase now and then (see
+// below). So every message ends, whatever is lost, and no rank must stay to repeat or acknowledge anything.
 #pragma once
 
 #include <poll.h>
@@ -22,12 +21,12 @@ namespace crosscut::backends::udp {
 class UdpTransport : public measure::HostTransport {
  public:
   static constexpr bool is_lossy = true;
-  // After so long without a datagram a rank says what it has sent, and hears what its peers have.
+  // After this long without a datagram, a rank tells its peers what it has sent, and hears what they have.
   static constexpr std::int64_t quiet_nanoseconds = 1'000'000;
-  // So often it does in any case.
+  // It does so at least this often while datagrams move.
   static constexpr std::int64_t busy_nanoseconds = 10'000'000;
 
-  // For tests: what a network may do to datagrams that have come (drop, repeat, reorder).
+  // For tests: does to received datagrams what a network may do (drop, repeat, reorder).
   using Tamper = std::function<void(std::vector<Datagram>&)>;
 
   UdpTransport(const measure::BackendContext& context, const program::Parameters& given, Tamper tamper = {});
@@ -37,12 +36,12 @@ class UdpTransport : public measure::HostTransport {
   void post(const program::Op& op, program::OpIndex index, std::byte* data);
   void wait(std::vector<program::OpIndex>& completed);
   void execute(const program::Op& op, std::byte* data);
-  // After a phase: tells the peers what was sent, so that those who miss some of it can get on.
+  // Call after a phase: tells peers what was sent, so that those that miss some of it can go on.
   void settle();
-  // Bytes lost of a receive, all iterations together.
+  // Returns the bytes that a receive lost, over all iterations; 0 for a send.
   std::int64_t lost_bytes(program::OpIndex index) const;
-  // When the last byte of an operation moved (that ran at least once); phase_start: of all of them. The wait
-  // for what did not come is not in it, unless nothing came at all.
+  // Returns when the last byte of an operation that has run moved; for phase_start, the last byte of all
+  // operations. This excludes the wait for bytes that did not come, unless none came at all.
   std::int64_t moved_at(program::OpIndex index) const;
   void disconnect();
   void interrupt() { tcp_.shut_all(); }
@@ -78,7 +77,7 @@ class UdpTransport : public measure::HostTransport {
   bool polling_;
   UdpSocketOptions options_;
   std::size_t asked_chunk_bytes_;
-  std::vector<std::size_t> chunk_bytes_;  // [rail] that this rank sends
+  std::vector<std::size_t> chunk_bytes_;  // [rail] size of the pieces that this rank sends
   double nanoseconds_per_byte_;           // pacing; 0: none
   Tamper tamper_;
   tcp::TcpConnections tcp_;
@@ -98,7 +97,7 @@ class UdpTransport : public measure::HostTransport {
   std::vector<pollfd> watched_;
   std::int64_t moved_at_ = 0, heard_at_ = 0, depart_at_ = 0;
   std::size_t turn_ = 0;  // in sending_
-  bool emptied_ = false;  // all sockets, at the last look
+  bool emptied_ = false;  // all sockets were empty at the last look
   bool blocked_ = false;  // the kernel takes no datagrams at present
 };
 

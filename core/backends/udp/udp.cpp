@@ -1,5 +1,5 @@
-// UDP over sockets: latency, rate and loss, as lmbench's lat_udp asks for the first (McVoy, Staelin 1996),
-// here in every pattern.
+// UDP over sockets: latency, rate and loss in every pattern. lmbench's lat_udp (McVoy, Staelin 1996) measures
+// the first of these.
 #include "backends/udp/transport.hpp"
 #include "measure/live.hpp"
 

@@ -1,6 +1,5 @@
-// What the udp backend puts on the wire. Datagrams: a header, then a piece of a message. Over the
-// authenticated TCP connection of each lane: once an Introduction, then counts of messages handed to the
-// kernel (uint64).
+// The wire format of the udp backend. A datagram is a header and a piece of a message. The authenticated TCP
+// connection of each lane carries one Introduction, then counts of messages handed to the kernel (uint64).
 #pragma once
 
 #include <array>
@@ -16,38 +15,38 @@
 
 namespace crosscut::backends::udp {
 
-// Little-endian (asserted in wire.hpp), no padding. Sender, channel and rail follow from the lane, a number
-// that the receiver gave out over the lane's own connection.
+// Little-endian (asserted in session/wire.hpp), no padding. The lane implies sender, channel and rail; the
+// receiver gave out its number over the lane's own connection.
 struct DatagramHeader {
   std::uint64_t token = 0;    // of the receiving socket; see token_of()
   std::uint64_t message = 0;  // counts the lane's messages in this direction, from 0
   std::uint32_t lane = 0;
-  std::uint32_t chunk = 0;  // which piece of the message, from 0
+  std::uint32_t chunk = 0;  // index of the piece in the message, from 0
 };
 static_assert(sizeof(DatagramHeader) == 24);
 
-// Instead of a piece's number, in a datagram without payload: all messages before `message` have been sent.
+// Value of `chunk` in a mark, a datagram without payload: all messages before `message` have been sent.
 inline constexpr std::uint32_t mark_chunk = 0xffffffff;
 
-// An IPv4 datagram's payload: 65535 less the headers of IP and UDP.
+// Largest payload of an IPv4 datagram: 65535 less the IP and UDP headers.
 inline constexpr std::size_t most_datagram_bytes = 65507;
 inline constexpr std::size_t most_chunk_bytes = most_datagram_bytes - sizeof(DatagramHeader);
-// Below this the header would outweigh what it carries, and a message's pieces could outnumber 32 bits.
+// With less, the headers would outweigh the payload, and a message's pieces could exceed 32 bits.
 inline constexpr std::size_t least_chunk_bytes = 64;
 
 using Nonce = std::array<std::uint8_t, 16>;
 
 struct Introduction {
   std::array<char, 8> magic{'x', 'c', 'u', 't', 'u', 'd', 'p', '1'};
-  Nonce nonce{};                  // from which the token that this side wants to see follows
-  std::uint32_t lane = 0;         // the number that this side wants to see
+  Nonce nonce{};                  // determines the token that this side expects
+  std::uint32_t lane = 0;         // number that this side expects
   std::uint32_t chunk_bytes = 0;  // size of the pieces that this side sends
   std::uint16_t port = 0;
   std::array<std::uint8_t, 6> reserved{};
 };
 static_assert(sizeof(Introduction) == 40);
 
-// Throws RunError naming the peer when what it said makes no sense.
+// Throws RunError that names the peer if its introduction is invalid.
 inline void check_introduction(const Introduction& said, Rank peer) {
   if (said.magic != Introduction{}.magic || said.port == 0 || said.chunk_bytes < least_chunk_bytes ||
       said.chunk_bytes > most_chunk_bytes) {
@@ -58,8 +57,8 @@ inline void check_introduction(const Introduction& said, Rank peer) {
   }
 }
 
-// Never on the wire but in datagrams: HMAC(secret, nonce), so whoever reads the TCP connection cannot tell
-// it.
+// Returns the first 64 bits of HMAC(secret, "udp" nonce). Only datagrams carry it, so reading the TCP
+// connection does not reveal it.
 inline std::uint64_t token_of(std::string_view secret, const Nonce& nonce) {
   constexpr std::string_view role = "udp";
   const auto digest =
@@ -69,7 +68,7 @@ inline std::uint64_t token_of(std::string_view secret, const Nonce& nonce) {
   return token;
 }
 
-// Pieces of a message; an empty one is a datagram of its own.
+// Returns the number of pieces of a message; an empty message is one datagram.
 inline std::uint64_t chunks_of(std::uint64_t bytes, std::uint64_t chunk_bytes) {
   return bytes == 0 ? 1 : (bytes + chunk_bytes - 1) / chunk_bytes;
 }

@@ -13,8 +13,7 @@ inline std::int64_t monotonic_nanoseconds() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Returns processor time (user and kernel), in nanoseconds, of all threads of the process or of the calling
-// thread.
+// Returns the processor time (user and kernel), in nanoseconds, of the whole process or the calling thread.
 enum class Processor { process, thread };
 inline std::int64_t processor_nanoseconds(Processor of) {
   timespec now{};

@@ -1,4 +1,5 @@
-// Files of a run on disk. Positioned reads and writes transfer everything or name the file and the cause.
+// Files of a run on disk. Positioned reads and writes transfer everything, or throw RunError that names the
+// file and the cause.
 #pragma once
 
 #include <fcntl.h>
@@ -54,8 +55,8 @@ void replace_file(const std::filesystem::path& path, std::span<const std::byte> 
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& write);
 // Reads a whole file. Throws RunError if it is longer than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::int64_t most_bytes);
-// Returns the first line of a small file of the kernel; empty if it cannot be read (the speed of a virtual
-// link, say).
+// Returns the first line of a small kernel file; empty if it cannot be read, like the speed of a virtual
+// link.
 std::string first_line(const std::filesystem::path& path);
 
 }  // namespace crosscut

@@ -1,7 +1,7 @@
-// Strict JSON (RFC 8259): reads and writes jobs, metadata of a run and the like.
+// Strict JSON (RFC 8259) for jobs, events and the metadata of a run.
 //
-// Input is hostile: depth and size are bounded; duplicate keys, trailing text, bad UTF-8 and numbers out of
-// range are errors that name line and column.
+// Input is not trusted: depth and size are bounded, and duplicate keys, trailing text, invalid UTF-8 and
+// numbers out of range are errors that name line and column.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace crosscut::json {
 
 class Value;
 using Array = std::vector<Value>;
-// Keeps the order of insertion: metadata is for people too.
+// Keeps the order of insertion, because people read metadata too.
 using Object = std::vector<std::pair<std::string, Value>>;
 
 class Value {
@@ -84,7 +84,7 @@ struct Limits {
 // Throws UsageError: "line 3, column 7: expected ',' or '}'".
 Value parse(std::string_view text, const Limits& limits = {});
 
-// indent 0: one line (events, jobs); 2: several lines, for people (metadata).
+// Returns JSON text: on one line for indent 0 (events, jobs), on several for people (metadata) otherwise.
 std::string write(const Value& value, int indent = 0);
 
 }  // namespace crosscut::json

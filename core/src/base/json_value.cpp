@@ -111,7 +111,7 @@ class Writer {
     if (digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
   }
 
-  // External text (host names, messages of the C library) need not be UTF-8; JSON must be.
+  // External text (host names, messages of the C library) may be other than UTF-8; JSON may not.
   void put(std::string_view value) {
     text_ += '"';
     while (!value.empty()) {
@@ -142,7 +142,7 @@ class Writer {
     }
   }
 
-  // For readability, an array without arrays and objects inside stays on one line.
+  // An array that contains no array or object stays on one line, for readability.
   void put(const Array& values) {
     const bool flat =
         std::ranges::none_of(values, [](const Value& v) { return v.is_array() || v.is_object(); });

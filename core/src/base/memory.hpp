@@ -1,4 +1,4 @@
-// Owned memory: either page-aligned and touched on allocation, or a library's, released by its own call.
+// Owned memory: either page-aligned and populated on allocation, or a library's, released by its own call.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ class Memory {
 
  private:
   std::span<std::byte> memory_;
-  std::shared_ptr<void> owner_;  // shared with nobody; a unique_ptr would not release an empty allocation
+  std::shared_ptr<void> owner_;  // never shared, but a unique_ptr would not release an empty allocation
 };
 
 }  // namespace crosscut

@@ -1,6 +1,6 @@
 // Random numbers that are the same on every rank and machine: splitmix64 (Steele, Lea, Flood: Fast Splittable
 // Pseudorandom Number Generators, OOPSLA 2014). std::shuffle and the standard distributions differ between
-// libraries, and two ranks that disagree about a partner would wait for ever.
+// libraries, and two ranks that disagree about their partners would wait forever.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,9 @@ inline Random random_stream(std::uint64_t seed, std::uint64_t a, std::uint64_t b
   return Random(Random(second ^ (b + 0x632be59bd9b4e019u)).next());
 }
 
-// Returns the indices below `count` in an order that `seed` draws, or rising ones for the seed 0. `name_of`
-// gives what an index stands for: two parts of one whole are then in the order that the whole has.
+// Returns the indices below `count` in an order drawn from `seed`, or ascending for seed 0. The draw depends
+// only on `name_of(index)`, the number of what an index stands for, so any part of a whole is in the same
+// order as in the whole.
 template <typename NameOf>
 std::vector<std::size_t> drawn_order(std::size_t count, std::uint64_t seed, NameOf name_of) {
   std::vector<std::pair<std::uint64_t, std::size_t>> keyed(count);

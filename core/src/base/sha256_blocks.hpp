@@ -1,4 +1,4 @@
-// The compression function of SHA-256, over whole blocks of 64 bytes: in portable C++, and with the
+// The compression function of SHA-256 over whole blocks of 64 bytes: in portable C++, and with the
 // processor's SHA instructions, which take a fifth of the time.
 #pragma once
 

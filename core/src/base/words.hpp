@@ -1,4 +1,4 @@
-// Words in messages: user input made safe to print, and suggestions for misspelt names.
+// Text of messages: user input made safe to print, and suggestions for misspelt names.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace crosscut {
 
-// Returns `text` in quotes, with control characters and bytes outside ASCII as \xNN, and cut if long.
+// Returns `text` in quotes, with control characters and non-ASCII bytes as \xNN, cut after 80 bytes.
 std::string shown(std::string_view text);
 
-// Returns two hexadecimal digits a byte.
+// Returns two lower-case hexadecimal digits for each byte.
 std::string hex(std::span<const std::uint8_t> bytes);
 
 // Returns the words with a separator between them.
@@ -30,10 +30,10 @@ std::string joined(const Words& words, std::string_view separator = ", ") {
   return text;
 }
 
-// Returns the parts of `text` between separators, empty ones too; they point into `text`.
+// Returns the parts of `text` between separators, including empty ones. They point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-// Returns the names nearest to a misspelt one: "; did you mean \"aapc\"?" - or, if none is near, all of them:
+// Returns the names nearest to a misspelt one, "; did you mean aapc, pairs?", or all names if none is near,
 // "; there are aapc, pairs". The text starts with a semicolon so that it can be appended to any message.
 std::string suggestion(std::string_view wrong, std::span<const std::string_view> names);
 

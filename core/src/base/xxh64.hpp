@@ -1,4 +1,4 @@
-// XXH64 (xxHash's specification, revision 0.1.1, "XXH64 algorithm description"): a 64-bit checksum at memory
+// XXH64 (specification of xxHash, revision 0.1.1, "XXH64 algorithm description"): a 64-bit checksum at memory
 // speed. It detects accidents, not attacks; the handshake keeps attackers out.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Records which chunks of an image a rank has, and their checksums. The threads that receive, send and read
-// share it.
+// Records which chunks of an image a rank has, and their checksums. Shared by the threads that receive, send
+// and read.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class ChunkMap {
 
   Chunk chunks() const { return static_cast<Chunk>(entries_.size()); }
   std::int64_t offset(Chunk chunk) const { return chunk * chunk_bytes_; }
-  // The last may be smaller.
+  // Returns bytes; the last chunk may be smaller.
   std::int64_t size(Chunk chunk) const { return std::min(chunk_bytes_, bytes_ - offset(chunk)); }
 
   // Records that a chunk is right: it was received, or its old content is kept.
@@ -40,8 +40,8 @@ class ChunkMap {
     }
     changed_.notify_all();
   }
-  // Records the checksum of a chunk's present content, once it has been read. Only the rank before a target
-  // knows if it is right.
+  // Records the checksum of a chunk's present content, once read. Only the previous rank in the chain can
+  // tell whether that content is right.
   void note(Chunk chunk, std::uint64_t checksum) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[static_cast<std::size_t>(chunk)];
@@ -54,7 +54,7 @@ class ChunkMap {
     std::unique_lock lock(mutex_);
     return changed_.wait(lock, stop, [&] { return entries_[static_cast<std::size_t>(chunk)].is_held; });
   }
-  // Returns the checksum of the present content, right or not.
+  // Returns the checksum of the chunk's present content, right or not; nullopt if not yet read.
   std::optional<std::uint64_t> checksum(Chunk chunk) const {
     const std::lock_guard lock(mutex_);
     const Entry& entry = entries_[static_cast<std::size_t>(chunk)];

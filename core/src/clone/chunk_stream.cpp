@@ -10,7 +10,7 @@
 namespace crosscut::clone {
 namespace {
 
-// Most times that a receiver asks for chunks; damage that often is not chance.
+// Rounds in which a receiver asks for missing chunks; damage in all of them is not chance.
 constexpr int most_rounds = 4;
 constexpr double for_ever = 1e9;
 constexpr std::size_t piece_bytes = 64 << 10;
@@ -24,7 +24,7 @@ struct Needed {
 enum class Kind : std::uint64_t { bytes = 1, right_already };
 using Head = std::array<std::uint64_t, 4>;  // chunk, kind, bytes that follow, checksum
 
-// Asks the rank before for the chunks that are missing, and returns them.
+// Asks the previous rank for the missing chunks, and returns them.
 std::vector<Chunk> ask_for_missing(const ChunkStore& store, const RailConnection& connection) {
   Needed list{.chunks = store.map.missing(connection.rail, connection.rails), .is_read = {}, .checksums = {}};
   for (const Chunk chunk : list.chunks) {
@@ -56,7 +56,7 @@ Needed receive_needed(const ChunkStore& store, const RailConnection& connection)
   return list;
 }
 
-// The deadline is for a piece, not for a chunk: a slow network is not a dead one.
+// Sets a deadline for each piece, not for the chunk: a slow network is not a dead one.
 void send_bytes(const RailConnection& connection, std::span<const std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
     session::send_all(connection.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
@@ -69,8 +69,8 @@ void receive_bytes(const RailConnection& connection, std::span<std::byte> bytes)
                          after_seconds(connection.patience_seconds));
 }
 
-// Sends a chunk or the word that it is right. `theirs`: checksum of the receiver's present content; null:
-// none.
+// Sends a chunk, or says that the receiver's content is right. `theirs` is the checksum of that content; null
+// if it has none. Throws RunError if this rank's own chunk changed since it was read or written.
 void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                 const std::uint64_t* theirs, std::span<std::byte> buffer) {
   const std::optional<std::uint64_t> known = store.map.checksum(chunk);
@@ -92,7 +92,7 @@ void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk
   if (!is_right) send_bytes(connection, bytes);
 }
 
-// A chunk that arrives damaged stays missing.
+// Receives and writes one chunk. A chunk that arrives damaged stays missing.
 void receive_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                    std::span<std::byte> buffer) {
   Head head;

@@ -1,9 +1,9 @@
 // The exchange between two neighbours of the chain on one rail.
 //
-// The receiver lists the chunks that it still needs, with the checksum of its present content for each. The
-// sender answers for each chunk, in that order and as soon as it has it: with the bytes, or that the content
-// is right already. Then the receiver lists the chunks that arrived damaged. An empty list ends the exchange.
-// So beginning, resuming, and continuing with another predecessor are the same.
+// The receiver lists the chunks that it still needs, with the checksum of its present content for each. For
+// each chunk, in that order and as soon as it has it, the sender answers with the bytes, or says that the
+// content is right already. Then the receiver lists the chunks that arrived damaged. An empty list ends the
+// exchange. Beginning, resuming and continuing with another predecessor are thus the same.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct RailConnection {
 };
 
 // Both return when the receiver has all chunks of the rail. They throw ConnectionLost (also if another thread
-// shut the connection down), and RunError if the other end violates the protocol or a disk fails.
+// shuts the connection down), and RunError if the other end violates the protocol or a disk fails.
 void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop);
 void receive_chunks(const ChunkStore& store, const RailConnection& connection);
 

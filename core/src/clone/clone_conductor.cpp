@@ -15,8 +15,8 @@ namespace {
 
 using What = session::ControlServer::Heard::What;
 
-// Rank 0's second task while a session clones, in a thread of its own: has all ranks prepare, orders the
-// chain, closes it over lost ranks, and compares every copy's SHA-256 with the source's.
+// Rank 0's second task while a session clones, in a thread of its own: it has all ranks prepare, orders the
+// chain, closes the gaps of lost ranks, and compares every copy's SHA-256 with the source's.
 class CloneConductor final : public conduct::SessionHost {
  public:
   CloneConductor(const session::RankSetup& setup, const session::Address& interface)
@@ -53,7 +53,7 @@ class CloneConductor final : public conduct::SessionHost {
 
   void take(const std::string& request) {
     const auto value = json::parse(request);
-    // Slurm copies our input to every node; this line is for the nodes without rank 0.
+    // Slurm copies standard input to every node; this line is meant for the nodes without rank 0.
     if (value.find("do") == nullptr && value.find("conductor") != nullptr) return;
     const auto& word = value.at("do").string();
     if (word == "clone") return clone(parse_clone_job(value.at("job")));
@@ -85,7 +85,8 @@ class CloneConductor final : public conduct::SessionHost {
     if (const std::string collision = roster_.collision(); !collision.empty()) throw UsageError(collision);
   }
 
-  // Nothing has been written yet, so all obstacles are reported at once.
+  // Has ranks prepare and waits for all answers. Nothing has been written yet, so all obstacles are reported
+  // together.
   void ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks) {
     const auto payload = session::pack(json::write(to_json(job)));
     for (const Rank rank : ranks) server_.send(rank, session::FrameType::job, payload);
@@ -148,7 +149,7 @@ class CloneConductor final : public conduct::SessionHost {
     CloneMember& member = roster_.of(heard.rank);
     switch (heard.frame.type) {
       case session::FrameType::standing:
-        // A report of another thread may arrive after the result.
+        // A report from another thread of the rank may arrive after the result.
         if (member.state == CloneMember::State::unfinished)
           member.standing = parse_standing(session::unpack_json(heard.frame));
         return;
@@ -186,7 +187,7 @@ class CloneConductor final : public conduct::SessionHost {
   }
 
   // Handles a complaint about a neighbour. Usually the neighbour is dead, and its control connection fails in
-  // a moment. If both live, their connection broke; then the later rank of the two is given up, for the
+  // a moment. If both live, their connection broke; the later of the two ranks is then given up, because the
   // earlier one has the bytes.
   void take_complaint(Rank from, const session::Complaint& complaint) {
     if (complaint.peer < 0 || complaint.peer >= server_.ranks()) return;

@@ -1,5 +1,5 @@
-// A request to clone, and the messages between conductor and ranks that follow: JSON, parsed as strictly as
-// all external input.
+// A request to clone, and the messages between conductor and ranks that follow. They are JSON, parsed as
+// strictly as all external input.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct CloneJob {
   std::int64_t permissions = 0644;
 };
 
-// Throws UsageError that names the bad member; an unknown member is an error.
+// Throws UsageError that names the invalid or unknown member.
 CloneJob parse_clone_job(const json::Value& value);
 json::Value to_json(const CloneJob& job);
 
@@ -30,7 +30,7 @@ std::int64_t choose_chunk_bytes(std::int64_t image_bytes);
 // Throws UsageError if there would be too many chunks.
 void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes);
 
-// From the conductor: the order of the chain from now on.
+// From the conductor: the order of the ranks in the chain from now on.
 struct Chain {
   std::uint32_t epoch = 0;
   std::vector<Rank> living;
@@ -38,7 +38,7 @@ struct Chain {
 Chain parse_chain(const json::Value& value);
 json::Value to_json(const Chain& chain);
 
-// From a rank that is ready. The source sends its size, a target where its copy will be.
+// From a rank that is ready. The source sends its size; a target sends where its copy will be.
 struct Prepared {
   std::int64_t bytes = 0, permissions = 0;
   std::string path, identity;  // identity: of the open file or device, on its machine
@@ -52,7 +52,7 @@ json::Value to_json(const Prepared& prepared);
 struct Standing {
   std::int64_t received_bytes = 0, kept_bytes = 0;
   std::int64_t checked_bytes = 0;  // bytes already in the SHA-256
-  std::string sha256;              // empty until all is on the disk
+  std::string sha256;              // empty until everything is on disk
   bool has_changed = false;        // true: the source changed meanwhile
 };
 Standing parse_standing(const json::Value& value);

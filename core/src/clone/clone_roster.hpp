@@ -14,8 +14,8 @@ namespace crosscut::clone {
 struct CloneMember {
   enum class State : std::uint8_t {
     unfinished,
-    complete,  // all is on its disk; not yet verified
-    verified,  // its SHA-256 is the source's, and the copy is in its place
+    complete,  // the copy is on its disk but not yet verified
+    verified,  // its SHA-256 is the source's, and the copy is in place
     differs,
     lost,  // gone, or could not continue
   };
@@ -25,8 +25,8 @@ struct CloneMember {
   Standing standing;
   State state = State::unfinished;
   bool is_gone = false;        // has left the chain; a verified copy stays verified
-  bool is_committing = false;  // its copy was verified and is being put in its place
-  double seconds = 0;          // from the start until all was on its disk
+  bool is_committing = false;  // its copy was verified and is being moved into place
+  double seconds = 0;          // from the start until the copy was on its disk
   std::string reason;
 
   std::int64_t held_bytes() const { return standing.received_bytes + standing.kept_bytes; }
@@ -50,7 +50,7 @@ class CloneRoster {
       if (!of(rank).is_gone) list.push_back(rank);
     return list;
   }
-  // Targets only.
+  // Both consider targets only.
   bool all_settled() const {
     return std::all_of(members_.begin() + 1, members_.end(),
                        [](const auto& one) { return one.is_settled(); });
@@ -60,7 +60,7 @@ class CloneRoster {
                        [](const auto& one) { return one.state == CloneMember::State::verified; });
   }
   // Describes two ranks that would write to the same file or device, or one that would overwrite the source;
-  // empty: none.
+  // empty if there are none.
   std::string collision() const {
     std::map<std::pair<std::int32_t, std::string>, Rank> written;
     for (Rank rank = 1; rank < ranks(); ++rank) {
@@ -75,7 +75,7 @@ class CloneRoster {
     return {};
   }
 
-  // Returns the living target with the fewest bytes.
+  // Returns the living, unsettled target with the fewest bytes held and checked; -1 if there is none.
   Rank slowest() const {
     Rank slowest = -1;
     const auto done = [](const CloneMember& one) { return one.held_bytes() + one.standing.checked_bytes; };

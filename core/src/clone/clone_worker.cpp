@@ -25,13 +25,13 @@ namespace crosscut::clone {
 namespace {
 
 constexpr double telling_seconds = 0.4;
-// Limit on progress reports to the conductor, from all ranks together.
+// Limit on progress reports to the conductor from all ranks together.
 constexpr double tellings_per_second = 1000;
-// Time for one attempt. A node without power does not answer, and a new chain may replace it by then.
+// Time for one attempt. A node without power does not answer, and by then a new chain may bypass it.
 constexpr double connecting_seconds = 3;
 constexpr double accepting_seconds = 0.1;
 
-// True if the range was never written, so that there is nothing to keep. False also if the file system cannot
+// True if the range was never written, so that there is nothing to keep. Also false if the file system cannot
 // tell.
 bool is_hole(const Image& image, std::int64_t offset, std::int64_t bytes) {
   const off_t data = ::lseek(image.fd(), offset, SEEK_DATA);
@@ -46,8 +46,8 @@ Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) 
   return at < 0 || at >= std::ssize(living) ? -1 : living[static_cast<std::size_t>(at)];
 }
 
-// A rank at work in the chain: carries out the conductor's orders and owns the threads that receive, send and
-// read.
+// A rank at work in the chain. It carries out the conductor's orders and owns the threads that receive, send
+// and read.
 class CloneWorker {
  public:
   CloneWorker(const session::RankSetup& setup, session::Membership member)
@@ -76,7 +76,7 @@ class CloneWorker {
     control_thread_.send(type, session::pack(json::write(words)));
   }
 
-  // Sends a frame from a thread that cannot throw to a caller. A lost connection is ignored: serve() notices
+  // Sends a frame from a thread that has no caller to throw to. Ignores a lost connection: serve() notices
   // it.
   void tell(session::FrameType type, std::span<const std::byte> payload) {
     try {
@@ -157,7 +157,7 @@ class CloneWorker {
     if (!has_begun_) begin();
     const Rank before = neighbour(chain.living, setup_.rank, -1),
                behind = neighbour(chain.living, setup_.rank, +1);
-    // An unchanged neighbour keeps its connections. Both ends hear of all chains, so they agree on the epoch
+    // An unchanged neighbour keeps its connections. Both ends receive every chain, so they agree on the epoch
     // in which they became neighbours.
     if (before != before_) {
       upstream_.reset();
@@ -242,8 +242,8 @@ class CloneWorker {
     }
   }
 
-  // Computes the SHA-256 of the whole image, chunk by chunk in order as they become available, then syncs all
-  // to the disk.
+  // Computes the SHA-256 of the whole image, chunk by chunk in order as they become available, then syncs the
+  // copy to disk and reports the result.
   void read_all(const std::stop_token& stop) {
     Sha256 sum;
     const Memory memory = chunk_memory(*map_);
@@ -268,7 +268,7 @@ class CloneWorker {
     answer(session::FrameType::committed, json::Object{});
   }
 
-  // Called by all threads of this rank.
+  // Notes progress and, now and then, reports it. Called by all threads of this rank.
   void moved() {
     ++control_thread_.progress();
     const std::unique_lock lock(telling_, std::try_to_lock);

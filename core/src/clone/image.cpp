@@ -43,7 +43,7 @@ std::vector<Part> parts_of(dev_t device) {
   return parts;
 }
 
-// Decodes spaces and the like, which are \040 in the kernel's tables.
+// Decodes spaces and the like, which the kernel's tables write as \040.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -17,14 +17,14 @@ class Image {
   Image(Fd fd, std::string path, std::int64_t bytes)
       : fd_(std::move(fd)), path_(std::move(path)), bytes_(bytes) {}
 
-  // Both transfer the whole span or throw RunError that names path, offset and cause.
+  // Both transfer the whole span, or throw RunError that names path, offset and cause.
   void read_at(std::span<std::byte> to, std::int64_t offset) const;
   void write_at(std::span<const std::byte> from, std::int64_t offset) const;
   // Makes write_at() throw RunError with this reason from now on.
   void forbid_writing(std::string why) { not_written_ = std::move(why); }
-  // Returns when everything written is on the disk.
+  // Returns when everything written is on disk. Throws RunError.
   void sync() const;
-  // Starts writing back now, rather than all at once at the end, when everybody waits for it.
+  // Starts writing a range back now, rather than everything at the end, when all ranks would wait for it.
   void begin_writing_back(std::int64_t offset, std::int64_t bytes) const;
 
   int fd() const { return fd_.get(); }
@@ -51,12 +51,12 @@ bool is_unchanged(const Source& source, const struct stat& then);
 struct stat status_of(const Image& image);
 // Identifies a file or device on its machine.
 std::string identity_of(const struct stat& status);
-// Throws RunError.
+// Returns the size of a block device. Throws RunError.
 std::int64_t device_bytes(int fd, const std::string& path);
 
-// Explains to people why a block device must not be written: "mounted on /data", "its
-// partition sdb1 is swap", "dm-0 is built on it"; empty: no use is known. The decision itself is the
-// kernel's: O_EXCL fails on a device that is mounted, swapped to or held by another one.
+// Explains to people why a block device must not be written: "mounted on /data", "its partition sdb1 is
+// swap", "part of dm-0"; empty if no use is known. The kernel makes the decision itself: O_EXCL fails on a
+// device that is mounted, swapped to or held by another one.
 std::string device_use(dev_t device);
 
 }  // namespace crosscut::clone

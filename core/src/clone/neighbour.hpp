@@ -1,4 +1,4 @@
-// The connections of a rank with one neighbour in the chain: a thread for each rail.
+// The connections of a rank with one neighbour in the chain, with a thread for each rail.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ class Neighbour {
     std::function<Fd(std::int32_t rail, const std::stop_token& stop)> open;
     // Returns once all work on the connection is done.
     std::function<void(int fd, std::int32_t rail, const std::stop_token& stop)> run;
-    // Called by a thread of the link, unless it was told to stop: `lost` after ConnectionLost, `failed` after
-    // another error of this rank.
+    // Called by a rail's thread, unless it was told to stop: `lost` after ConnectionLost, `failed` after any
+    // other error.
     std::function<void(const std::string&why)> lost, failed;
   };
   Neighbour(std::int32_t rails, Work work)

@@ -27,7 +27,8 @@ constexpr std::string_view unfinished_suffix = ".crosscut-clone";
   throw UsageError("target " + path + ": " + why);
 }
 
-// Returns the status of the file that the path leads to, or nothing if there is none.
+// Returns the status of the file that `path` leads to, or nullopt if there is none. Makes `path` absolute and
+// free of symbolic links. Throws UsageError if it cannot become a file.
 std::optional<struct stat> look(std::string& path) {
   struct stat status {};
   std::error_code error;
@@ -124,7 +125,8 @@ void Target::open_file(const CloneJob& job, bool exists) {
   take_unfinished(job, name, std::move(fd));
 }
 
-// Returns false if the copy is not in its place yet, or another file is.
+// Opens a file in its final place, to be verified as an earlier copy. Returns false if the copy is still
+// unfinished, or the file has another size.
 bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
   struct stat status {};
   if (::lstat(unfinished.c_str(), &status) == 0) return false;
@@ -142,7 +144,7 @@ bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
 void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
-  // The file's owner could write to it unnoticed, and a second hard link shows it elsewhere.
+  // Another owner could write to the file unnoticed, and a second hard link would show it elsewhere.
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
     refuse(path_, name + " is in the way, and none of ours; remove it");
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
@@ -179,7 +181,7 @@ void Target::check_space(const CloneJob& job, const struct stat& status) const {
                       std::to_string(job.bytes) + " are needed");
 }
 
-// A file that was opened and never written to leaves no trace.
+// Removes a file that was created but never written to.
 Target::~Target() {
   if (image_ && !is_in_place_ && is_new_ && !has_begun_) ::unlink(image_->path().c_str());
 }

@@ -1,8 +1,8 @@
 // The target of a copy. It is refused before a byte is written if writing would do harm.
 //
-// A file grows beside its final place as `NAME.crosscut-clone`, which is locked and readable by its owner
-// alone, and which stays if the copy ends early; commit() moves it to its place. A device is claimed from the
-// kernel for this process alone and written in place.
+// A file grows beside its final place as `NAME.crosscut-clone`, which is locked, readable by its owner alone,
+// and kept if the copy ends early; commit() moves it into place. A device is claimed from the kernel for this
+// process alone and written in place.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ std::string expand_path(const std::string& pattern, std::int32_t rank, const std
 
 class Target {
  public:
-  // Opens the target of a job, at `path`, without changing anything that exists. Throws UsageError that says
+  // Opens the target of a job at `path` without changing anything that exists. Throws UsageError that says
   // what is in the way and what to do.
   Target(const CloneJob& job, std::string path);
   ~Target();
@@ -27,7 +27,7 @@ class Target {
 
   // Prepares for writing: sets the length, and empties the file unless existing content may be kept.
   void begin();
-  // Call when all bytes are right and on the disk: the file gets its permissions and its final place. Throws
+  // Gives the file its permissions and its final place. Call when all bytes are right and on disk. Throws
   // RunError.
   void commit();
 
@@ -35,7 +35,7 @@ class Target {
   const std::string& path() const { return path_; }  // the final path, without symbolic links
   // Returns how many bytes from the start may hold content to keep.
   std::int64_t resumable_bytes() const { return resumable_bytes_; }
-  // Identify, on this machine, the file or device written to and the one that it replaces (empty: none).
+  // Identify the file or device on this machine that is written to, and the one it replaces (empty: none).
   std::string identity() const;
   const std::string& place_identity() const { return place_identity_; }
 

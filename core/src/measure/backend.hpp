@@ -1,5 +1,5 @@
-// A backend runs a rank's programs and returns times. It separates the rank's main loop from the code that
-// moves (or pretends to move) bytes.
+// The interface of backends, which run a rank's operations and return times. It separates the rank's main
+// loop from the code that moves (or pretends to move) bytes.
 #pragma once
 
 #include <string>
@@ -25,10 +25,10 @@ struct BackendContext {
   const std::string& secret;
   session::ControlThread& control_thread;
   session::BarrierTree& barrier;
-  // Address at which each rank listens, [rail][rank]; and this rank's own interfaces, [rail].
+  // The address at which each rank listens, [rail][rank], and this rank's own interfaces, [rail].
   const std::vector<std::vector<session::Address>>& addresses;
   const std::vector<session::Address>& interfaces;
-  bool polling = false;  // true: waits may spin, for there is a core for every rank
+  bool polling = false;  // true: waits may spin, since every rank has a core
   double timeout_seconds = 30;
 };
 
@@ -45,7 +45,7 @@ struct Task {
   bool verify = false;
   bool compute = false;
   std::uint64_t verify_seed = 0;
-  std::uint64_t order_seed = 0;  // of the phases; 0: in their own order
+  std::uint64_t order_seed = 0;  // seed of the order of phases; 0: ascending
 };
 
 struct WrongByte {
@@ -54,7 +54,7 @@ struct WrongByte {
   std::uint8_t expected = 0, found = 0;
 };
 
-// Cost of moving bytes for a rank, in the timed sections of one block or several.
+// A rank's cost of moving bytes, over the timed sections of one block or several.
 struct Effort {
   double processor_seconds = 0, elapsed_seconds = 0;
   std::int64_t sent_bytes = 0, received_bytes = 0;
@@ -80,7 +80,7 @@ struct RankSamples {
   std::vector<store::Connection> connections;
 };
 
-// Thrown if the partner of an operation is gone, as seen from this rank.
+// Thrown if the peer of an operation is gone, as seen from this rank.
 class PeerLost : public std::runtime_error {
  public:
   PeerLost(Rank lost_peer, const std::string& why, std::string what_was_done = {})
@@ -92,7 +92,7 @@ class PeerLost : public std::runtime_error {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Begins a job: allocates buffers for its largest size; throws UsageError if they exceed `memory_bytes`.
+  // Begins a job: allocates buffers for its largest size. Throws UsageError if they exceed `memory_bytes`.
   virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
   virtual RankSamples run(const Task& task) = 0;
   // Called by the control thread: `run` must throw soon. A backend whose library cannot be interrupted does
@@ -100,8 +100,8 @@ class Backend {
   virtual void interrupt() = 0;
   // Returns versions and settings in force, for the run's attributes.
   virtual json::Value facts() const = 0;
-  // Returns what this rank sent again to each peer since the last call, for the run's attribute
-  // `retransmissions` (docs/reference/run-format.md); null if nothing, or if the backend cannot tell.
+  // Returns this rank's retransmissions to each peer since the last call, for the run's attribute
+  // `retransmissions` (docs/reference/run-format.md); null if there are none or the backend cannot tell.
   virtual json::Value losses() { return {}; }
   // Closes connections after a rank was lost; the next run makes new ones.
   virtual void disconnect() = 0;

@@ -36,7 +36,7 @@ class Compute {
   Compute& operator=(const Compute&) = delete;
   std::int64_t units() const { return units_.load(std::memory_order_relaxed); }
   double units_per_second_alone() const { return alone_; }
-  // Idle outside of blocks.
+  // Turns the work on or off; it is off outside of blocks.
   void work(bool on) {
     working_ = on;
     working_.notify_all();

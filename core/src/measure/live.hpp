@@ -1,7 +1,7 @@
 // The timing loop that all live backends share: runs a rank's schedules over a transport.
 //
 // Inside a phase nothing is allocated, gathered, written or printed. A sample is done(operation) -
-// posted(since), over the operation's divisor and the number of iterations; see Op in program.hpp.
+// posted(since), divided by the operation's divisor and the number of iterations; see Op in program.hpp.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class LiveBackend final : public Backend {
                        " bytes, more than the limit of " + std::to_string(memory_bytes) +
                        "; raise --memory, or lower --size");
     }
-    if (!T::is_synchronised) return;  // nothing is moved: nothing is needed
+    if (!T::is_synchronised) return;  // nothing is moved, so no memory is needed
     send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
     receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
     apart_ = Memory();
@@ -53,7 +53,7 @@ class LiveBackend final : public Backend {
          ++repetition) {
       for (const auto index : order) {
         measure(schedules[index], task, repetition, first_cell + index, samples);
-        // A transport counts what it moves, but a phase may move nothing.
+        // Transports count moved bytes as progress, but a phase may move nothing.
         progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       }
       first_cell += schedules.size();
@@ -89,8 +89,8 @@ class LiveBackend final : public Backend {
     return samples;
   }
 
-  // Makes room for times, opens connections and starts what computes beside the pattern: nothing of it falls
-  // into a sample.
+  // Makes room for times, opens connections and starts the thread that computes beside the pattern. No sample
+  // contains any of this.
   void prepare(const std::vector<Schedule>& schedules, const Task& task, RankSamples& samples) {
     std::size_t most_operations = 0;
     for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
@@ -101,11 +101,11 @@ class LiveBackend final : public Backend {
     transport_.connect(connections_of(schedules), task.epoch);
     samples.connections = transport_.take_new_connections();
     if (task.compute && !compute_) {
-      // All at the same time, as they will compute beside the pattern: ranks may share cores.
+      // Calibrate on all ranks at once, as they will compute beside the pattern: ranks may share cores.
       if (T::is_synchronised) context_.barrier.wait();
       compute_.emplace();
     }
-    // Everybody is connected before anybody stops listening.
+    // All ranks are connected before any stops listening.
     if (T::is_synchronised) context_.barrier.wait();
     context_.control_thread.listen(false);
     if (task.compute) compute_->work(true);
@@ -114,12 +114,12 @@ class LiveBackend final : public Backend {
   // One phase of one repetition.
   void measure(const Schedule& schedule, const Task& task, std::int64_t repetition, std::size_t cell,
                RankSamples& samples) {
-    // The thread that computes beside the pattern moves nothing, so its time is left out.
+    // The thread that computes beside the pattern moves nothing, so its time does not count.
     const auto whose = task.compute ? Processor::thread : Processor::process;
     if (task.verify) fill(schedule, task, repetition);
     if (task.barrier && T::is_synchronised) context_.barrier.wait();
     const auto units = task.compute ? compute_->units() : 0;
-    // Before the phase starts by the clock, so no sample contains the reading.
+    // Read before the phase's clock starts, so that no sample contains the reading.
     const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
     run_phase(schedule, task.iterations);
     if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
@@ -171,7 +171,7 @@ class LiveBackend final : public Backend {
     if constexpr (T::is_lossy) transport_.settle();
   }
 
-  // When an operation that is complete now ended; phase_start: when the phase did.
+  // Returns when an operation that is now complete ended; for phase_start, when the phase ended.
   std::int64_t end_of(program::OpIndex index) const {
     if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
     return transport_.now();
@@ -285,7 +285,7 @@ class LiveBackend final : public Backend {
 
   BackendContext context_;
   T transport_;
-  Memory send_, receive_, apart_;  // the transport's: destroyed before it
+  Memory send_, receive_, apart_;  // from the transport, so destroyed before it
   std::size_t apart_limit_ = 0;    // bytes that verifying may take
   std::optional<Compute> compute_;
   PhaseTimes times_;
@@ -293,7 +293,7 @@ class LiveBackend final : public Backend {
   std::vector<program::OpIndex> completed_;
 };
 
-// Makes a live backend; it is what one registers as `make`.
+// Makes a live backend; registered as BackendInfo::make.
 template <Transport T>
 std::unique_ptr<Backend> make_live(const BackendContext& context, const program::Parameters& parameters) {
   return std::make_unique<LiveBackend<T>>(context, parameters);

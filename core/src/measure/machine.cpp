@@ -35,15 +35,15 @@ namespace fs = std::filesystem;
 
 const fs::path tcp_folder = "/proc/sys/net/ipv4";
 
-// Returns the number, not below zero, with which a text of the kernel begins.
+// Returns the number at the start of a kernel file's text; nullopt if there is none or it is negative.
 std::optional<std::int64_t> count_in(const std::string& text) {
   std::int64_t count = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
   return parsed.ec == std::errc{} && count >= 0 ? std::optional(count) : std::nullopt;
 }
 
-// Most counters kept for one interface. Drivers have thousands, a set for each queue; a few dozen are about
-// trouble.
+// Most counters read and kept for one interface. Drivers have thousands, a set for each queue; a few dozen
+// are about trouble.
 constexpr std::size_t most_of_driver = 16384, most_kept = 64;
 
 void add_files(const fs::path& folder, const std::string& prefix, json::Object& counters) {
@@ -72,7 +72,7 @@ class ControlSocket {
 };
 
 std::size_t number_of_driver_counters(ControlSocket& socket) {
-  // The request is a header of 16 bytes and one number.
+  // The request is a 16-byte header and one number.
   std::array<std::uint64_t, sizeof(ethtool_sset_info) / 8 + 1> info{};
   ethtool_sset_info asked{};
   asked.cmd = ETHTOOL_GSSET_INFO;
@@ -90,7 +90,7 @@ void add_driver_counters(const std::string& name, json::Object& counters) {
   ControlSocket socket(name);
   const auto count = number_of_driver_counters(socket);
   if (count == 0) return;
-  // Both replies are a header and `count` entries, of 32 bytes and of 8.
+  // Each reply is a header and `count` entries: names of 32 bytes, values of 8.
   std::vector<std::uint64_t> names((sizeof(ethtool_gstrings) + count * ETH_GSTRING_LEN) / 8 + 1);
   std::vector<std::uint64_t> values(sizeof(ethtool_stats) / 8 + count + 1);
   const auto asked = static_cast<std::uint32_t>(count);
@@ -116,7 +116,7 @@ void add_driver_counters(const std::string& name, json::Object& counters) {
   }
 }
 
-// IP over InfiniBand, or RoCE: the device under the interface has ports with counters of their own.
+// Adds the port counters of the device under an interface that runs IP over InfiniBand or RoCE.
 void add_infiniband_counters(const fs::path& interface_folder, json::Object& counters) {
   std::error_code ignored;
   for (const auto& device : fs::directory_iterator(interface_folder / "device" / "infiniband", ignored)) {
@@ -145,7 +145,7 @@ std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
   return adapters;
 }
 
-// Parses /proc/net/snmp and netstat: pairs of lines, names and values, with the same prefix.
+// Parses /proc/net/snmp or netstat: pairs of lines with the same prefix, first names, then values.
 void add_protocol_counters(const fs::path& path, std::string_view prefix, const std::set<std::string>& wanted,
                            json::Object& counters) {
   std::ifstream file(path);

@@ -1,4 +1,4 @@
-// Identifies this node: names and identities that are the same in every run, and the settings and counters of
+// Describes this node: names and identities that are the same in every run, and the settings and counters of
 // its adapters.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace crosscut::measure {
 
-// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface; what the kernel
-// or the driver (SIOCETHTOOL) does not say is null or left out.
+// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface. Anything that the
+// kernel or the driver (SIOCETHTOOL) does not tell is null or left out.
 json::Object adapter_settings(const std::string& name);
 
 // Returns {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; the driver's
@@ -19,7 +19,7 @@ json::Object adapter_settings(const std::string& name);
 // of the InfiniBand port behind the interface, as `infiniband.symbol_error`.
 json::Object adapter_counters(const std::string& name);
 
-// True if the name of a driver's counter is about errors, loss or flow control.
+// True if a driver counter's name suggests errors, loss or flow control.
 bool tells_of_trouble(const std::string& counter);
 
 std::string host_name();
@@ -27,8 +27,8 @@ std::string host_name();
 // expose it), with the network namespace if several share a machine.
 std::string node_id();
 
-// Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, settings}]} with the
-// adapters of `interfaces`; settings: those of adapter_settings().
+// Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, ...}]} with the
+// adapters of `interfaces` and their adapter_settings().
 json::Value node_facts(std::span<const session::Address> interfaces);
 // Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
 // namespace.

@@ -75,8 +75,9 @@ class Casualties {
   std::vector<Spot> work_;
 };
 
-// Removes the marked operations and renumbers references to the others. A sample whose start was removed
-// starts with the phase; then its end was removed, too, or never depended on that start.
+// Removes the marked operations and renumbers references to the others. A reference to a removed start of a
+// sample becomes the start of the phase; that matters only if the sample's end never depended on that start,
+// since otherwise the end was removed too.
 void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   std::vector<program::OpIndex> renumbered(ops.size(), program::phase_start);
   std::vector<program::Op> kept;
@@ -94,7 +95,7 @@ void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   ops = std::move(kept);
 }
 
-// Rounds up to a cache line, so that every separate receive begins on its own.
+// Rounds up to whole cache lines, so that each separate receive begins on a line of its own.
 std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void count_dependencies(Schedule& schedule) {

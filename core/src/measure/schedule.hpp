@@ -1,5 +1,5 @@
-// One rank's operations of one phase, prepared so that running them takes no decisions: dependencies counted,
-// memory assigned, timed operations marked.
+// One rank's operations in one phase, prepared so that running them needs no decisions: dependencies are
+// counted, memory assigned, timed operations marked.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace crosscut::measure {
 
 struct Buffers {
   std::span<std::byte> send, receive;
-  // Verification only: memory in which every receive of a phase has its own place; empty otherwise.
+  // For verification: memory in which every receive of a phase has its own place; otherwise empty.
   std::span<std::byte> apart;
 };
 
@@ -30,8 +30,8 @@ struct Schedule {
   bool skipped = false;                 // an operation was left out because a rank is lost
 };
 
-// Makes a schedule; `lost` is sorted. Leaves out, on all ranks alike, the operations that cannot run without
-// a lost rank: those with it, those that wait for them, and the partners of those.
+// Makes a schedule; `lost` must be sorted. Leaves out, alike on all ranks, the operations that cannot run
+// without a lost rank: those with it, those that wait for them, and the matching operations of their peers.
 Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, std::int64_t bytes,
                        std::int64_t phase, std::span<const Rank> lost);
 

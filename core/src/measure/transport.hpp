@@ -1,5 +1,5 @@
 // The interface between the timing loop (live.hpp) and a transport. Backends that share the loop differ only
-// in their transport.
+// in their transports.
 #pragma once
 
 #include <concepts>
@@ -26,9 +26,9 @@ struct ConnectionId {
 template <class T>
 concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
   t.settle();  // after a phase, untimed: peers learn what was sent, so that none waits for lost data
-  // Time at which the last byte of an operation moved, in nanoseconds; for phase_start, the last byte of the
-  // phase. So no sample contains the wait for lost bytes, except one of which nothing came: it ends when the
-  // receive was given up.
+  // Returns when the last byte of an operation moved, in nanoseconds; for phase_start, the last byte of the
+  // phase. No sample thus contains the wait for lost bytes, except one of which nothing came: it ends when
+  // the receive was given up.
   { c.moved_at(index) } -> std::same_as<std::int64_t>;
 };
 
@@ -59,8 +59,8 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
 }
 &&(!T::is_lossy || CountsLosses<T>);
 
-// Defaults for a transport whose messages lie in host memory and which loses nothing. A transport derives
-// from it and hides what differs.
+// Defaults for a transport with messages in host memory that loses nothing. A transport derives from it and
+// hides the members that differ.
 struct HostTransport {
   static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
   static constexpr bool is_lossy = false;

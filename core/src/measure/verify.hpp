@@ -1,4 +1,4 @@
-// Verifiable payload: every byte is a function of its sender, its phase and its place in the message.
+// Verifiable payload: every byte is a function of its sender, phase, repetition and place in the message.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline std::uint64_t payload_key(std::uint64_t seed, std::int32_t source, std::i
   return mix_bits(key ^ static_cast<std::uint64_t>(message_bytes));
 }
 
-// `offset` is the place of data[0] in the source's message, bytes.
+// Fills `data` with payload. `offset` is the place of data[0] in the source's send buffer, in bytes.
 inline void fill_payload(std::span<std::byte> data, std::uint64_t key, std::int64_t offset) {
   for (std::size_t i = 0; i < data.size();) {
     const auto at = offset + static_cast<std::int64_t>(i);

@@ -5,8 +5,8 @@
 
 namespace crosscut::program {
 
-// {"version", "patterns": [...], "backends": [...], "generators": [...]}; parameters with kind, unit,
-// default, help, limits.
+// Returns {"version", "patterns": [...], "backends": [...], "generators": [...]}. Parameters have kind, unit,
+// default, help and limits.
 json::Value describe();
 
 }  // namespace crosscut::program

@@ -34,7 +34,7 @@ struct Parameter {
 using RankList = std::vector<std::int32_t>;
 using PairList = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// Parsers of user text; each throws UsageError naming the text and what would be right.
+// Parsers of user text; each throws UsageError that quotes the text and says what would be valid.
 std::int64_t parse_bytes(std::string_view text);  // "1.5MB" -> 1500000; KB MB GB 10^3, KiB MiB GiB 2^10
 double parse_seconds(std::string_view text);      // "5ms" -> 0.005; ns us ms s min h
 double parse_rate(std::string_view text);         // "1.6 Gbit/s" -> 1.6e9 bits per second; "12.5 MB/s" -> 1e8
@@ -50,11 +50,11 @@ std::vector<std::int64_t> parse_sizes(std::string_view text);  // "1KB,3KB,1MB"
 // Throws UsageError if `text` is not a valid value of `parameter`.
 void check_value(const Parameter& parameter, std::string_view text);
 
-// Values of the parameters of one pattern or backend: complete (defaults filled in) and valid.
+// Values of the parameters of one pattern or backend: valid and complete, with defaults filled in.
 class Parameters {
  public:
-  // Throws UsageError for an unknown name, a bad value or a value out of range. `owner` is used in the
-  // message ("pattern aapc"). Names have no "--".
+  // Throws UsageError for an unknown name, an invalid value or a value out of range; the message begins with
+  // `owner` ("pattern aapc"). Names have no "--".
   Parameters(std::span<const Parameter> known, const std::map<std::string, std::string>& given,
              std::string_view owner);
 

@@ -1,5 +1,5 @@
-// Parses lists of ranks and of pairs, from the command line or a file. Commas or white space separate
-// entries; "#" starts a comment up to the end of the line.
+// Parses lists of ranks and of pairs from the command line or a file. Commas or white space separate entries;
+// "#" starts a comment that ends with the line.
 #include <algorithm>
 #include <limits>
 

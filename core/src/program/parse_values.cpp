@@ -48,12 +48,12 @@ constexpr Unit byte_units[] = {
 using Factors = std::map<std::string_view, double>;
 const Factors seconds_of_unit{{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
                               {"s", 1}, {"min", 60},  {"h", 3600}};
-// Prefixes are decimal here: no link was ever sold by the Mibit/s.
+// Rates have decimal prefixes only: no link was ever sold by the Mibit/s.
 const Factors bits_of_unit{{"bit/s", 1},     {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9},
                            {"Tbit/s", 1e12}, {"B/s", 8},      {"kB/s", 8e3},   {"KB/s", 8e3},
                            {"MB/s", 8e6},    {"GB/s", 8e9},   {"TB/s", 8e12}};
 
-// Reads a number and the unit behind it, which begins at `end`; nullopt if either is unknown.
+// Reads a number and the unit that follows it at `end`; nullopt if either is invalid.
 std::optional<double> quantity(std::string_view word, std::size_t end, const Factors& units) {
   const auto unit = units.find(trimmed(word.substr(std::min(word.size(), end))));
   double value = 0;

@@ -17,7 +17,7 @@ namespace crosscut::program {
 
 using OpIndex = std::int32_t;
 
-// Value in `after` and `since` that stands for the start of the phase instead of an operation.
+// In `after` and `since`: the start of the phase instead of an operation.
 inline constexpr OpIndex phase_start = -1;
 
 // One send or receive of a rank: the message, the operations that it waits for, the origin of its data
@@ -33,12 +33,12 @@ struct Op {
   std::int64_t offset = 0;   // into the rank's send or receive buffer, bytes
   // Earlier operations of this rank (with a smaller index) that must complete before this one starts.
   std::array<OpIndex, 2> after{phase_start, phase_start};
-  // For a send that forwards received data: the index of the earlier receive of this rank. The bytes are then
+  // For a send that forwards received data: index of that earlier receive of this rank. The bytes are then
   // taken from the receive buffer at `offset`.
   OpIndex forwards = -1;
-  // Rank whose data a receive brings (verification); -1: the peer. In a chain it is the first rank.
+  // Rank whose data a receive brings (verification), the first one in a chain; -1: the peer.
   Rank origin = -1;
-  // Offset in the origin's send buffer at which the received bytes began (verification); -1: `offset`.
+  // Offset of the received bytes in the origin's send buffer (verification); -1: `offset`.
   std::int64_t origin_offset = -1;
   std::int32_t slot = -1;          // index of the sample that this operation ends; -1: untimed
   OpIndex since = phase_start;     // the sample is (done(this) - posted(since)) / divisor
@@ -51,7 +51,7 @@ struct Op {
 // Resources that a pattern needs for one message size. Every emitted operation stays within them.
 struct Extent {
   std::int64_t phases = 0;
-  std::int32_t slots = 1;          // most samples of a rank in a phase
+  std::int32_t slots = 1;          // op.slot < slots
   std::int32_t channels = 1;       // op.channel < channels
   std::int32_t rails = 1;          // op.rail < rails
   std::int64_t send_bytes = 0;     // size of the send buffer of a rank
@@ -64,21 +64,21 @@ struct Extent {
   bool iterable = true;
 };
 
-// One phase for all ranks. State that ranks share (a permutation) takes O(ranks) and is made once.
+// One phase for all ranks. State that ranks share (a permutation) takes O(ranks) memory and is made once.
 class Phase {
  public:
   virtual ~Phase() = default;
   // Appends the operations of `rank` in program order; `ops` arrives empty. A rank may have none.
   // The n-th send on (source, destination, channel, rail) meets the n-th receive.
   virtual void emit(Rank rank, std::vector<Op>& ops) const = 0;
-  // Bytes credited to `rank` in this phase by the pattern's own bandwidth formula. The published figure is
-  // credited bytes / slowest rank's time (see PatternInfo::formula).
+  // Returns the bytes credited to `rank` in this phase by the pattern's own bandwidth formula. The published
+  // figure is credited bytes / slowest rank's time (see PatternInfo::formula).
   virtual double credited_bytes(Rank rank) const = 0;
-  // A short label of the phase for people ("stride 3", "4 senders, 16 receivers"); may be empty.
+  // Returns a short label of the phase for people ("stride 3", "round 2"); may be empty.
   virtual std::string label() const { return {}; }
 };
 
-// Immutable once made; every method may be called from any rank and any thread.
+// Immutable once made; any rank and any thread may call every method.
 class Pattern {
  public:
   virtual ~Pattern() = default;
@@ -87,8 +87,8 @@ class Pattern {
   virtual std::vector<Rank> peers(Rank self, Rank ranks) const = 0;
   // Returns a phase, 0 <= index < extent.phases. It depends only on parameters, seed, ranks, bytes and index.
   virtual std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const = 0;
-  // The label of a phase, and the most bytes credited to one of its ranks. A pattern overrides these if
-  // making the phase takes O(ranks) and the answer does not.
+  // Return the label of a phase, and the most bytes credited to one of its ranks. A pattern overrides these
+  // if making the phase takes O(ranks) and the answer does not.
   virtual std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const {
     return phase(ranks, bytes, index)->label();
   }
@@ -98,7 +98,7 @@ class Pattern {
     for (Rank rank = 0; rank < ranks; ++rank) most = std::max(most, made->credited_bytes(rank));
     return most;
   }
-  // Message sizes measured when the user names none, bytes.
+  // Returns the message sizes measured if the user names none, in bytes.
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
   // Returns why the pattern cannot run on so many ranks ("pairs names rank 9, but there are 8 ranks"); empty
   // if it can.

@@ -1,4 +1,4 @@
-// The registry of patterns and backends. Each is one file and one line in a .def file.
+// The registry of patterns and backends. Each has a file (or a folder) and a line in a .def file.
 #pragma once
 
 #include <array>
@@ -28,15 +28,15 @@ enum class PatternShape : std::uint8_t {
   sweep,    // one pair at a time over many sizes: latency and rate by size
   loaded,   // single messages of mixed sizes, all pairs at once: their distribution
   victims,  // the same messages under several conditions, which phase labels name: their slowdown
-  streams,  // senders share receivers: rate of each stream and each phase
+  streams,  // senders share receivers: rate of each stream and of each phase
 };
 constexpr std::array<std::string_view, 5> shape_names{"dense", "sweep", "loaded", "victims", "streams"};
 constexpr std::string_view name_of(PatternShape shape) {
   return shape_names[static_cast<std::size_t>(shape)];
 }
 
-// States if `crosscut evaluate` measures the pattern, and at which sizes: those that dense patterns share, or
-// its own.
+// Says whether `crosscut evaluate` measures the pattern, and at which sizes: those that dense patterns share,
+// or its own.
 enum class Evaluation : std::uint8_t { none, at_shared_sizes, at_own_sizes };
 constexpr std::array<std::string_view, 3> evaluation_names{"", "shared sizes", "own sizes"};
 constexpr std::string_view name_of(Evaluation evaluation) {
@@ -87,7 +87,7 @@ struct BackendInfo {
 std::span<const PatternInfo* const> patterns();
 std::span<const BackendInfo* const> backends();
 
-// Throw UsageError for an unknown name, with the nearest known ones.
+// Both throw UsageError that suggests the nearest known names if `name` is unknown.
 const PatternInfo& find_pattern(std::string_view name);
 const BackendInfo& find_backend(std::string_view name);
 

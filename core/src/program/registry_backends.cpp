@@ -1,5 +1,5 @@
-// The list of backends, which differs between executables. It is not in registry.cpp because a test of
-// patterns links no backend.
+// The list of backends, which differs between executables. It is not in registry.cpp so that tests of
+// patterns need not link the backends.
 #include <array>
 
 #include "base/words.hpp"
