@@ -1,13 +1,12 @@
-/* What calls.def says of each call: which messages it sends, and what becomes of its requests. All of it is
- * compiled into the wrappers. Without a trace nothing is done for receives and waits but taking their time.
- */
+/* What calls.def says about each call: the messages it sends, and what happens to its requests. All of it is
+ * inlined into the wrappers. Without a trace, receives and waits are only timed. */
 #ifndef CROSSCUT_ACCOUNTING_H
 #define CROSSCUT_ACCOUNTING_H
 
 #include "profile.h"
 
-/* Within a call of MPI: what its implementation, or a function of the program that it calls back, calls in
- * turn, is part of that call. */
+/* Set while in an MPI call. Calls made inside it, by MPI's implementation or by a function of the program
+ * that MPI calls back, are part of that call. */
 XC_THREAD int profile_depth;
 
 static inline bool enter(void) {
@@ -35,11 +34,11 @@ static inline void end(const struct frame* f) {
 }
 
 static inline void leave(void) {
-  if (trace_on) trace_leave(ticks_now()); /* what it took to trace the call was no computing */
+  if (trace_on) trace_leave(ticks_now()); /* the time that tracing took is not computing */
   profile_depth = 0;
 }
 
-/* MPI_PROC_NULL, and what MPI will refuse, is nobody. */
+/* Describes a message. MPI_PROC_NULL, and ranks that MPI will reject, have no peer. */
 static inline void names(struct frame* f, MPI_Comm comm, int peer, int tag, int64_t count,
                          MPI_Datatype type) {
   f->message = (struct message){group_of(comm), peer, tag, payload(count, type)};
@@ -64,7 +63,7 @@ static inline void exchanges(struct frame* f, MPI_Comm comm, int peer, int tag, 
   if (trace_on) f->second = (struct message){f->message.group, source, in_tag, payload(in_count, in_type)};
 }
 
-/* Where the program wants no status but a trace needs one. */
+/* Returns a status for calls in which the program ignores it but a trace needs it. */
 static inline MPI_Status* status_for(struct frame* f, MPI_Status* status) {
   return trace_on && status == MPI_STATUS_IGNORE ? &f->status : status;
 }
@@ -74,7 +73,7 @@ static inline void moves(struct frame* f, MPI_Win window, int target, int64_t co
   if (is_peer(group, target)) count_message(f->call, group, target, payload(count, type), BY_ONE_SIDED, 1);
 }
 
-/* Blocks of collective calls. */
+/* The blocks of a collective call. */
 static inline struct blocks even(int64_t count, MPI_Datatype type) {
   return (struct blocks){.unit = payload(count, type)};
 }
@@ -90,7 +89,7 @@ static inline struct collective* fill(struct frame* f, enum pattern pattern, MPI
 static inline void vector(struct frame* f, enum pattern pattern, MPI_Comm comm, int root, int64_t count,
                           MPI_Datatype type) {
   struct collective* what = fill(f, pattern, comm, root);
-  /* Across an intercommunicator only the root and those it talks to have a buffer. */
+  /* In an intercommunicator, only the root and the ranks that it talks to have a buffer. */
   if (!what->group->inter || root != MPI_PROC_NULL) what->bytes = payload(count, type);
 }
 
@@ -100,12 +99,12 @@ static inline void commutes(struct frame* f, MPI_Op op) {
   f->collective.commutes = yes != 0;
 }
 
-/* MPI_ROOT and MPI_PROC_NULL stand for a root across an intercommunicator; neither hands anything in. */
+/* In an intercommunicator, MPI_ROOT and MPI_PROC_NULL stand for a root; neither contributes data. */
 static inline bool is_root(const struct collective* what) {
   return what->group->inter ? what->root == MPI_ROOT : what->root == what->group->rank;
 }
 
-/* A gather or scatter; `own`, `count` and `type`: what this rank hands in, or gets. */
+/* Fills in a gather or scatter. `own`, `count` and `type` describe what this rank contributes or receives. */
 static inline void rooted(struct frame* f, enum pattern pattern, MPI_Comm comm, int root, struct blocks whole,
                           const void* own, int64_t count, MPI_Datatype type) {
   struct collective* what = fill(f, pattern, comm, root);
@@ -190,7 +189,7 @@ static inline void starts(int count, const MPI_Request requests[]) {
     const bool known = is_peer(what.message.group, what.message.peer), sending = what.kind == SENDING;
     if (sending && known)
       count_message(what.call, what.message.group, what.message.peer, what.message.bytes, BY_POINT, 1);
-    /* Receives may ask for any source: the trace has it from their end. */
+    /* A receive may accept any source: the trace takes the source from its completion. */
     if (trace_on && (known || (!sending && what.message.peer != MPI_PROC_NULL)))
       restart(handle, trace_message(sending ? T_START_SEND : T_START_RECEIVE, what.call, &what.message));
   }

@@ -1,4 +1,4 @@
-/* The counters: a file for each rank, mapped, so that what is counted survives however the process ends. */
+/* The counters: one mapped file per rank, so that counts survive however the process ends. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ void complain(const char* text, const char* detail) {
           detail != NULL ? detail : "");
 }
 
-/* Class of a message's size; digits of the number, 0 of nothing. */
+/* Returns the size class of a message: the number of decimal digits of its bytes; 0 for 0 bytes. */
 static unsigned decade_of(uint64_t bytes) {
   static const uint64_t powers[] = {1,           10,           100,          1000,      10000,
                                     100000,      1000000,      10000000,     100000000, 1000000000,
@@ -52,7 +52,7 @@ static void count_amount(struct profile_amount* amount, uint64_t messages, uint6
   add(&amount->bytes, bytes);
 }
 
-/* The slot of a peer, or the last one, which is that of all others. */
+/* Returns the peer's slot. Peers without one share the last slot. */
 static struct profile_peer* peer_slot(int rank) {
   const uint64_t key = (uint64_t)rank + 1;
   if (rank >= 0) {
@@ -83,8 +83,7 @@ void count_collective(int call, uint64_t bytes) {
   count_amount(&profile_calls[call].as_called[decade_of(bytes)], 1, bytes);
 }
 
-/* The counter of the processor, where the kernel itself trusts it: it takes a third of clock_gettime's time.
- */
+/* Returns true if the kernel trusts the processor's counter: it takes a third of clock_gettime's time. */
 static bool tsc_is_good(void) {
 #if defined(__x86_64__)
   char name[16] = "";
@@ -114,7 +113,7 @@ void profile_begin(void) {
   profile_clock_pair(&begin_ticks, &begin_nanoseconds);
 }
 
-/* This library was compiled for one MPI; handles of another are of another kind, and are left alone. */
+/* This library is compiled for one MPI. It leaves other MPIs alone: their handles are of other types. */
 static bool same_mpi(const char** library) {
   const char* file = library_of_mpi();
   *library = file != NULL ? file : "";
@@ -151,8 +150,8 @@ static struct profile_header layout(int rank, int ranks) {
   return header;
 }
 
-/* NULL, after a complaint, where the file cannot be made. Its blocks are taken at once: a disk that is full
- * later would end the program with SIGBUS. */
+/* Returns NULL, after a complaint, if the file cannot be made. Allocates all blocks at once: a disk that
+ * fills up later would end the program with SIGBUS. */
 static char* map_file(const char* folder, int rank, size_t bytes) {
   char path[4096];
   if (snprintf(path, sizeof path, "%s/rank-%06d.profile", folder, rank) >= (int)sizeof path) return NULL;

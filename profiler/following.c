@@ -1,5 +1,5 @@
-/* Follows messages and requests for the trace: the status tells whom a receive from anybody came from, the
- * wait that finds a request tells when it ended. */
+/* Follows messages and requests for the trace. The status gives the source of a receive from any rank; the
+ * wait that completes a request gives its end. */
 #include <stdlib.h>
 
 #include "profile.h"
@@ -7,7 +7,7 @@
 #define NO_ONE (-1)
 #define CANCELLED (-2)
 
-/* What the wait under way may find, in the order of its requests. */
+/* The requests of the wait in progress, in its order. */
 static struct request* watched;
 static size_t watched_room;
 static MPI_Status* spare;
@@ -62,7 +62,7 @@ void started_together(struct frame* f, const MPI_Request* request) {
   remember(request_handle(request), &what);
 }
 
-/* Matched messages are kept beside the requests, under handles turned inside out: the two never meet. */
+/* Matched messages are kept beside the requests, under inverted handles, which never equal a request's. */
 static uint64_t message_handle(const MPI_Message* message) {
   uint64_t handle = 0;
   memcpy(&handle, message, sizeof *message);

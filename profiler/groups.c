@@ -1,12 +1,12 @@
-/* Who ranks of communicators and windows are in MPI_COMM_WORLD. Worked out once for each, kept as its
- * attribute: when it is freed MPI calls us back, so that a handle used again never finds what belonged to
- * another. */
+/* World ranks of the members of communicators and windows. They are computed once and kept as an attribute.
+ * MPI calls back when the communicator is freed, so a handle that is reused never finds the ranks of its
+ * predecessor. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "profile.h"
 
-/* No one holds these two, so they are never let go. */
+/* These two have no holders, so they are never freed. */
 static struct group world;
 static const struct group nobody;
 static MPI_Group world_group;
@@ -48,7 +48,7 @@ void groups_open(void) {
   PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, window_gone, &window_key, NULL);
 }
 
-/* World ranks of a group, -1 of processes of another world; NULL where there is no memory. */
+/* Returns the world ranks of a group, -1 for processes of another world; NULL if there is no memory. */
 static int* translated(MPI_Group group, int size) {
   int* ranks = calloc((size_t)size * 2 + 1, sizeof *ranks);
   if (ranks == NULL) return NULL;
@@ -64,7 +64,8 @@ static uint64_t mixed(uint64_t hash, uint64_t number) {
   return hash ^ (hash >> 29);
 }
 
-/* The same number on all members: from who they are, in both directions of an intercommunicator alike. */
+/* Returns a number that is the same on all members: it depends on their world ranks only. Both sides of an
+ * intercommunicator get the same number. */
 static uint64_t identity(MPI_Group own, const struct group* group) {
   uint64_t theirs = 1, ours = 1;
   for (int i = 0; i < group->peers; i++) theirs = mixed(theirs, (uint64_t)(unsigned)group->world_rank[i]);
@@ -75,7 +76,7 @@ static uint64_t identity(MPI_Group own, const struct group* group) {
   return (theirs ^ ours) | 1;
 }
 
-/* As a copy of MPI_COMM_WORLD is. */
+/* Returns true for a copy of MPI_COMM_WORLD. */
 static bool is_everybody(const struct group* group) {
   if (group->inter || group->peers != world.peers) return false;
   for (int i = 0; i < group->peers; i++)
@@ -151,8 +152,8 @@ const struct group* group_of_window(MPI_Win window) {
   return group != NULL ? group : &nobody;
 }
 
-/* Neighbours in a Cartesian grid: down and up each dimension, MPI_PROC_NULL included, in the standard's
- * order. */
+/* Finds the neighbours in a Cartesian grid in the standard's order: down and up each dimension, MPI_PROC_NULL
+ * too. */
 static void grid_neighbours(MPI_Comm comm, struct neighbours* found) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);
@@ -192,7 +193,7 @@ static void distributed_neighbours(MPI_Comm comm, struct neighbours* found) {
 const struct neighbours* neighbours_of(MPI_Comm comm, const struct group* group) {
   static const struct neighbours none;
   struct group* owner = (struct group*)(uintptr_t)group;
-  if (group == &nobody || group == &world) return &none; /* without a topology */
+  if (group == &nobody || group == &world) return &none; /* these have no topology */
   pthread_mutex_lock(&making);
   if (owner->neighbours == NULL && (owner->neighbours = calloc(1, sizeof *owner->neighbours)) != NULL) {
     int topology = MPI_UNDEFINED;

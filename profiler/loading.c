@@ -1,9 +1,9 @@
-/* Where MPI's own functions are, and who calls by PMPI's names.
+/* Finds MPI's own functions, and recognises callers of PMPI names.
  *
- * Mostly MPI is among the libraries that a program is linked with. An interpreter's extension (mpi4py) brings
- * it along later, visible to that extension alone: then it is found from there. Open MPI's Fortran functions,
- * and some of MPICH's, call PMPI_X instead of MPI_X (issues 3954 of open-mpi/ompi, 2209 and 7479 of
- * pmodels/mpich), so those names are taken too; whoever else calls them wants no profiler in between. */
+ * Usually MPI is among the libraries that a program is linked with. An interpreter's extension (mpi4py) loads
+ * it later, visible only to that extension; it is then found from there. Open MPI's Fortran functions, and
+ * some of MPICH's, call PMPI_X instead of MPI_X (issues 3954 of open-mpi/ompi, 2209 and 7479 of
+ * pmodels/mpich), so those names are replaced too. All other callers of PMPI_X bypass the profiler. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -50,8 +50,8 @@ bool from_fortran(const void* caller) {
   return false;
 }
 
-/* Among what the caller's library needs. What this library calls without replacing it (weak in profile.h) is
- * then to be found as well: MPI becomes visible to all. */
+/* Looks among the libraries that the caller's library needs. If found there, makes MPI visible to all:
+ * functions that this library calls without replacing them (weak in profile.h) must be found as well. */
 static void* found_beside(const void* caller, const char* name) {
   Dl_info info;
   if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return NULL;
@@ -71,7 +71,7 @@ any_function* function_of_mpi(const char* name, const void* caller) {
   }
   if (first_found == NULL) first_found = found;
   any_function* function;
-  memcpy(&function, &found, sizeof function); /* ISO C has no cast for it */
+  memcpy(&function, &found, sizeof function); /* ISO C has no cast for this */
   return function;
 }
 
@@ -80,7 +80,7 @@ const char* library_of_mpi(void) {
   return first_found != NULL && dladdr(first_found, &info) != 0 ? info.dli_fname : NULL;
 }
 
-/* Under LD_BIND_NOW what is weak in profile.h was looked up, and not found, before MPI was there. */
+/* Under LD_BIND_NOW, weak symbols of profile.h were looked up before MPI was loaded, and not found. */
 bool helpers_are_there(void) {
   const char* at_once = getenv("LD_BIND_NOW");
   return !came_late || at_once == NULL || at_once[0] == '\0';

@@ -1,8 +1,8 @@
-/* The messages that collective calls were made of in MPICH 1.2: what Lobosco, Santos Costa and de Amorim
- * (ICCS 2002) logged. Algorithms as in its src/coll/intra_fns.c and intra_scan.c, up to release 1.2.4 (those
- * of 1.2.5, in intra_fns_new.c, are others). Messages to oneself are counted where it sent them.
- * Neighbourhood collectives, which came later, are a message to each neighbour; so are those of
- * intercommunicators not decomposed. */
+/* The messages that collective calls consist of in MPICH 1.2, whose messages Lobosco, Santos Costa and de
+ * Amorim (ICCS 2002) logged. The algorithms are those of its src/coll/intra_fns.c and intra_scan.c up to
+ * release 1.2.4 (release 1.2.5 has others, in intra_fns_new.c). Messages to oneself are counted where MPICH
+ * sent them. Neighbourhood collectives, which came later, count as one message to each neighbour. Calls on
+ * intercommunicators are not decomposed. */
 #include "profile.h"
 
 #define NOBODY (-1)
@@ -35,7 +35,7 @@ uint64_t all_bytes(const struct blocks* blocks, int count) {
   return sum;
 }
 
-/* intra_Barrier: a hypercube over the largest power of two; each rank above it has a partner below. */
+/* intra_Barrier: a hypercube over the largest power of two. Each rank above it has a partner below. */
 static void barrier(const struct collective* what, step* visit, void* context) {
   const struct group* group = what->group;
   int within = 1;
@@ -50,7 +50,7 @@ static void barrier(const struct collective* what, step* visit, void* context) {
   if (group->rank < above) visit(context, within + group->rank, 0, NOBODY, 0);
 }
 
-/* intra_Bcast: a binomial tree, the farthest child first. */
+/* intra_Bcast: a binomial tree, farthest child first. */
 static void broadcast(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
   const int relative = (rank - what->root + size) % size;
@@ -63,8 +63,7 @@ static void broadcast(const struct collective* what, step* visit, void* context)
     if (relative + bit < size) visit(context, (int)((rank + bit) % size), bytes, NOBODY, 0);
 }
 
-/* intra_Reduce: the same tree, upwards; to rank 0 and from there to the root where the operation does not
- * commute. */
+/* intra_Reduce: the same tree upwards; via rank 0 to the root if the operation does not commute. */
 static void reduce(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank, root = what->root;
   const int top = what->commutes ? root : 0;
@@ -83,7 +82,7 @@ static void reduce(const struct collective* what, step* visit, void* context) {
   if (rank == root) visit(context, NOBODY, 0, top, bytes);
 }
 
-/* intra_Gather, intra_Gatherv: everybody sends to the root, itself too. */
+/* intra_Gather, intra_Gatherv: every rank sends to the root, including the root itself. */
 static void gather(const struct collective* what, step* visit, void* context) {
   const struct group* group = what->group;
   if (group->rank != what->root) {
@@ -96,7 +95,7 @@ static void gather(const struct collective* what, step* visit, void* context) {
   }
 }
 
-/* intra_Scatter, intra_Scatterv: the root sends to everybody, itself too. */
+/* intra_Scatter, intra_Scatterv: the root sends to every rank, including itself. */
 static void scatter(const struct collective* what, step* visit, void* context) {
   const int root = what->root;
   if (what->group->rank != root) {
@@ -109,7 +108,8 @@ static void scatter(const struct collective* what, step* visit, void* context) {
   }
 }
 
-/* intra_Allgather, intra_Allgatherv: to oneself, then round a ring, each block a hop at a step. */
+/* intra_Allgather, intra_Allgatherv: to oneself, then round a ring in which each block moves one hop per
+ * step. */
 static void all_gather(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
   const uint64_t own = block_bytes(&what->receives, rank);
@@ -122,8 +122,8 @@ static void all_gather(const struct collective* what, step* visit, void* context
   }
 }
 
-/* intra_Alltoall, intra_Alltoallv: a message to everybody, itself too; all are started at once there, here in
- * an order in which a send and a receive can be waited for together. */
+/* intra_Alltoall, intra_Alltoallv: a message to every rank, including oneself. MPICH starts all at once; here
+ * they come in an order in which one send and one receive can be waited for together. */
 static void all_to_all(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
   for (int i = 0; i < size; i++) {
@@ -133,7 +133,7 @@ static void all_to_all(const struct collective* what, step* visit, void* context
   }
 }
 
-/* MPIR_intra_Scan (J. L. Träff): odd "round ranks" take partial results, which are then handed on. */
+/* MPIR_intra_Scan (J. L. Träff): odd "round ranks" receive partial results, which are then passed on. */
 static void scan(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
   const uint64_t bytes = what->bytes;
@@ -152,7 +152,7 @@ static void to_neighbours(const struct collective* what, step* visit, void* cont
   const struct neighbours* all = what->group->neighbours;
   if (all == NULL) return;
   for (int i = 0; i < all->sources || i < all->destinations; i++) {
-    /* On a grid, what goes down is received from above. */
+    /* On a grid, what is sent down is received from above. */
     const int other = what->pattern == ON_GRID ? i ^ 1 : i;
     int to = i < all->destinations ? all->ranks[all->sources + i] : NOBODY;
     int from = other < all->sources ? all->ranks[other] : NOBODY;
@@ -163,7 +163,7 @@ static void to_neighbours(const struct collective* what, step* visit, void* cont
   }
 }
 
-/* intra_Allreduce: a reduction to rank 0, a broadcast from there. */
+/* intra_Allreduce: a reduction to rank 0, then a broadcast. */
 static void all_reduce(const struct collective* what, step* visit, void* context) {
   struct collective part = *what;
   part.root = 0;
@@ -172,7 +172,7 @@ static void all_reduce(const struct collective* what, step* visit, void* context
   broadcast(&part, visit, context);
 }
 
-/* intra_Reduce_scatter: a reduction to rank 0, a scatter from there. */
+/* intra_Reduce_scatter: a reduction to rank 0, then a scatter. */
 static void reduce_scatter(const struct collective* what, step* visit, void* context) {
   struct collective part = *what;
   if (what->bytes == 0) return;

@@ -1,6 +1,6 @@
-/* What the parts of libcrosscut-profile.so share. The library stands between a program and its MPI (MPI
- * standard, chapter "Tool Support": every MPI_X is also there as PMPI_X), counts in a mapped file, and knows
- * of no report. */
+/* Declarations shared by the parts of libcrosscut-profile.so. The library stands between a program and its
+ * MPI (MPI standard, chapter "Tool Support": every MPI_X also exists as PMPI_X) and counts in a mapped file.
+ * It writes no reports. */
 #ifndef CROSSCUT_PROFILE_H
 #define CROSSCUT_PROFILE_H
 
@@ -17,8 +17,8 @@
 
 #include "profile_file.h"
 
-/* Functions of MPI that this library uses without replacing them. Weak, as those of calls.def: it is also
- * loaded into launchers and shells, which have no MPI, and must not keep them from starting. */
+/* MPI functions that this library uses without replacing them. They are weak, like those of calls.def: the
+ * library is also loaded into launchers and shells, which have no MPI and must still start. */
 #pragma weak PMPI_Cart_shift
 #pragma weak PMPI_Cartdim_get
 #pragma weak PMPI_Comm_create_keyval
@@ -47,8 +47,7 @@
 #pragma weak PMPI_Win_set_attr
 #pragma weak PMPI_Type_size_x
 
-/* Whoever is loaded by LD_PRELOAD has its thread-local variables in the static block: one instruction to
- * reach. */
+/* LD_PRELOADed libraries have their thread-local variables in the static block: one instruction to reach. */
 #define XC_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
 enum {
@@ -62,30 +61,30 @@ enum {
   CALL_COUNT
 };
 
-/* Who a communicator (or window) is made of. Kept with it as an attribute, so that it goes when it goes. */
+/* The members of a communicator or window. Kept as its attribute, so freed with it. */
 struct group {
   int holders;    /* the communicator, and persistent operations that outlive it */
-  int rank, size; /* of the group that this rank is in */
-  int peers;      /* in the group that is addressed: the remote one of an intercommunicator */
+  int rank, size; /* of this rank's own group */
+  int peers;      /* in the addressed group: the remote one of an intercommunicator */
   bool inter;
   bool everybody;        /* all of MPI_COMM_WORLD, in its order */
-  const int* world_rank; /* of a peer; NULL: the same number */
+  const int* world_rank; /* [peer]; NULL: the same number */
   uint64_t id;           /* the same on all members; 0: MPI_COMM_WORLD */
   struct neighbours* neighbours;
 };
 
 struct neighbours {
-  int sources, destinations; /* how many */
-  int* ranks;                /* of the sources, then of the destinations; of the communicator */
+  int sources, destinations; /* numbers of them */
+  int* ranks;                /* of the sources, then of the destinations; ranks of the communicator */
 };
 
-/* Sizes of the blocks that a collective call has for each rank. */
+/* Sizes of a collective call's blocks, one per rank. */
 struct blocks {
   const void* counts;        /* NULL: `unit` bytes each */
-  bool wide;                 /* counts are of 8 bytes, else of 4 */
+  bool wide;                 /* counts have 8 bytes, otherwise 4 */
   uint64_t unit;             /* bytes of one element */
-  const MPI_Datatype* types; /* not NULL: a type for each block, in place of `unit` */
-  bool varied;               /* by the call's nature, also where only the root has counts */
+  const MPI_Datatype* types; /* not NULL: one type per block, instead of `unit` */
+  bool varied;               /* by the kind of call, even if only the root has counts */
 };
 
 enum pattern {
@@ -108,15 +107,15 @@ struct collective {
   const struct group* group;
   int root;
   bool commutes;
-  bool varied;    /* blocks of different sizes: MPI_Gatherv and the like */
+  bool varied;    /* blocks may differ in size: MPI_Gatherv and the like */
   uint64_t bytes; /* the whole vector of a broadcast or reduction; this rank's block of a gather or scatter */
   struct blocks sends, receives;
 };
 
-/* A message as a program names it. */
+/* A message, as the program describes it. */
 struct message {
   const struct group* group;
-  int peer; /* of the group */
+  int peer; /* rank in the group */
   int tag;
   uint64_t bytes;
 };
@@ -124,8 +123,8 @@ struct message {
 enum request_kind { NO_REQUEST, SENDING, RECEIVING, TOGETHER };
 
 struct request {
-  uint64_t handle; /* 0: this place is empty; 1: was in use */
-  uint64_t serial; /* of the operation under way, in the trace */
+  uint64_t handle; /* 0: the place is empty; 1: it was in use */
+  uint64_t serial; /* of the operation in progress, in the trace */
   enum request_kind kind;
   bool persistent;
   int call;
@@ -135,7 +134,7 @@ struct request {
   struct collective collective;
 };
 
-/* A call under way. */
+/* A call in progress. */
 struct frame {
   int call;
   uint64_t start_ticks;
@@ -145,7 +144,7 @@ struct frame {
   MPI_Status status;
 };
 
-/* Within the library. */
+/* Internal to the library. */
 #pragma GCC visibility push(hidden)
 
 /* counters.c */
@@ -172,7 +171,7 @@ static inline int world_rank(const struct group* group, int peer) {
   return group->world_rank != NULL ? group->world_rank[peer] : peer;
 }
 
-/* messages.c: the messages of a collective call. `to` and `from` are ranks of the group, -1: none. */
+/* messages.c: the messages of a collective call. `to` and `from` are ranks of the group; -1: none. */
 typedef void step(void* context, int to, uint64_t sent_bytes, int from, uint64_t received_bytes);
 void decompose(const struct collective* collective, step* visit, void* context);
 uint64_t block_bytes(const struct blocks* blocks, int index);
@@ -197,13 +196,13 @@ static inline uint64_t request_handle(const MPI_Request* request) {
 
 /* loading.c */
 typedef void any_function(void);
-/* By name, of whatever MPI there is to the caller; ends the program where there is none. */
+/* Returns the function of that name in the MPI visible to the caller; ends the program if there is none. */
 any_function* function_of_mpi(const char* name, const void* caller);
 bool from_fortran(const void* caller);
-const char* library_of_mpi(void); /* its file; NULL: unknown */
+const char* library_of_mpi(void); /* path of its file; NULL: unknown */
 bool helpers_are_there(void);
 
-/* following.c: of these the trace alone has use */
+/* following.c: used by the trace only */
 void sent(struct frame* f);
 void received(struct frame* f, const MPI_Status* status);
 void exchanged(struct frame* f, const MPI_Status* status);
@@ -241,8 +240,7 @@ static inline uint64_t ticks_now(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* With one thread in MPI at a time nothing is shared, and a locked instruction would cost more than the rest.
- */
+/* With one thread in MPI at a time nothing is shared, and an atomic instruction would dominate the cost. */
 static inline void add(uint64_t* counter, uint64_t amount) {
   if (profile_threaded)
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-/* The profile of a rank on disk: docs/reference/profile-format.md. Little-endian; every part 8-byte aligned.
- */
+/* The profile of a rank on disk: docs/reference/profile-format.md. Little-endian; all parts 8-byte aligned.
+ * */
 #ifndef CROSSCUT_PROFILE_FILE_H
 #define CROSSCUT_PROFILE_FILE_H
 
@@ -8,9 +8,9 @@
 #define PROFILE_MAGIC "xc-prof\n"
 #define TRACE_MAGIC "xc-trace"
 #define PROFILE_VERSION 1U
-/* 0 bytes; 1 to 9; 10 to 99; … ; 10^12 and more */
+/* Size classes: 0 bytes; 1 to 9; 10 to 99; … ; 10^12 and more. */
 #define PROFILE_DECADES 14U
-/* So many peers have counters of their own; what goes to others is counted together. */
+/* Number of peers with counters of their own; all others share one. */
 #define PROFILE_MOST_PEERS 8192U
 
 enum profile_kind {
@@ -28,7 +28,7 @@ enum profile_kind {
   PERSISTENT_NEIGHBOUR
 };
 enum profile_state { STARTING, RUNNING, FINALIZED, ABORTED };
-/* Ways by which bytes get to a peer. */
+/* How bytes get to a peer. */
 enum profile_way { BY_POINT, BY_ONE_SIDED, BY_COLLECTIVE, WAYS };
 
 struct profile_header {
@@ -40,9 +40,9 @@ struct profile_header {
   uint32_t thread_level, error_code; /* error_code: of MPI_Abort */
   uint64_t names_offset, calls_offset, peers_offset, file_bytes;
   uint64_t begin_ticks, begin_nanoseconds; /* one moment on both clocks; nanoseconds of CLOCK_MONOTONIC */
-  uint64_t later_ticks, later_nanoseconds; /* another one: so ticks become seconds */
-  uint64_t last_ticks;                     /* when the last call ended */
-  uint64_t current_ticks;                  /* when the call under way began */
+  uint64_t later_ticks, later_nanoseconds; /* a later one, to convert ticks to seconds */
+  uint64_t last_ticks;                     /* end of the last call */
+  uint64_t current_ticks;                  /* beginning of the call in progress */
   uint32_t current_call, reserved;         /* 1 + its number; 0: none */
   uint64_t begin_unix_nanoseconds, process;
   char host[64], program[256], library[256];
@@ -59,13 +59,11 @@ struct profile_amount {
 
 struct profile_call {
   uint64_t count, ticks, longest_ticks, reserved;
-  struct profile_amount
-      as_called[PROFILE_DECADES]; /* messages sent; of collectives: calls and what went in */
-  struct profile_amount decomposed[PROFILE_DECADES]; /* messages that a collective is made of */
+  struct profile_amount as_called[PROFILE_DECADES];  /* messages sent; collectives: calls and their input */
+  struct profile_amount decomposed[PROFILE_DECADES]; /* messages that collectives consist of */
 };
 
-/* A slot of the table of peers: open addressing from `peer` on, as long as the world fits without collisions.
- */
+/* A slot in the table of peers: open addressing from `peer` on, without collisions if the world fits. */
 struct profile_peer {
   uint64_t key; /* 1 + world rank; 0: empty */
   struct profile_amount by[WAYS];
@@ -90,10 +88,11 @@ struct trace_header {
 
 struct trace_record {
   uint16_t kind, call;
-  int32_t peer; /* world rank; of T_COLLECTIVE: the root; -1: any, none */
+  int32_t peer; /* world rank; T_COLLECTIVE: the root; -1: any or none */
   int32_t tag;
-  uint32_t extra;                       /* 8-byte numbers that follow the record */
-  uint64_t group, bytes, serial, ticks; /* ticks: computing before; serial of T_COLLECTIVE: blocks vary */
+  uint32_t extra; /* number of 8-byte values after the record */
+  /* serial of T_COLLECTIVE: 1 if blocks vary; ticks: computing before the call */
+  uint64_t group, bytes, serial, ticks;
 };
 
 #endif

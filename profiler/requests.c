@@ -1,32 +1,32 @@
-/* Requests that are remembered: persistent ones, and with a trace those under way. Open addressing by handle.
- */
+/* Table of requests: persistent ones and, with a trace, those in progress. Open addressing by handle. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "profile.h"
 
 #define FIRST_PLACES 256U
-#define GONE 1U /* no MPI has a handle of this value */
+#define GONE 1U /* no MPI has such a handle */
 
 static struct request* places;
-static size_t place_count, used; /* used: also places that are GONE */
+static size_t place_count, used; /* used: includes places that are GONE */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t home(uint64_t handle) {
   return (size_t)((handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (place_count - 1);
 }
 
-/* Its place, or the empty one where it would be; there must be a table. */
+/* Returns the handle's place, or the empty one where it belongs. There must be a table. */
 static struct request* slot_of(uint64_t handle) {
   size_t at = home(handle);
   while (places[at].handle != handle && places[at].handle != 0) at = (at + 1) & (place_count - 1);
   return &places[at];
 }
 
-/* The same; NULL where there is no table. */
+/* Like slot_of; NULL if there is no table. */
 static struct request* place_of(uint64_t handle) { return places == NULL ? NULL : slot_of(handle); }
 
-/* Rebuilt where it is three quarters full, without what is gone. False: no memory; nothing is lost. */
+/* Rebuilds a table that is three quarters full, without entries that are gone. Returns false if there is no
+ * memory; nothing is lost then. */
 static bool make_room(void) {
   if (places != NULL && 4 * used < 3 * place_count) return true;
   struct request* old = places;
@@ -56,7 +56,7 @@ void remember(uint64_t handle, const struct request* what) {
   if (make_room()) {
     struct request* place = place_of(handle);
     if (place->handle == handle)
-      drop(place); /* freed by the program unseen, and its handle used again */
+      drop(place); /* freed without our notice, and its handle reused */
     else
       used++;
     *place = *what;

@@ -1,5 +1,5 @@
-/* What a rank did, one record after the other, for `crosscut profile --trace`; Python makes SimGrid's format
- * of it. Written through a buffer: what a killed program had not yet written is missing at the end. */
+/* Records what a rank does, one record after another, for `crosscut profile --trace`; Python converts the
+ * records to SimGrid's format. Writes are buffered, so a killed program's last records are missing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ void trace_close(bool complete) {
   trace_on = false;
 }
 
-/* A program that calls exit without MPI_Finalize leaves what there is. */
+/* Saves what there is when a program exits without MPI_Finalize. */
 __attribute__((destructor)) static void unloaded(void) {
   if (trace_on) check(fflush(file) == 0);
 }
@@ -103,8 +103,8 @@ static void trace_step(void* context, int to, uint64_t sent_bytes, int from, uin
   record(what, NULL);
 }
 
-/* SimGrid replays whole collective calls of MPI_COMM_WORLD alone, and not each well: the others go in as the
- * messages that they are made of. */
+/* SimGrid replays whole collective calls of MPI_COMM_WORLD only, and some of them poorly. All other calls are
+ * recorded as the messages that they consist of. */
 static bool replayed_whole(const struct collective* what) {
   if (!what->group->everybody) return false;
   switch (what->pattern) {
@@ -120,7 +120,7 @@ static bool replayed_whole(const struct collective* what) {
   }
 }
 
-/* The blocks of v-collectives: what is sent to each rank, what is received from each. */
+/* Returns the blocks of v-collectives: bytes sent to each rank, then bytes received from each. */
 static uint32_t blocks_of(const struct collective* what, uint64_t** numbers) {
   const int size = what->group->size;
   const bool sends = what->varied && what->pattern == ALL_TO_ALL;

@@ -226,8 +226,8 @@ class HalfToHalf {
   void add_lane(Lane lane, double rate) {
     const Vertex tail = graph_.tail(lane), head = graph_.head(lane);
     const auto is_source = [&](Vertex v) { return sides_[static_cast<std::size_t>(v)] == from_; };
-    if (graph_.is_host(tail) && !is_source(tail))
-      return;  // messages that the receiving half forwards do not count
+    // Messages that the receiving half forwards do not count.
+    if (graph_.is_host(tail) && !is_source(tail)) return;
     if (graph_.is_host(head) && is_source(head)) return;
     const auto leaving = graph_.is_host(tail) ? 0 : of_switch(tail, graph_.is_host(head) ? to_hosts : out);
     const auto entered = graph_.is_host(head) ? 1 : of_switch(head, graph_.is_host(tail) ? from_hosts : in);

@@ -1,4 +1,4 @@
-// Finds network files: by path, or by name in the catalogue.
+// Finds network files, by path or by name in the catalogue.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t largest_bytes = std::uintmax_t{16} << 20;
 
-// Returns the folder named by the user; else the one beside the executable, as installed or in the source
-// tree that it was built in.
+// Returns the folder named by CROSSCUT_NETWORKS; without it, the folders beside the executable, as installed
+// and in the source tree that it was built in.
 std::vector<fs::path> catalogue_folders() {
   if (const char* named = std::getenv("CROSSCUT_NETWORKS"); named != nullptr && *named != '\0')
     return {named};
@@ -55,7 +55,7 @@ fs::path find_in_catalogue(const std::string& name) {
   std::error_code error;
   const auto nowhere =
       "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked);
-  // The file is here, and its name was typed without the suffix: use it.
+  // The file exists here, but its name was typed without the suffix.
   if (const auto here = "./" + name + ".toml"; fs::is_regular_file(here, error))
     throw UsageError(nowhere + "; did you mean the file " + here + "?");
   std::ranges::sort(there);

@@ -66,7 +66,7 @@ bool meet(const std::vector<Vertex>& a, const std::vector<Vertex>& b) {
 }
 
 void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& lines, Mistakes& mistakes) {
-  constexpr std::size_t most_compared = 2000;  // sets of parts that hosts touch; one in nearly every network
+  constexpr std::size_t most_compared = 2000;  // sets of parts touched; nearly every network has only one
   Parts parts(static_cast<std::size_t>(graph.vertices()));
   for (const Edge& edge : graph.edges)
     if (passes(graph, edge.a) && passes(graph, edge.b)) parts.join(edge.a, edge.b);

@@ -229,8 +229,8 @@ class ExplicitReader {
       found[end] = names.of(reader, "between", names_missing_);
       if (found[end].empty()) return {};
     }
-    const auto [fewer, more] =
-        std::minmax({found[0].size(), found[1].size()});  // by value: of two temporaries
+    // By value, since the arguments are temporaries.
+    const auto [fewer, more] = std::minmax({found[0].size(), found[1].size()});
     if (fewer != 1 && fewer != more) {
       table.mistake("between", std::to_string(found[0].size()) + " at one end and " +
                                    std::to_string(found[1].size()) +
@@ -276,7 +276,7 @@ VertexNames::VertexNames(const Graph& graph) {
 }
 
 std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key, bool incomplete) const {
-  constexpr std::size_t most_beyond = 1000;  // then the first that is not there is named, not their number
+  constexpr std::size_t most_beyond = 1000;  // so that the first unknown name is reported, not their number
   std::vector<std::string> names;
   for (const auto& text : table.read_texts(key)) {
     try {

@@ -9,7 +9,7 @@
 namespace crosscut::networks {
 namespace {
 
-constexpr Vertex most_hosts = 4096;  // a table of N x N
+constexpr Vertex most_hosts = 4096;  // the table has N x N entries
 constexpr double most_steps = 4e9;   // some ten seconds
 
 // Cost of a path to the destination: hosts entered; wires between hosts, which are scarcer than a switch's

@@ -32,11 +32,8 @@ struct Price {
   auto operator<=>(const Price&) const = default;
 };
 
-enum class Forwarding : std::uint8_t {
-  no,
-  ip,
-  hardware
-};  // hardware: an adapter that passes messages on (SCI)
+// hardware: the adapter passes messages on (SCI).
+enum class Forwarding : std::uint8_t { no, ip, hardware };
 
 inline constexpr std::array<std::string_view, 3> forwarding_words{"no", "ip", "hardware"};
 
@@ -127,15 +124,15 @@ struct Graph {
   std::string name(Vertex v) const;
 };
 
-// A number with at least so many digits.
+// Returns the number with at least `digits` digits, padded with zeros.
 std::string padded(std::int64_t value, std::size_t digits);
 
 // The flow whose route is wanted. Flows that differ only in `key` may take different routes.
 struct RouteRequest {
   Vertex source = 0, destination = 0;                 // two different hosts
   int source_adapter = -1, destination_adapter = -1;  // -1: chosen by the routing
-  std::uint64_t key =
-      0;  // identifies the flow (ports, channel); hashed with the network's seed to choose among equal paths
+  // Identifies the flow (ports, channel); hashed with the network's seed to choose among equal paths.
+  std::uint64_t key = 0;
 };
 
 // Finds routes. Immutable; several threads may call it.
@@ -220,8 +217,8 @@ class Network {
   double path_by_steps(std::span<const Lane> lanes, std::vector<CapacityIndex>& uses) const;
 
   std::vector<Step> steps_;
-  std::vector<std::uint16_t>
-      step_of_;  // [lane]; empty: switches have capacities of their own, or there are too many
+  // [lane]; empty: switches have capacities of their own, or there are too many steps.
+  std::vector<std::uint16_t> step_of_;
   std::vector<double> capacities_;
   std::vector<std::pair<CapacityIndex, CapacityIndex>> switch_capacity_;  // [switch]; in, out; -1: none
   std::vector<CapacityIndex> memory_capacity_;                            // [host]; empty: none

@@ -19,7 +19,7 @@ constexpr std::array byte_rates = {Scale{1e12, "TB/s"}, Scale{1e9, "GB/s"}, Scal
                                    Scale{1e3, "KB/s"}, Scale{1, "B/s"}};
 constexpr std::array times = {Scale{1, "s"}, Scale{1e-3, "ms"}, Scale{1e-6, "us"}, Scale{1e-9, "ns"}};
 
-// Four significant digits, no more: the figures of a description are not known better.
+// Returns four significant digits: a description's figures are not known more precisely.
 std::string digits(double value) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), std::fabs(value) >= 1000 ? "%.0f" : "%.4g", value);

@@ -9,10 +9,10 @@
 namespace crosscut::replay {
 namespace {
 
-// Events so close are one moment: rounding takes apart what symmetry makes simultaneous.
+// Relative difference below which events count as simultaneous: rounding separates what symmetry joins.
 constexpr double moment = 1e-12;
 constexpr std::size_t told_most = 8;
-// Share of a link's rate: one that carries so much has a queue.
+// A link that carries at least this share of its rate has a queue.
 constexpr double filled = 0.999;
 
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
@@ -23,7 +23,7 @@ std::vector<double> scaled(std::span<const double> capacities, double factor) {
   return all;
 }
 
-// Nothing of a message is smaller than a byte; positions are sums of up to 2^53 of them.
+// Compares positions in bytes with a tolerance well below one byte; positions are sums of up to 2^53 bytes.
 bool reached(double position, double goal) { return position + 1e-6 + 1e-12 * position >= goal; }
 
 }  // namespace
@@ -69,8 +69,8 @@ void Replay::make_connections() {
   }
 }
 
-// A first-in-first-out queue gives out a link in proportion to what comes in, and that is what senders' own
-// links let through as long as no window and no loss holds them back.
+// A first-in-first-out queue divides a link in proportion to its input. That input is what the senders' own
+// links let through, as long as neither a window nor losses hold them back.
 void Replay::weigh() {
   for (std::size_t flow = 0; flow < table_.flows(); ++flow) {
     const auto uses = table_.row(flow);
@@ -94,7 +94,7 @@ void Replay::at(double time, Kind kind, std::int32_t number, std::uint32_t versi
   events_.push({time, kind, number, version, told_++});
 }
 
-// All that happens in one moment, then the rates that follow from it.
+// Handles all events of one moment, then computes the rates that follow from them.
 void Replay::take_events() {
   const auto end = events_.top().time * (1 + moment);
   while (!events_.empty() && events_.top().time <= end) {
@@ -138,7 +138,7 @@ void Replay::proceed(Rank rank) {
   if (state.at == actions.size() && state.ended < 0) state.ended = now_;
 }
 
-// True if it is over; else something will go on with it.
+// Returns true if the action is over; otherwise a later event continues it.
 bool Replay::perform(Rank rank, RankState& state, const Action& action) {
   switch (action.kind) {
     case Action::Kind::compute:
@@ -159,7 +159,7 @@ bool Replay::perform(Rank rank, RankState& state, const Action& action) {
   return blocking(rank, state, action);
 }
 
-// Once for each action.
+// Charges processor time, once per action. Returns true if there is nothing to wait for.
 bool Replay::pay(Rank rank, RankState& state, double seconds) {
   if (state.paid || seconds <= 0) return true;
   state.paid = true;
@@ -226,11 +226,11 @@ bool Replay::complete(Rank rank, RankState& state) {
 double Replay::received_seconds(Rank rank, RankState& state) const {
   const auto fixed = receive_overhead(rank), mean = model_.noise_seconds * model_.overhead;
   if (mean <= 0) return fixed;
-  const auto uniform = static_cast<double>(state.noise.next() >> 11) * 0x1p-53;  // from 0 to below 1
+  const auto uniform = static_cast<double>(state.noise.next() >> 11) * 0x1p-53;  // from 0, below 1
   return fixed - mean * std::log1p(-uniform);
 }
 
-// The n-th send of a pair and tag meets the n-th receive; whichever is posted first waits here.
+// Pairs the n-th send with the n-th receive of the same pair and tag. Whichever is posted first waits here.
 Replay::MessageNumber Replay::match(Rank rank, const Action& action, bool of_send) {
   const auto name = key(rank, action, of_send);
   const auto half = half_.find(name);
@@ -259,7 +259,7 @@ Replay::MessageNumber Replay::match(Rank rank, const Action& action, bool of_sen
   if (message.has_send && message.bytes <= model_.eager_bytes) {
     if (of_send) enter(number);
   } else if (message.has_send && message.has_receive) {
-    // Asked for when its header is there and its place known (rendezvous).
+    // Rendezvous: the receiver asks for the message when its header has arrived and its receive is posted.
     const auto control = control_seconds(connections_[index(message.connection)]);
     at(std::max(now_, message.posted + control) + control, Kind::enter, number);
   }
@@ -272,7 +272,7 @@ double Replay::control_seconds(const Connection& connection) const {
 
 // ---- the network
 
-// On the wire, in bytes of full frames' payload: the last frame of a message is seldom full.
+// Returns the bytes on the wire, expressed as payload of full frames: a message's last frame is seldom full.
 double Replay::carried_bytes(double bytes) const {
   const auto payload = bytes + model_.header_bytes;
   if (model_.segment_bytes <= 0) return payload;
@@ -308,7 +308,8 @@ void Replay::enter(MessageNumber number) {
   }
 }
 
-// Where its host's link is full: for a window of each that sends there, or all that it has left.
+// Returns how long a new connection waits behind a full host link: the time to send one window of each
+// connection already sending there, or what that connection has left if that is less.
 double Replay::queue_seconds(const Connection& connection) {
   if (model_.window_bytes <= 0 || connection.own_link < 0) return 0;
   const auto capacity = capacities_[index(connection.own_link)];
@@ -347,7 +348,7 @@ void Replay::schedule_drain(ConnectionNumber number) {
        connection.version);
 }
 
-// As far as its next message, or as its sender's wait for the buffer.
+// Advances a connection to the end of its next message, or until its sender need not wait any longer.
 void Replay::drained(ConnectionNumber number) {
   auto& connection = connections_[index(number)];
   settle(connection);

@@ -1,8 +1,8 @@
-// A traced program in virtual time: its ranks compute for as long as they did, and their messages travel as
-// MPI's do over TCP. The model, with its sources: docs/howto-predict.md.
+// Replays a traced program in virtual time: its ranks compute for as long as they did, and their messages
+// travel as MPI's do over TCP. The model and its sources: docs/howto-predict.md.
 //
-// A pair of ranks has a connection each way, and a connection is a stream: messages follow one another on it,
-// and all connections that have something to carry share the network max-min fairly.
+// Two ranks have one connection in each direction. A connection is a stream: its messages follow one another.
+// All connections with data to send share the network by max-min fairness.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ namespace crosscut::replay {
 
 struct ReplayModel {
   double seconds_per_operation = 1e-9;
-  // Messages of more bytes wait until their receive is posted.
+  // Larger messages wait until their receive is posted.
   double eager_bytes = std::numeric_limits<double>::infinity();
-  // A sender goes on as soon as all but so many bytes of its message have left.
+  // A sender continues as soon as all but this many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
-  // A connection has so many bytes on their way at once. They queue at their host's link where it is full,
-  // and what another connection sends later is behind them.
+  // Bytes that a connection has in flight. They queue at the host's link when it is full, and what other
+  // connections send later waits behind them.
   double window_bytes = 0;
-  // What travels before each message, of the library.
+  // Bytes that the MPI library sends before each message.
   double header_bytes = 0;
-  // TCP's bytes of payload in a frame, 0: unknown; and those around them on the wire.
+  // TCP payload bytes in a frame (0: unknown), and the bytes around them on the wire.
   double segment_bytes = 0, framing_bytes = 0;
-  // By what is multiplied what the network has; bandwidth infinite: any size passes at once.
+  // Factors on the network's own values. An infinite bandwidth passes any size at once.
   double latency = 1, bandwidth = 1, overhead = 1;
-  // What further keeps a receiver from going on, for each message: drawn from an exponential distribution of
-  // this mean, times `overhead`. As the noise of Hoefler, Schneider and Lumsdaine (SC 2010), by messages.
+  // Mean of an exponentially distributed further delay of the receiver, drawn for each message and multiplied
+  // by `overhead`. Like the noise of Hoefler, Schneider and Lumsdaine (SC 2010), but per message.
   double noise_seconds = 0;
-  bool alone = false;  // each message has every link for itself
-  // Queues that lose nothing serve whoever sends faster the more; where they overflow, TCP evens shares out.
+  bool alone = false;  // each message has every link to itself
+  // Lossless queues give faster senders the larger share; where queues overflow, TCP evens out the shares.
   bool deep_queues = false;
 };
 
@@ -51,39 +51,40 @@ struct ReplayTimes {
 
 class Replay {
  public:
-  // All outlive the replay.
+  // All arguments but `model` must outlive the replay.
   Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, const ReplayModel& model);
-  // Throws RunError when ranks wait for ever, naming them and what for.
+  // Throws RunError on a deadlock, naming the ranks that wait and the trace lines they wait at.
   ReplayTimes run();
 
  private:
   using MessageNumber = std::int32_t;
   using ConnectionNumber = std::int32_t;
-  enum class Kind : std::uint8_t { drained, sent, arrived, enter, resume };  // in this order at the same time
+  // In the order in which events of the same time are handled.
+  enum class Kind : std::uint8_t { drained, sent, arrived, enter, resume };
   struct Event {
     double time = 0;
     Kind kind = Kind::resume;
     std::int32_t number = 0;                    // of a connection (drained), a message, or a rank (resume)
-    std::uint32_t version = 0;                  // drained: of the connection's rate
-    std::uint64_t order = 0;                    // those of one time and kind as they were told
-    bool operator<(const Event& other) const {  // the earliest is on top
+    std::uint32_t version = 0;                  // drained: version of the connection's rate
+    std::uint64_t order = 0;                    // order in which events were scheduled
+    bool operator<(const Event& other) const {  // the earliest on top
       return std::tie(time, kind, order) > std::tie(other.time, other.kind, other.order);
     }
   };
   struct Message {
     ConnectionNumber connection = 0;
     double bytes = 0, end = 0;  // end: position on the connection
-    double posted = 0;          // seconds
+    double posted = 0;          // when the send was posted, seconds
     bool has_send = false, has_receive = false, sent = false, arrived = false;
     bool sender_waits = false, receiver_waits = false;
-    bool queued = false;  // behind other connections of its host, until its turn came
+    bool queued = false;  // waited behind other connections of its host
   };
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
     networks::CapacityIndex own_link = -1;  // -1: none
-    double alone_rate = 0;                  // of the narrowest capacity
-    double opens = 0;                       // when its first byte has passed the queue of its host
+    double alone_rate = 0;                  // rate of the narrowest capacity
+    double opens = 0;                       // when its first byte has passed its host's queue
     double entered = 0, left = 0;           // positions, bytes
     double rate = 0, since = 0;
     std::uint32_t version = 0;
@@ -95,9 +96,9 @@ class Replay {
     bool of_send = false;
   };
   struct RankState {
-    std::size_t at = 0;          // action in work
-    bool paid = false;           // for the processor's time that comes first
-    MessageNumber message = -1;  // that the action in work waits for
+    std::size_t at = 0;          // index of the current action
+    bool paid = false;           // the action's processor time has been charged
+    MessageNumber message = -1;  // message that the current action waits for
     bool waits_to_send = false;
     std::vector<Request> open;
     Random noise{0};
@@ -142,11 +143,11 @@ class Replay {
   ReplayModel model_;
   std::vector<double> capacities_;
   networks::FlowTable table_;    // [connection]
-  std::vector<double> weights_;  // [connection]; empty: shares are even
+  std::vector<double> weights_;  // [connection]; empty: equal shares
   networks::FlowSet flows_;
   std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
   std::vector<Connection> connections_;
-  std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] those on whose first link they are
+  std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] connections sending into this link
   std::vector<Message> messages_;
   std::unordered_map<std::uint64_t, std::deque<MessageNumber>> half_;  // messages with one end posted, by key
   std::vector<RankState> ranks_;

@@ -34,7 +34,7 @@ struct Line {
       at = end;
     }
   }
-  // -1: there is no such word, or it is no number.
+  // Returns -1 if there is no such word or it is not a number.
   template <typename Number>
   Number number_at(std::size_t at) const {
     const auto word = at < words.size() ? words[at] : std::string_view();
@@ -78,7 +78,7 @@ Action wait(const Line& line, Rank rank, Rank ranks) {
           .line = line.number};
 }
 
-// Nothing: of lines that take no time.
+// Returns nothing for actions that take no time.
 std::optional<Action> parse(const Line& line, Rank rank, Rank ranks) {
   using Kind = Action::Kind;
   const auto name = line.words[1];

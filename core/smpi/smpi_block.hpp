@@ -1,5 +1,5 @@
-// What the core and its player say to each other: a line of JSON asks for phases, a line of text and the
-// samples answer. Both ends are of one build on one machine, so numbers travel as they lie in memory.
+// Protocol between the core and its player: a line of JSON requests phases; a line of text and the samples
+// answer it. Both ends come from one build on one machine, so doubles are sent in native byte order.
 #pragma once
 
 #include <map>
@@ -19,20 +19,20 @@ struct SmpiBlock {
   std::int64_t slots = 1;
   Overheads overheads;
 
-  // [phase, rank]: the rank's seconds, then those of its slots.
+  // Doubles per cell of [phase, rank]: the rank's seconds, then one for each slot.
   std::size_t width() const { return static_cast<std::size_t>(slots) + 1; }
   std::size_t doubles(Rank ranks) const {
     return static_cast<std::size_t>(phase_end - phase_first) * static_cast<std::size_t>(ranks) * width();
   }
 };
 
-// One line, with its newline.
+// Returns one line, with its newline.
 std::string write_block(const SmpiBlock& block);
 // Throws UsageError.
 SmpiBlock parse_block(std::string_view line);
 
-// First words of the player's lines. `ready VERSION` comes once, before any request; `samples` is followed by
-// the bytes of as many doubles as the block has; `usage` and `failed` by why.
+// First words of the player's lines. `ready VERSION` is sent once, before any request. `samples` is followed
+// by SmpiBlock::doubles() doubles as raw bytes. `usage` and `failed` are followed by the reason.
 namespace smpi_says {
 inline constexpr std::string_view ready = "ready ", samples = "samples", usage = "usage ", failed = "failed ";
 }

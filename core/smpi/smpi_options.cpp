@@ -10,19 +10,20 @@
 namespace crosscut::smpi {
 namespace {
 
-// SimGrid's own models correct rates and latencies by factors that were fitted to a cluster with Gigabit
-// Ethernet (network/model SMPI, LV08), weigh flows by their length (weight-S), add the load of
-// acknowledgements (crosstraffic) and bound a flow by a TCP window (TCP-gamma); reading the clock costs time.
-// The precision is that of moments told apart, seconds: at 400 Gbit/s a kilobyte takes 20 ns.
+// SimGrid's own models scale rates and latencies by factors fitted to a Gigabit Ethernet cluster
+// (network/model SMPI, LV08), weigh flows by their length (weight-S), add the load of acknowledgements
+// (crosstraffic) and bound a flow by a TCP window (TCP-gamma); reading the clock costs time. All of that is
+// switched off here. The precision, in seconds, is the smallest difference between two times: at 400 Gbit/s a
+// kilobyte takes 20 ns.
 //
-// optim Full: with the default, Lazy, and flows that begin at the same moment behind the same latency,
-// SimGrid 3.32 lets all but the first pass at the rate of no link at all (seen on four hosts and one switch,
-// a platform with the latency as a FATPIPE link; the tests would see it again).
+// optim Full: with the default, Lazy, SimGrid 3.32 mishandles flows that start at the same moment behind the
+// same latency: all but the first pass as if no link limited them. This was seen on four hosts and one
+// switch, on a platform with the latency as a FATPIPE link; the tests would detect it again.
 const SmpiOptions pure{"network/model:CM02",  "network/optim:Full", "network/crosstraffic:0",
                        "network/TCP-gamma:0", "network/weight-S:0", "surf/precision:1e-12",
                        "smpi/wtime:0"};
 
-// "For messages of 0 bytes and more so many seconds, and none for each byte."
+// Returns SMPI's notation for `seconds` per message of 0 bytes or more, and nothing per byte.
 std::string for_each_message(const char* option, double seconds) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%s:0:%.17g:0", option, seconds);

@@ -1,4 +1,4 @@
-// What SimGrid is told, so that the network's description is the only source of times.
+// SimGrid settings that make the network description the only source of times.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,23 @@
 
 namespace crosscut::smpi {
 
-// Settings of SimGrid, "name:value". Of two of one name the later wins.
+// Settings as "name:value". If a name occurs twice, the later value wins.
 using SmpiOptions = std::vector<std::string>;
 
-// A rank's own time for each message, seconds.
+// Processor time that a rank spends on each message, seconds.
 struct Overheads {
   double send = 0, receive = 0;
 };
 
-// Overheads of a network's hosts; SMPI has one set for all, so UsageError where they differ.
+// Returns the overheads of all hosts. Throws UsageError if hosts differ: SMPI has one set for all.
 Overheads common_overheads(const networks::Network& network);
 
-// For any MPI program. SMPI takes the overhead of a receive in MPI_Recv, not where many are waited for.
+// For any MPI program. SMPI charges the receive overhead in MPI_Recv, not in waits for several messages.
 SmpiOptions smpi_program_options(const Overheads& overheads);
-// For the player, which takes overheads itself. Messages of at most `eager_bytes` do not wait for their
-// receive.
+// For the player, which models overheads itself. Messages of up to `eager_bytes` do not wait for receives.
 SmpiOptions smpi_player_options(std::int64_t eager_bytes);
 
-// One a line.
+// Writes one option per line.
 void write_options(const SmpiOptions& options, const std::filesystem::path& file);
 
 }  // namespace crosscut::smpi

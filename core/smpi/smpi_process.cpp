@@ -25,7 +25,7 @@ constexpr auto player_variable = "CROSSCUT_SMPI_PLAYER";
 constexpr std::size_t most_line_bytes = 1 << 16;
 constexpr int idle_milliseconds = 100;
 
-// Starts a program with the socket as its input and the log as what it prints. 0 or an error number.
+// Starts a program with the socket as standard input and the log as output. Returns 0 or an error number.
 int spawn(const std::vector<std::string>& words, const Fd& socket, const Fd& log, pid_t& pid) {
   std::vector<char*> arguments;
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -37,7 +37,7 @@ int spawn(const std::vector<std::string>& words, const Fd& socket, const Fd& log
   ::posix_spawn_file_actions_adddup2(&files, log.get(), STDERR_FILENO);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  // A group of its own, so that all of it can be ended at once, and Ctrl-C reaches crosscut alone.
+  // Its own process group: crosscut can end the whole group at once, and Ctrl-C reaches crosscut alone.
   ::posix_spawnattr_setpgroup(&attributes, 0);
   sigset_t none, all;
   ::sigemptyset(&none);
@@ -52,7 +52,7 @@ int spawn(const std::vector<std::string>& words, const Fd& socket, const Fd& log
   return error;
 }
 
-// The end of what was printed, in one line.
+// Returns the end of the log as one line.
 std::string last_words(const std::filesystem::path& log) {
   constexpr std::streamoff most = 600;
   std::ifstream file(log, std::ios::ate);
@@ -122,7 +122,7 @@ int SmpiProcess::Group::end(int signal) {
 }
 
 void SmpiProcess::throw_ended() {
-  // A script that waits for a simulation that has ended does so of itself.
+  // The smpirun script ends by itself soon after its simulation has.
   std::this_thread::sleep_for(std::chrono::milliseconds(idle_milliseconds));
   const int status = group_.end(SIGTERM);
   const auto words = last_words(setup_.log);
@@ -149,7 +149,7 @@ std::size_t SmpiProcess::receive_some(std::span<std::byte> bytes) {
 std::string SmpiProcess::receive_line() {
   std::string line;
   for (std::byte one{}; line.size() < most_line_bytes;) {
-    receive_some({&one, 1});  // not a byte more: samples may follow
+    receive_some({&one, 1});  // no more than one byte: samples may follow
     if (one == std::byte{'\n'}) return line;
     line += static_cast<char>(one);
   }

@@ -1,5 +1,5 @@
-// A running simulation under SimGrid's SMPI: smpirun with crosscut's player in it, a process of its own, so
-// that SimGrid (LGPL) is never part of crosscut-core.
+// A running simulation under SimGrid's SMPI: smpirun with crosscut's player. It is a separate process, so
+// SimGrid (LGPL) never becomes part of crosscut-core.
 #pragma once
 
 #include <signal.h>
@@ -17,25 +17,25 @@
 
 namespace crosscut::smpi {
 
-// Name of the player, beside crosscut-core; CROSSCUT_SMPI_PLAYER names another.
+// Name of the player, which lies beside crosscut-core. CROSSCUT_SMPI_PLAYER names another file.
 inline constexpr std::string_view smpi_player_name = "crosscut-smpi-player";
-// Throws UsageError that says how to get one.
+// Returns the player's path. Throws UsageError that says how to build it.
 std::filesystem::path find_smpi_player();
 
 class SmpiProcess {
  public:
   struct Setup {
-    // What `write_platform` wrote; what the simulation prints goes to `log`.
+    // `platform` and `hosts` are files written by `write_platform`. The simulation's output goes to `log`.
     std::filesystem::path platform, hosts, log;
     Rank ranks = 0;
     SmpiOptions options;
-    // Called while a block is simulated; may throw, after which this process is of no further use.
+    // Called while a block is simulated. If it throws, this process is unusable.
     std::function<void()> idle = [] {};
   };
-  // Returns when the simulation is ready. Throws UsageError where SimGrid or the player is missing.
+  // Returns when the simulation is ready. Throws UsageError if SimGrid or the player is missing.
   explicit SmpiProcess(Setup setup);
 
-  // Samples as SmpiBlock has them.
+  // Returns the samples, laid out as in SmpiBlock.
   std::vector<double> play(const SmpiBlock& block);
   const std::string& simgrid_version() const { return version_; }
   const SmpiOptions& options() const { return setup_.options; }
@@ -46,7 +46,7 @@ class SmpiProcess {
   std::string receive_line();
   [[noreturn]] void throw_ended();
 
-  // A child and whatever it has started; ended with its owner.
+  // A child process and everything that it started; killed with this object.
   class Group {
    public:
     Group() = default;

@@ -8,8 +8,8 @@
 namespace crosscut::smpi {
 namespace {
 
-// The samples of one repetition, from the player's order into the store's, for every repetition: a phase
-// begins anew each time, so all would be the same but for the last digits of a clock that has gone on.
+// Copies the samples of one repetition from the player's order to the store's, for every repetition: each
+// phase starts afresh, so repetitions would differ only in the last digits, as the clock has advanced.
 store::BlockData arranged(const store::Block& block, std::span<const double> played, std::int64_t slots) {
   store::BlockData data;
   data.block = block;
@@ -42,7 +42,7 @@ TemporaryFolder::~TemporaryFolder() {
 
 json::Object SmpiRanks::begin(const conduct::Job& job) {
   reset();
-  SimulatedRanks::begin(job);  // refuses what no simulation can do
+  SimulatedRanks::begin(job);  // refuses jobs that no simulation can run
   const program::Parameters given(program::find_backend(job.backend).parameters, job.backend_parameters,
                                   "backend " + job.backend);
   if (given.text("engine") != "smpi") return {};
@@ -52,7 +52,7 @@ json::Object SmpiRanks::begin(const conduct::Job& job) {
                        " belongs to the engine max-min; the engine smpi shares as SimGrid does");
   }
   const auto overheads = common_overheads(network());
-  find_smpi_player();  // before a platform of a million ways is written
+  find_smpi_player();  // fails before a platform of a million routes is written
 
   auto simulation = std::make_unique<Simulation>();
   SmpiProcess::Setup setup{.platform = simulation->folder.path() / "platform.xml",
@@ -82,7 +82,7 @@ session::BlockOutcome SmpiRanks::run(const session::BlockRequest& request) {
     outcome.data = arranged(request.block, simulation_->process->play(block), block.slots);
     return outcome;
   } catch (...) {
-    simulation_.reset();  // perhaps in the middle of an answer
+    simulation_.reset();  // the process may have stopped in the middle of an answer
     throw;
   }
 }

@@ -1,5 +1,5 @@
-// Simulated ranks under the engine that each job asks for. The second engine: every rank is an MPI process
-// under SimGrid's SMPI, which has SimGrid's own model of sharing and MPI's own protocol.
+// Simulated ranks under the engine that each job asks for. The second engine runs every rank as an MPI
+// process under SimGrid's SMPI, with SimGrid's own model of sharing and MPI's own protocol.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace crosscut::smpi {
 
-// A new folder, removed at the end with all that is in it.
+// A new folder that is removed with all its content at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -33,13 +33,13 @@ class SmpiRanks final : public backends::sim::SimulatedRanks {
   void reset() override;
 
  private:
-  // Platform and process; both are there while a job of this engine is.
+  // Platform files and process of the current job of this engine.
   struct Simulation {
     TemporaryFolder folder;
     std::unique_ptr<SmpiProcess> process;
   };
 
-  std::optional<SmpiBlock> job_;  // what is the same for all blocks; none: the job is the first engine's
+  std::optional<SmpiBlock> job_;  // the part common to all blocks; empty: the job uses the first engine
   std::unique_ptr<Simulation> simulation_;
 };
 

@@ -8,19 +8,19 @@
 namespace crosscut::user_switch {
 namespace {
 
-// struct virtio_net_hdr of linux/virtio_net.h, which C++ does not compile; in the machine's byte order.
+// struct virtio_net_hdr from linux/virtio_net.h, which does not compile as C++. In the machine's byte order.
 struct Offload {
   std::uint8_t flags, kind;
   std::uint16_t header_bytes, segment_bytes, checksum_from, checksum_offset;
 };
 static_assert(sizeof(Offload) == offload_bytes);
-constexpr unsigned needs_checksum = 1;                                            // of `flags`
-constexpr unsigned no_segments = 0, tcp_ipv4 = 1, tcp_ipv6 = 4, with_ecn = 0x80;  // `kind`
+constexpr unsigned needs_checksum = 1;                                            // in `flags`
+constexpr unsigned no_segments = 0, tcp_ipv4 = 1, tcp_ipv6 = 4, with_ecn = 0x80;  // in `kind`
 
 constexpr std::uint16_t type_vlan = 0x8100;
 constexpr std::size_t ethernet_bytes = header_bytes, vlan_bytes = 4, ipv4_shortest = 20, ipv6_bytes = 40,
                       tcp_shortest = 20;
-// Within the headers: RFC 791, RFC 8200, RFC 9293.
+// Offsets within the headers: RFC 791, RFC 8200, RFC 9293.
 constexpr std::size_t ipv4_length = 2, ipv4_id = 4, ipv4_fragment = 6, ipv4_protocol = 9, ipv4_checksum = 10,
                       ipv4_source = 12, ipv6_length = 4, ipv6_next = 6, ipv6_source = 8, tcp_sequence = 4,
                       tcp_offset = 12, tcp_flags = 13, tcp_checksum = 16;
@@ -37,7 +37,7 @@ Offload offload_of(std::span<const std::byte> offloaded) {
   return header;
 }
 
-// RFC 1071: 16-bit words, in ones' complement; an odd byte counts as if a 0 followed.
+// Returns the sum of 16-bit words to be folded (RFC 1071). An odd last byte is padded with a 0.
 std::uint64_t sum_of(std::span<const std::byte> bytes, std::uint64_t sum = 0) {
   for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) sum += word_at(bytes, i);
   if (bytes.size() % 2 == 1) sum += byte_at(bytes, bytes.size() - 1) << 8;
@@ -48,14 +48,14 @@ std::uint16_t folded(std::uint64_t sum) {
   return static_cast<std::uint16_t>(sum);
 }
 
-// Checksum of addresses, protocol and length.
+// Returns the checksum of addresses, protocol and length.
 std::uint16_t pseudo_header(std::span<const std::byte> network, bool is_ipv6, std::size_t tcp_bytes) {
   const auto addresses = is_ipv6 ? network.subspan(ipv6_source, std::size_t{2} * 16)
                                  : network.subspan(ipv4_source, std::size_t{2} * 4);
   return folded(sum_of(addresses, protocol_tcp + (tcp_bytes >> 16) + (tcp_bytes & 0xffffu)));
 }
 
-// Where TCP begins in a packet that is one whole TCP segment; 0: it is none.
+// Returns where TCP begins in a packet that is one whole TCP segment, otherwise 0.
 std::size_t tcp_at(std::span<const std::byte> packet, bool is_ipv6) {
   if (is_ipv6) {
     const bool fits = packet.size() >= ipv6_bytes && byte_at(packet, 0) >> 4 == 6;
@@ -100,7 +100,7 @@ std::optional<Bundle> read_segments(const Offload& offload, std::span<const std:
                 .bytes = static_cast<std::uint32_t>(frame.size())};
 }
 
-// Fits the network's header of a run, behind the offload header.
+// Sets length, identification and checksum in a run's network header. `header` excludes the offload header.
 void fit_network(const Bundle& bundle, std::span<std::byte> header, int first, std::size_t payload_bytes) {
   const auto network = header.subspan(bundle.network_at);
   const auto after = bundle.header_bytes - bundle.network_at + payload_bytes;
@@ -158,7 +158,8 @@ Run run_of(const Bundle& bundle, std::span<const std::byte> offloaded, int first
   std::ranges::copy(offloaded.first(run.header_bytes), whole.begin());
   auto offload = offload_of(offloaded);
   offload.header_bytes = bundle.header_bytes;
-  if (first > 0) offload.kind &= static_cast<std::uint8_t>(~with_ecn);  // goes with CWR
+  // ECN belongs to CWR, which only the first frame keeps.
+  if (first > 0) offload.kind &= static_cast<std::uint8_t>(~with_ecn);
   if (count == 1) {
     offload.kind = no_segments;
     offload.segment_bytes = 0;

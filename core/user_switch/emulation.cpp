@@ -29,7 +29,7 @@ bool watch(const Fd& epoll, int fd, std::uint64_t id, std::uint32_t events) {
   return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// Blocked signals come through the descriptor.
+// Blocks the signals and returns the descriptor that delivers them.
 Fd open_signals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -38,8 +38,8 @@ Fd open_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// A network does not wait until its hosts have computed. The lowest of the real-time priorities; false: it is
-// not allowed, and lateness will tell.
+// A real network does not wait for its hosts' computing, so take the lowest real-time priority. Returns false
+// if that is not allowed; lateness then shows up in the statistics.
 bool become_realtime() {
   sched_param priority{};
   priority.sched_priority = 1;
@@ -47,8 +47,8 @@ bool become_realtime() {
 }
 
 std::size_t slot_bytes(const TapSettings& settings, int frames) {
-  constexpr int most_in_one =
-      65'536;  // that Linux hands an adapter, unless told otherwise (ip-link(8): gso_max_size)
+  // Most bytes that Linux passes to an adapter at once by default (ip-link(8): gso_max_size).
+  constexpr int most_in_one = 65'536;
   const auto payload = std::max(settings.mtu, std::min(settings.mtu * frames, most_in_one));
   return (Run::header_bytes_max + static_cast<std::size_t>(payload) + 63) / 64 * 64;
 }
@@ -86,7 +86,7 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
   if (!watch(epoll_, timer_.get(), id_timer, EPOLLIN | EPOLLET) ||
       !watch(epoll_, signals_.get(), id_signals, EPOLLIN))
     throw_errno("watching a timer and signals");
-  // A file or /dev/null cannot be watched: there is no other end that could go.
+  // A file or /dev/null cannot be watched (EPERM), and has no other end that could close.
   if (input_ >= 0 && !watch(epoll_, input_, id_input, EPOLLIN | EPOLLRDHUP) && errno != EPERM)
     throw_errno("watching standard input");
 }
@@ -96,7 +96,7 @@ void Emulation::add_tap(TapEntry entry, const TapSettings& settings) {
   Tap tap{.entry = std::move(entry), .fd = {}};
   tap.bytes_per_second = wiring_.bytes_per_second(tap.entry.port);
   tap.ahead_bytes = std::int64_t{settings.queue_frames} * settings.mtu;
-  // As long as its frames take where nobody comes between them.
+  // The time that its frames take if no others come between them.
   tap.hold = instant_of(frames * frame_seconds(tap.entry.port, settings));
   tap.fd = make_tap(tap.entry, settings, frames);
   by_mac_.emplace(tap.entry.mac, taps_.size());
@@ -110,8 +110,8 @@ double Emulation::frame_seconds(Port port, const TapSettings& settings) const {
   return wiring_.full_frame_bytes(settings.mtu) / wiring_.bytes_per_second(port);
 }
 
-// What a link carries in a millisecond, as TCP hands it over of itself (tcp(7): TSO autosizing); on slow
-// links a few.
+// Returns the frames that a link carries in a millisecond, which is how much TCP passes on at once by itself
+// (tcp(7): TSO autosizing); at least 4 on slow links.
 int Emulation::bundle_frames(Port port, const TapSettings& settings) const {
   constexpr double seconds = 1e-3;
   constexpr int least = 4, most_bytes = 60'000;
@@ -124,14 +124,14 @@ int Emulation::bundle_frames(Port port, const TapSettings& settings) const {
 
 std::int64_t Emulation::now() const { return monotonic_nanoseconds() - began_; }
 
-// A host's own queue. What does not fit waits in its adapter.
+// Bounds the host's own queue. Frames that do not fit wait in its adapter.
 bool Emulation::may_read(const Tap& tap) const {
   if (tap.link >= 0 && wiring_.model().waiting_bytes(tap.link) >= tap.ahead_bytes) return false;
   return !pool_.is_full();
 }
 
 void Emulation::read_frames() {
-  constexpr int in_turn = 32;  // so that no host keeps others waiting
+  constexpr int in_turn = 32;  // per turn, so that no host keeps the others waiting
   for (auto& tap : taps_)
     for (int i = 0; i < in_turn && tap.is_ready && may_read(tap); ++i) tap.is_ready = read_frame(tap);
 }
@@ -143,7 +143,7 @@ bool Emulation::read_frame(Tap& tap) {
   if (got < 0) {
     pool_.give_back(id);
     if (errno != EFAULT) return errno == EINTR;
-    ++tap.read;  // longer than any may be: it is gone
+    ++tap.read;  // longer than any frame may be: it is lost
     ++count_[static_cast<std::size_t>(Fate::malformed)];
     return true;
   }
@@ -179,7 +179,7 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   PathId way = 0;
   try {
     way = wiring_.way(from.entry.port, to.entry.port, flow);
-  } catch (const UsageError&) {  // the network leads no way from the one to the other
+  } catch (const UsageError&) {  // no path leads from one to the other
     return Fate::no_way;
   }
   const auto at = now() * per_nanosecond;
@@ -193,7 +193,7 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   return Fate::sent;
 }
 
-// Answers at once and without load on its links, since the network knows its addresses.
+// Answers an ARP request at once and without loading its links, since the switch knows its addresses.
 bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   const auto asked = asked_for(frame);
   if (!asked) return false;
@@ -244,14 +244,13 @@ void Emulation::hand_over(const Parcel& parcel) {
 }
 
 void Emulation::put(Tap& tap, std::span<const std::byte> header, std::span<const std::byte> payload) {
-  // writev(2) writes only from what it is given.
+  // writev(2) only reads from its buffers.
   const auto part = [](std::span<const std::byte> bytes) {
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
   };
   const std::array<iovec, 2> parts{part(header), part(payload)};
   ++pieces_written_;
-  // What a host does not take (its interface is down, it is out of memory) is its own loss, as with a real
-  // one.
+  // As on a real network, a frame that a host does not accept (interface down, no memory) is lost.
   if (::writev(tap.fd.get(), parts.data(), payload.empty() ? 1 : 2) < 0) ++not_taken_;
 }
 

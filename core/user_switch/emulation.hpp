@@ -1,4 +1,4 @@
-// The switch at work: frames from TAP devices through the model and out again, each when it is due.
+// The running switch: moves frames from TAP devices through the model and out again, each when it is due.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,29 @@
 namespace crosscut::user_switch {
 
 struct Pace {
-  double spin_seconds = 15e-6;     // the end of each wait is not slept away, while little is under way
-  double quantum_seconds = 20e-6;  // between two looks at the world; longer with the load
-  bool realtime = true;            // before all that has no such priority: the hosts
-  int bundle_frames = 0;           // handed over at once, from hosts and to them; 0: by the link's rate
+  double spin_seconds = 15e-6;     // end of each wait spent busy-waiting, while few frames are under way
+  double quantum_seconds = 20e-6;  // shortest time between two looks; longer under load
+  bool realtime = true;            // real-time priority, above the hosts' processes
+  int bundle_frames = 0;           // frames that hosts send or receive in one piece; 0: by the link's rate
 };
 
 inline constexpr std::int64_t per_nanosecond = 1000;  // instants
 inline std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-// A line on stdout, at once.
+// Prints a line on stdout and flushes it.
 void say(const json::Value& value);
 
 class Emulation {
  public:
-  // `input`: ends the emulation when it closes; -1: none.
+  // The emulation ends when `input` closes; -1: there is no input.
   Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettings& settings, const Pace& pace,
             int input);
 
-  // Read now, and at each SIGUSR2; then what could be done is said on stdout.
+  // Called now and at each SIGUSR2, which also reports the result on stdout.
   using FaultSource = std::function<std::vector<CableFault>()>;
   void set_fault_source(FaultSource read);
 
-  // Until SIGTERM, SIGINT, the input's end or `seconds` (0: no limit). Statistics on SIGUSR1 go to stdout.
+  // Runs until SIGTERM, SIGINT, SIGHUP, the end of `input` or `seconds` (0: no limit). SIGUSR1: statistics.
   void run(double seconds);
   json::Value statistics() const;
   bool is_realtime() const { return is_realtime_; }
@@ -54,8 +54,8 @@ class Emulation {
     Fd fd;
     double bytes_per_second = 0;  // of its link
     std::int64_t ahead_bytes = 0;
-    Instant hold = 0;     // what comes for it may wait so long for what is right behind
-    StationId link = -1;  // once it has sent
+    Instant hold = 0;     // how long frames for this TAP may wait for those right behind
+    StationId link = -1;  // known once it has sent
     HostQueues queues{};
     bool is_ready = false;
     std::int64_t read = 0, delivered = 0;
@@ -66,17 +66,18 @@ class Emulation {
   struct MacHash {
     std::size_t operator()(const Mac& mac) const;
   };
-  // What became of a frame that was read.
+  // What happened to a frame that was read.
   enum class Fate : std::uint8_t { sent, answered, group, unknown, malformed, no_way, to_itself, lost };
   static constexpr std::size_t fates = 8;
   static constexpr std::int64_t never_nanoseconds = std::int64_t{1} << 62;
 
-  // Among the numbers of the TAPs, in epoll's data.
+  // In epoll's data, where other values are indices of TAPs.
   static constexpr std::uint64_t id_timer = ~0ull, id_signals = ~1ull, id_input = ~2ull;
 
-  std::int64_t now() const;  // nanoseconds since the beginning
+  std::int64_t now() const;  // nanoseconds since run() began
   int bundle_frames(Port port, const TapSettings& settings) const;
-  double frame_seconds(Port port, const TapSettings& settings) const;  // of the longest, on that link
+  // Time of the longest frame on that link.
+  double frame_seconds(Port port, const TapSettings& settings) const;
   void add_tap(TapEntry entry, const TapSettings& settings);
   void look(std::int64_t wait_until);
   void handle_signal();
@@ -94,7 +95,7 @@ class Emulation {
 
   void take_faults(std::span<const CableFault> faults);
   void reread_faults();
-  bool is_out(const Tap& tap) const;  // frames are lost there, in the directions of its outage
+  bool is_out(const Tap& tap) const;  // frames are being lost, in the directions of its outage
   void show_carriers();
 
   Wiring& wiring_;
@@ -108,13 +109,13 @@ class Emulation {
   int input_ = -1;
   bool ended_ = false, is_realtime_ = false;
   std::int64_t longest_pause_ = 0;                            // nanoseconds
-  std::int64_t began_ = 0, armed_ = 0;                        // armed_: when the timer goes off, or went
-  SpreadCounter lateness_, lateness_lately_, held_, pauses_;  // lately: since somebody asked
+  std::int64_t began_ = 0, armed_ = 0;                        // armed_: when the timer expires or expired
+  SpreadCounter lateness_, lateness_lately_, held_, pauses_;  // lately: since the last request
   std::int64_t count_[fates] = {};
   std::int64_t not_taken_ = 0, pieces_read_ = 0, pieces_written_ = 0;
   std::int64_t processor_at_start_ = 0;  // nanoseconds
   FaultSource fault_source_;
-  std::int64_t next_carrier_ = never_nanoseconds;  // by the machine's clock, when some link goes or comes
+  std::int64_t next_carrier_ = never_nanoseconds;  // machine's clock: next carrier change
 };
 
 }  // namespace crosscut::user_switch

@@ -1,5 +1,5 @@
-// When the switch looks at the world, and when it sleeps; cables that are bad: read when somebody asks for
-// it, and what becomes of frames meanwhile.
+// The emulation's main loop: when the switch looks for work and when it sleeps. Also cable faults: when they
+// are read, and what happens to frames meanwhile.
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -42,9 +42,9 @@ void Emulation::run(double seconds) {
   }
 }
 
-// A look costs the same however much it finds: the more is under way, the longer the pause before the next.
-// While little is, a frame may be what somebody measures, or waits for: whatever comes is looked at, and the
-// last part of each wait is not slept away.
+// A look costs the same however much it finds: the more frames are under way, the longer the pause before the
+// next. While few are, somebody may be measuring or waiting for one of them: wake up for whatever comes, and
+// busy-wait during the last part of each wait.
 void Emulation::rest(std::int64_t last_look) {
   constexpr std::int64_t few = 16, many = 64;  // frames
   const auto quantum = nanoseconds(pace_.quantum_seconds), spin = nanoseconds(pace_.spin_seconds);
@@ -53,7 +53,7 @@ void Emulation::rest(std::int64_t last_look) {
   const auto here = now();
   auto wake = std::max(next_needed(here), last_look + pause);
   if (under_way > few) {
-    wake = std::min(wake, last_look + 2 * pause);  // what comes meanwhile is not seen
+    wake = std::min(wake, last_look + 2 * pause);  // not woken by frames that arrive meanwhile
     if (wake - here > spin) sleep_until(wake + began_);
     wake = 0;
   } else if (wake - here <= spin) {
@@ -61,12 +61,12 @@ void Emulation::rest(std::int64_t last_look) {
     }
     wake = 0;
   } else {
-    wake -= spin;  // a timer is late by about as much in a virtual machine
+    wake -= spin;  // in a virtual machine, a timer is about that late
   }
   look(wake);
 }
 
-// When something is due, or a host's link nearly free again.
+// Returns when something is due, or when the queue of a waiting host is half empty.
 std::int64_t Emulation::next_needed(std::int64_t here) const {
   const auto& model = wiring_.model();
   const auto due = std::min(outbox_.next_due(), model.nothing_due_before());
@@ -82,9 +82,10 @@ std::int64_t Emulation::next_needed(std::int64_t here) const {
   return wake;
 }
 
-// 0: at once.
+// Handles pending events. If there are none, waits for one until `wait_until` (0: does not wait).
 void Emulation::look(std::int64_t wait_until) {
-  // Setting a timer costs a virtual machine a fifth of its time; one that wakes too early costs less.
+  // Setting the timer at every wait takes a fifth of a virtual machine's time. Waking up too early costs
+  // less, so a timer that is already due earlier stays.
   if (wait_until > 0 && (armed_ <= now() || armed_ > wait_until)) {
     const auto at = wait_until + began_;
     itimerspec when{};
@@ -129,7 +130,7 @@ void Emulation::set_fault_source(FaultSource read) {
   take_faults(fault_source_());
 }
 
-// An outage that was there before goes on as it began.
+// Replaces the faults. An outage that stays the same keeps its beginning.
 void Emulation::take_faults(std::span<const CableFault> faults) {
   wiring_.set_faults(faults);
   const auto here = monotonic_nanoseconds();
@@ -151,7 +152,7 @@ void Emulation::reread_faults() {
     const auto faults = fault_source_();
     take_faults(faults);
     said.emplace_back("cables", static_cast<std::int64_t>(faults.size()));
-  } catch (const std::exception& error) {  // the file is somebody else's: a network does not end by it
+  } catch (const std::exception& error) {  // others write the file; its errors must not end the network
     said.emplace_back("refused", error.what());
   }
   say(std::move(said));

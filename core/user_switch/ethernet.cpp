@@ -20,7 +20,7 @@ std::uint64_t mix(std::uint64_t sum, std::span<const std::byte> bytes) {
   return sum;
 }
 
-// Ports are the first four bytes of both TCP and UDP.
+// TCP and UDP both begin with four bytes of ports.
 std::uint64_t mix_ports(std::uint64_t sum, std::span<const std::byte> frame, unsigned protocol,
                         std::size_t at) {
   constexpr std::size_t ports_bytes = 4;
@@ -29,7 +29,7 @@ std::uint64_t mix_ports(std::uint64_t sum, std::span<const std::byte> frame, uns
   return sum;
 }
 
-// Numbers of a byte each, of at most so many digits.
+// Reads `count` numbers of one byte each, of at most `digits_most` digits.
 template <std::size_t count>
 std::optional<std::array<std::uint8_t, count>> numbers_of(std::string_view text, char separator, int base,
                                                           std::size_t digits_most) {
@@ -101,12 +101,12 @@ std::uint64_t flow_of(std::span<const std::byte> frame) {
   } else {
     sum = mix(sum, frame.first(header_bytes));
   }
-  return Random(sum).next();  // so that a few of its bits do as well as all
+  return Random(sum).next();  // so that a few bits of it are as good as all
 }
 
 std::optional<Ipv4> asked_for(std::span<const std::byte> frame) {
   constexpr std::size_t arp_bytes = 28;
-  // Ethernet, IPv4, their lengths, request
+  // Hardware Ethernet, protocol IPv4, their address lengths, operation request.
   constexpr std::array<std::uint8_t, 8> question{0, 1, 8, 0, 6, 4, 0, 1};
   if (frame.size() < header_bytes + arp_bytes || word_at(frame, 12) != type_arp) return std::nullopt;
   if (std::memcmp(frame.data() + header_bytes, question.data(), question.size()) != 0) return std::nullopt;

@@ -1,5 +1,4 @@
-// What the switch must know of a frame: whom it is for, which flow it belongs to; and answers to those who
-// ask for a neighbour's address.
+// What the switch must know about a frame: its receiver and its flow. Also answers to ARP requests.
 #pragma once
 
 #include <array>
@@ -28,21 +27,21 @@ using Ipv4 = std::array<std::uint8_t, 4>;
 
 inline constexpr std::size_t header_bytes = 14;
 
-// Locally administered (IEEE 802, clause 8.4): 02:cc, the adapter, the host's number.
+// Returns a locally administered address (IEEE 802, clause 8.4): 02:cc, the adapter, the host's number.
 Mac default_mac(std::int32_t host, int adapter);
 Mac parse_mac(std::string_view text);    // "02:cc:00:00:00:01"; throws UsageError
 Ipv4 parse_ipv4(std::string_view text);  // "10.0.0.1"; throws UsageError
 std::string to_text(const Mac& mac);
 
-// Broadcast or multicast.
+// Returns true for broadcast and multicast addresses.
 inline bool is_group(const Mac& mac) { return mac[0] % 2 == 1; }
-// Whom a frame is for; nothing where there is no whole header.
+// Returns the frame's receiver; nothing if the header is incomplete.
 std::optional<Mac> receiver_of(std::span<const std::byte> frame);
-// The same for all frames of a connection in one direction: of addresses, protocol and ports (IPv4, IPv6;
-// what is no first fragment has no ports).
+// Returns the same number for all frames of a connection in one direction: a hash of addresses, protocol and
+// ports (IPv4, IPv6; fragments have no ports).
 std::uint64_t flow_of(std::span<const std::byte> frame);
 
-// The question of who has an address (RFC 826). Nothing where the frame does not ask.
+// Returns the address that an ARP request (RFC 826) asks for; nothing for any other frame.
 std::optional<Ipv4> asked_for(std::span<const std::byte> frame);
 std::vector<std::byte> arp_answer(std::span<const std::byte> question, const Mac& owner);
 

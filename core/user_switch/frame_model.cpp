@@ -102,8 +102,8 @@ void FrameModel::enqueue(Instant now, PacketId id) {
   }
 }
 
-// The queue's head asks for its station. Whoever asked before is served before: queues that always have a
-// frame for it are served in turn.
+// Requests the station that the queue's head waits for. A station serves requests in their order, so queues
+// that always have a frame for it take turns.
 void FrameModel::request(Instant now, QueueId queue) {
   const auto station_id = steps_[packets_[index(queues_[index(queue)].head)].step].station;
   auto& station = stations_[index(station_id)];
@@ -117,7 +117,7 @@ void FrameModel::request(Instant now, QueueId queue) {
   if (station.serving < 0) serve(now, station_id);
 }
 
-// When the frame comes to the station that follows; its tail is known already.
+// Returns when the frame arrives at the next station; its tail is known already.
 Instant FrameModel::arrival_after(const Station& station, const Packet& packet, Instant began,
                                   Instant taken) const {
   const auto& step = steps_[packet.step];
@@ -131,7 +131,7 @@ Instant FrameModel::arrival_after(const Station& station, const Packet& packet, 
     arrival = began + taken / on_wire * header + taken % on_wire * header / on_wire + step.delay;
   }
   if (stations_[index(next)].is_internal) return arrival;
-  // A link must not run out of a frame that still comes in.
+  // A link must not run out of bits of a frame that is still coming in.
   return std::max(arrival, packet.tail - duration(next, packet.bytes));
 }
 
@@ -141,7 +141,7 @@ void FrameModel::serve(Instant now, StationId station_id) {
   station.serving = queue;
   if (queue < 0) return;
   station.head = queues_[index(queue)].behind;
-  // A copy: while its bytes leave this queue it may be in the next.
+  // A copy: while its bytes leave this queue, the packet may already be in the next.
   Packet packet = packets_[index(queues_[index(queue)].head)];
   const auto taken = duration(station_id, packet.bytes);
   station.counts.busy += taken;
@@ -204,15 +204,15 @@ Instant FrameModel::least_left(const Packet& packet) const {
   return left;
 }
 
-// And of those that wait behind it, whatever their way.
+// Like least_left, also for the frames that wait behind it, whatever their path.
 Instant FrameModel::least_left_from(PacketId id) const {
   if (id < 0) return never;
   const auto& packet = packets_[index(id)];
   return std::min(least_left(packet), duration(steps_[packet.step].station, packet.bytes) + shortest_end_);
 }
 
-// From the moment at which the station is free: of whoever waits for it, and of who waits behind the frame
-// that leaves, for whatever.
+// Returns the least time from when the station is free until the delivery of a frame that waits for it, or of
+// one that waits behind the frame now leaving.
 Instant FrameModel::least_left_behind(StationId station_id) const {
   const auto& station = stations_[index(station_id)];
   const auto waits = station.head < 0 ? PacketId{-1} : queues_[index(station.head)].head;

@@ -1,4 +1,4 @@
-// Memory for what is under way: what one read from a host brought.
+// Memory for the bundles under way. A slot holds what one read from a host returned.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace crosscut::user_switch {
 
-// A frame of a bundle, as the model calls it.
+// The model's handle for one frame of a bundle.
 inline Handle handle_of(BundleId bundle, int number) {
   return bundle * bundle_frames_max + static_cast<Handle>(number);
 }
@@ -26,7 +26,7 @@ class FramePool {
   FramePool(std::size_t slot_bytes, std::size_t slots_max) : slot_bytes_(slot_bytes), slots_max_(slots_max) {}
 
   bool is_full() const { return free_.empty() && slots_.size() == slots_max_; }
-  // Only where it is not full.
+  // Takes a slot; the pool must not be full.
   BundleId take() {
     if (free_.empty()) grow();
     const auto id = free_.back();
@@ -38,12 +38,12 @@ class FramePool {
   struct Slot {
     std::byte* bytes = nullptr;
     std::uint32_t used = 0;
-    std::uint32_t destination = 0;  // TAP
+    std::uint32_t destination = 0;  // index of the TAP
     Bundle bundle{};
   };
   Slot& operator[](BundleId id) { return slots_[id]; }
   std::span<std::byte> room(BundleId id) { return {slots_[id].bytes, slot_bytes_}; }
-  // What was read: offload header and frame.
+  // Returns what was read: offload header and frame.
   std::span<const std::byte> read(BundleId id) const { return {slots_[id].bytes, slots_[id].used}; }
 
  private:

@@ -1,7 +1,7 @@
-// The queues in which what a host sends waits for its link: one for each connection that has anything
-// waiting, so that what acknowledges one does not wait behind all of another, and what a host forwards not
-// behind its own. By the whole flow, not a few bits of it: two that shared a queue by chance would have no
-// turns at all.
+// Queues in which a host's frames wait for its link: one for each connection with frames waiting. The
+// acknowledgements of one connection need not wait behind all of another, nor forwarded frames behind the
+// host's own. Queues go by the whole flow, not by a few bits of it: two flows that shared a queue would not
+// take turns.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace crosscut::user_switch {
 
 class HostQueues {
  public:
-  // The queue of a flow (ethernet.hpp: flow_of). Its own for as long as anything of it waits; then another
-  // flow may get it. There are never more than flows that waited at one time.
+  // Returns the queue of a flow (ethernet.hpp: flow_of). The flow keeps it while frames of it wait; then
+  // another flow may get it. There are never more queues than flows that waited at the same time.
   QueueId of(std::uint64_t flow, FrameModel& model) {
     if (const auto found = by_flow_.find(flow); found != by_flow_.end()) return found->second;
     if (free_.empty()) free_empty(model);

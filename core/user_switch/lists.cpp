@@ -22,7 +22,7 @@ int adapter_of(std::int64_t number) {
   return static_cast<int>(number);
 }
 
-// Throws UsageError naming what is wrong.
+// Resolves names of hosts and adapters. Throws UsageError that names the mistake.
 class PortNames {
  public:
   PortNames(const networks::Network& network, const Wiring& wiring) : network_(network), wiring_(wiring) {
@@ -48,7 +48,7 @@ class PortNames {
   Port port(const json::Value& entry) const {
     Port port{.host = host(entry.at("host"))};
     if (const auto* adapter = entry.find("adapter")) port.adapter = adapter_of(adapter->integer());
-    wiring_.lane_of(port);  // throws where there is no such adapter
+    wiring_.lane_of(port);  // throws if there is no such adapter
     return port;
   }
 
@@ -62,7 +62,7 @@ class PortNames {
   std::unordered_map<std::string, networks::Vertex> hosts_;
 };
 
-// One line of a list: an object with no other keys.
+// Reads one line of a list: an object that has no keys but `keys`. Throws UsageError.
 json::Value read_entry(std::string_view line, std::span<const std::string_view> keys) {
   auto value = json::parse(line, {.bytes = 1 << 16, .depth = 4, .values = 1 << 12});
   for (const auto& [key, unused] : value.object())
@@ -71,7 +71,7 @@ json::Value read_entry(std::string_view line, std::span<const std::string_view> 
   return value;
 }
 
-// Calls `read` for every line, until it returns false. What is wrong with one is told with its place.
+// Calls `read` for every line until it returns false. Prefixes its UsageErrors with file and line.
 template <class Read>
 void read_lines(std::string_view text, const std::string& path, Read read) {
   int number = 0;
@@ -95,7 +95,7 @@ void check_names(const TapEntry& entry) {
     throw UsageError("netns " + shown(entry.netns) + " is no absolute path, as /run/netns/NAME");
 }
 
-// What the entries before have.
+// What earlier entries use.
 struct Taken {
   std::set<Port> ports;
   std::set<Mac> macs;

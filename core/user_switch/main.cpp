@@ -1,4 +1,4 @@
-// crosscut-switch: a network between the TAP devices of emulated hosts, in user space.
+// crosscut-switch: a network in user space between the TAP devices of emulated hosts.
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,14 +20,14 @@ using namespace crosscut;
 using namespace crosscut::user_switch;
 
 constexpr std::int64_t list_bytes_max = std::int64_t{16} << 20;
-constexpr std::int64_t vertices_max = 100'000;  // a TAP for each host would be far too many
+constexpr std::int64_t vertices_max = 100'000;  // a network with a TAP for each host is far smaller
 
 struct TapText {
   std::string text, path;
-  int input = STDIN_FILENO;  // whose end ends the emulation; -1: it has ended already
+  int input = STDIN_FILENO;  // the emulation ends when it closes; -1: it has closed already
 };
 
-// Up to an empty line: what follows it is left there, and its end is the sign to go.
+// Reads up to an empty line and leaves the rest unread. The end of standard input later ends the emulation.
 TapText read_standard_input() {
   TapText list{.text = {}, .path = "standard input"};
   char byte = 0;
@@ -42,7 +42,8 @@ TapText read_standard_input() {
   }
 }
 
-// The network's own framing counts the header, which is in the frames here.
+// Takes framing and MTU from the network unless given. The network's framing includes the Ethernet header,
+// which here is part of the frame.
 void take_from(const networks::Network& network, Options& options) {
   const auto& protocol = network.protocol;
   if (!options.framing_given && protocol.mtu > 0 && protocol.framing >= static_cast<int>(header_bytes))
@@ -52,7 +53,7 @@ void take_from(const networks::Network& network, Options& options) {
     options.tap.mtu = protocol.mtu > 0 ? std::min(protocol.mtu, mtu_most) : mtu_ethernet;
 }
 
-// Else hardly anything passes, and nobody is told why: mostly a unit was forgotten.
+// Rejects a buffer that holds no full frame: such frames would vanish silently. Usually a unit is missing.
 void refuse_small_buffer(const Options& options) {
   const auto frame = options.tap.mtu + static_cast<std::int64_t>(header_bytes);
   if (const auto given = options.how.buffer.bytes_max; given < frame)
@@ -60,7 +61,7 @@ void refuse_small_buffer(const Options& options) {
                      std::to_string(frame) + " bytes); give more, with a unit: 64KiB");
 }
 
-// The same network in slow motion; what a link does not carry at a rate (latencies) stays.
+// Slows the network down. What is not a rate (latencies) stays.
 void dilate(networks::Graph& graph, double times) {
   for (auto& link : graph.link_classes) {
     link.rate /= times;

@@ -11,7 +11,7 @@ namespace crosscut::user_switch {
 struct Options {
   std::string network, taps, faults;
   SwitchModel how;
-  bool framing_given = false;  // else the network's own, where it has one
+  bool framing_given = false;  // false: the network's own, if it has one
   TapSettings tap;
   Pace pace;
   double dilation = 1;  // all rates are divided by it

@@ -50,7 +50,7 @@ bool Outbox::take(Instant now, Parcel& parcel) {
     auto& open = open_[due.parcel.bundle];
     if (due.parcel.count > 0) {
       parcel = due.parcel;
-    } else if (due.turn == open.turn && open.gathered.count > 0) {  // else it has been closed before
+    } else if (due.turn == open.turn && open.gathered.count > 0) {  // otherwise it has been closed before
       parcel = open.gathered;
       parcel.when = due.when;
       open.gathered.count = 0;

@@ -1,4 +1,4 @@
-// Quantiles of times without keeping them: counts by size, to within 1/16 of the value.
+// Quantiles of times without keeping the times: counts by size, accurate to 1/16 of the value.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class SpreadCounter {
 
   std::int64_t count() const { return total_; }
   double largest_seconds() const { return static_cast<double>(largest_) * 1e-9; }
-  // The upper end of the bucket, never more than the largest.
+  // Returns the upper end of the quantile's bucket, but never more than the largest value.
   double quantile_seconds(double share) const {
     const auto rank = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(total_)));
     std::int64_t seen = 0;

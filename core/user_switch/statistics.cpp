@@ -1,4 +1,4 @@
-// What the emulation says of itself: what passed where, what was lost, and whether it kept its times.
+// The emulation's statistics: what passed where, what was lost, and whether frames left on time.
 #include <cstdio>
 
 #include "base/clock.hpp"
@@ -7,7 +7,7 @@
 namespace crosscut::user_switch {
 namespace {
 
-// As Emulation::Fate has them.
+// In the order of Emulation::Fate.
 constexpr const char* fate_names[] = {"sent",      "answered", "group",     "unknown_address",
                                       "malformed", "no_way",   "to_itself", "lost_by_faults"};
 

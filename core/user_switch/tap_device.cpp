@@ -28,7 +28,7 @@ Fd open_or_throw(const std::string& path, int flags, const std::string& doing) {
   return fd;
 }
 
-// This thread is in another network namespace while it lives.
+// Keeps this thread in another network namespace while the object lives.
 class Visit {
  public:
   explicit Visit(const std::string& path)
@@ -38,7 +38,7 @@ class Visit {
       throw_errno("entering the network namespace " + path +
                   " (needs root, or to be root in its user namespace)");
   }
-  // The way home needs no more rights than the way there; were it barred, what follows uses descriptors only.
+  // Going back needs no more rights than going there. If it fails, what follows uses descriptors only.
   ~Visit() { static_cast<void>(::setns(home_.get(), CLONE_NEWNET)); }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
@@ -57,7 +57,7 @@ void ask(const Fd& fd, unsigned long what, ifreq& request, const std::string& do
   if (::ioctl(fd.get(), what, &request) != 0) throw_errno(doing);
 }
 
-// A number of the device's, by rtnetlink(7): root of a user namespace may set it there, by ioctl it may not.
+// Sets an attribute of the device by rtnetlink(7): root of a user namespace may do that, but not by ioctl.
 void set_number(const TapEntry& entry, unsigned short attribute, int value, const std::string& doing) {
   struct {
     nlmsghdr header;
@@ -108,7 +108,7 @@ void set_up(const TapEntry& entry, const TapSettings& settings, const std::strin
 Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_once) {
   const auto where = " of TAP " + entry.tap + " in " + entry.netns;
   const Visit visit(entry.netns);
-  // Here, not before: the device will be in the namespace in which this was opened.
+  // Open it here: the device belongs to the namespace in which this file was opened.
   auto tap = open_or_throw("/dev/net/tun", O_RDWR | O_NONBLOCK, "opening");
   auto request = request_for(entry);
   request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL);
@@ -118,11 +118,11 @@ Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_on
                      " already; remove it first");
     throw_errno("making" + where);
   }
-  // Leaving segmentation to the adapter means leaving it the checksums, too.
+  // Segmentation offload requires checksum offload.
   unsigned offloads = settings.checksums ? 0 : TUN_F_CSUM;
   if (frames_at_once > 1 && !settings.checksums) offloads |= TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
   if (::ioctl(tap.get(), TUNSETOFFLOAD, offloads) != 0) throw_errno("setting the offloads" + where);
-  // What is longer the host's kernel takes apart.
+  // The host's kernel splits what is longer.
   if (frames_at_once > 1)
     set_number(entry, IFLA_GSO_MAX_SEGS, frames_at_once, "bounding what is handed over at once" + where);
   set_up(entry, settings, where);
@@ -144,7 +144,7 @@ std::int64_t lost_in_host(const TapEntry& entry) {
     while (file && std::fgets(line.data(), line.size(), file.get()) != nullptr) {
       std::array<char, 64> name{};
       long long dropped = 0;
-      // proc(5): eight counts of what was received, then bytes, packets, errors and drops of what was sent.
+      // proc(5): eight counters of reception, then bytes, packets, errors and drops of transmission.
       if (std::sscanf(line.data(), " %63[^:]: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %lld", name.data(),
                       &dropped) == 2 &&
           entry.tap == name.data())

@@ -49,7 +49,7 @@ double Wiring::full_frame_bytes(int mtu) const {
 
 PathId Wiring::way(Port source, Port destination, std::uint64_t flow) {
   const auto key = flow % flows_kept;
-  // 24 bits of host, 5 of adapter and 6 of flow at most: the caller bounds hosts and adapters.
+  // At most 24 bits of host, 5 of adapter and 6 of flow: the caller bounds hosts and adapters.
   const auto number = [](Port port) {
     return static_cast<std::uint64_t>(port.host) << 5 | static_cast<std::uint64_t>(port.adapter);
   };
@@ -62,9 +62,9 @@ PathId Wiring::way(Port source, Port destination, std::uint64_t flow) {
 
 std::vector<networks::Lane> Wiring::lanes_between(Port source, Port destination, std::uint64_t key) const {
   const networks::Lane out = lane_of(source);
-  // A frame put on a wire that ends at the host it is for needs no routing.
+  // A frame on a wire that ends at its receiver needs no routing.
   if (out == (lane_of(destination) ^ 1)) return {out};
-  // From a cable beside the destination's own, at its switch.
+  // From a cable plugged in beside the destination's own, at its switch.
   if (source == destination) return {out, out ^ 1};
   if (source.host == destination.host)
     throw UsageError("no way leads from an adapter of " + network_.graph.name(source.host) + " to another");
@@ -101,7 +101,7 @@ PathId Wiring::path_along(const std::vector<Hop>& hops) {
     if (i > 0) {
       add_passage(hops[i - 1], hops[i], steps);
     } else {
-      // What a host sends waits in the host. Nothing is lost there (the caller reads no more than fits).
+      // A host's frames wait in the host, where none is lost: the caller reads no more than fits.
       steps.push_back(
           {.station = link_station(hops[0].cable), .queue = queue(Waits::in_host, hops[0].cable, 0, {})});
     }
@@ -126,7 +126,7 @@ void Wiring::check(const CableFault& fault) const {
   }
 }
 
-// A wire between two hosts may have a fault at either end.
+// Records the share of its rate that a cable has left. A wire between hosts may have a fault at both ends.
 void Wiring::carry_at_most(networks::Lane lane, double share) {
   auto& carried = shares_.try_emplace(lane, 1).first->second;
   carried = std::min(carried, share);
@@ -147,7 +147,7 @@ void Wiring::set_faults(std::span<const CableFault> faults) {
   }
   const auto lanes = 2 * static_cast<std::int64_t>(network_.graph.edges.size());
   for (const auto& [number, station] : stations_) {
-    if (number >= lanes) continue;  // a switch's inside
+    if (number >= lanes) continue;  // the inside of a switch
     const auto rate = bits_per_second(static_cast<networks::Lane>(number));
     model_.set_rate(station, rate);
     named_[static_cast<std::size_t>(station)].bits_per_second = rate;
@@ -190,17 +190,16 @@ QueueId Wiring::queue(Waits where, std::int32_t of, networks::Lane entered_by, c
   return found->second;
 }
 
-// Through the vertex between two lanes, and onto the second. The same capacities as Network::path.
+// Adds the steps through the vertex between two lanes and onto the second, with Network::path's capacities.
 void Wiring::add_passage(Hop from, Hop to, std::vector<Step>& steps) {
   const auto& graph = network_.graph;
   const networks::Vertex at = graph.head(from.lane);
-  if (graph.is_host(at)) {  // which forwards: in turn with the host's own frames
+  if (graph.is_host(at)) {  // a forwarding host takes turns with its own frames
     const auto out = link_station(to.cable);
     steps.push_back({.station = out, .queue = queue(Waits::for_inside, out, from.cable, how_.buffer)});
     return;
   }
-  // Where the switch queues at its inputs, the first station within it is what the head of the line waits
-  // for.
+  // If the switch queues at its inputs, the head of the line waits for the first station inside the switch.
   bool is_first = true;
   const auto waits_at = [&](Waits otherwise, std::int32_t of, networks::Lane entered_by) {
     const bool at_input = std::exchange(is_first, false) && how_.input_queued;

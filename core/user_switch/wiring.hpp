@@ -1,4 +1,4 @@
-// A network as stations, queues and ways of the frame model.
+// A network, built from the stations, queues and paths of the frame model.
 #pragma once
 
 #include <compare>
@@ -25,11 +25,11 @@ struct Port {
   friend auto operator<=>(const Port&, const Port&) = default;
 };
 
-// When frames are lost at a host's adapter.
+// When a host's adapter loses frames.
 struct Outage {
-  bool in = false, out = false;       // what comes to the host, what leaves it
-  bool shows = false;                 // the host sees its carrier go meanwhile
-  std::int64_t lasts = 0, every = 0;  // nanoseconds, from one beginning to the next; 0: all the time
+  bool in = false, out = false;       // frames to the host, frames from the host
+  bool shows = false;                 // the host sees its carrier go down meanwhile
+  std::int64_t lasts = 0, every = 0;  // nanoseconds; every: period; 0: permanent
   bool is_any() const { return in || out; }
   bool is_now(std::int64_t since_began) const {
     return is_any() && (every == 0 || since_began % every < lasts);
@@ -37,37 +37,37 @@ struct Outage {
   friend bool operator==(const Outage&, const Outage&) = default;
 };
 
-// What is wrong with a cable, as whoever runs the emulation has it.
+// A fault of a cable, as planted by the user of the emulation.
 struct CableFault {
   Port port;
-  double in_share = 1, out_share = 1;  // of its rate, what is left
+  double in_share = 1, out_share = 1;  // share of its rate that is left
   bool half_duplex = false;
-  std::optional<Port> place{};  // its cable is at that one's switch
-  bool is_known = false;        // the tables of all switches know that; else nobody finds it
+  std::optional<Port> place{};  // its cable is plugged in at that port's switch
+  bool is_known = false;        // all switches' tables know that; otherwise frames do not find it
   Outage outage{};
 };
 
 struct SwitchModel {
   bool cut_through = false;
-  bool input_queued = false;  // one queue a port, where frames come in; else one for each way out
+  bool input_queued = false;  // one queue per input port; otherwise one per output
   QueueSpec buffer{.bytes_max = std::int64_t{128} * 1024};
   Framing framing{};
 };
 
-// Ways are made when a frame first needs them, and kept. The network must outlive this.
+// Makes paths when a frame first needs them, and keeps them. The network must outlive this.
 class Wiring {
  public:
   Wiring(const networks::Network& network, const SwitchModel& how);
 
   FrameModel& model() { return model_; }
   const FrameModel& model() const { return model_; }
-  // `flow` spreads over equal ways; only so many of its bits count that all ways can be kept. Throws
-  // UsageError where there is no way.
+  // Returns a path. `flow` selects among equal paths; only so many of its bits count that all paths can be
+  // kept. Throws UsageError if there is no path.
   PathId way(Port source, Port destination, std::uint64_t flow);
-  // These, in place of those before; outages are no matter of the wiring. Frames that are inside go on as
-  // they began. Throws UsageError, and changes nothing, where a cable cannot be so.
+  // Replaces all faults. Outages do not matter here. Frames already inside continue as they began. Throws
+  // UsageError and changes nothing if a cable cannot have such a fault.
   void set_faults(std::span<const CableFault> faults);
-  // Says of the ways made so far what has passed, and what it is called.
+  // Traffic so far at each station of the paths made so far, and the station's name.
   struct Passed {
     std::string name;
     StationCounts counts;
@@ -75,20 +75,20 @@ class Wiring {
   };
   std::vector<Passed> passed() const;
   networks::Lane lane_of(Port port) const;
-  // Bytes that pass the adapter's link, out of the host, in that time.
+  // Returns the bytes per second of the adapter's link out of the host.
   double bytes_per_second(Port port) const;
-  // On the wire, of the longest frame.
+  // Returns the bytes of the longest frame on the wire.
   double full_frame_bytes(int mtu) const;
 
  private:
-  // What a queue is for: a host's link, a way out of a switch, a way in, or a switch's inside (for each
-  // way in, so that they take turns).
+  // What a queue is for: a host's link, an output of a switch, an input, or the inside of a switch (one per
+  // input, so that inputs take turns).
   enum class Waits : std::uint8_t { in_host, at_output, at_input, for_inside };
 
-  // A cable that is in another's port leads where that one did.
+  // A cable plugged into another's port leads where that port's cable did.
   struct Hop {
-    networks::Lane lane = 0;   // of the network's description: from where to where
-    networks::Lane cable = 0;  // that is there
+    networks::Lane lane = 0;   // in the network's description: from where to where
+    networks::Lane cable = 0;  // the cable that is there
   };
   struct Place {
     Port port;
@@ -114,13 +114,14 @@ class Wiring {
   SwitchModel how_;
   networks::Adjacency adjacency_;
   FrameModel model_;
-  std::unordered_map<std::int64_t, StationId> stations_;  // by lane; behind the lanes, what is in switches
+  std::unordered_map<std::int64_t, StationId> stations_;  // by lane; numbers above the lanes: inside switches
   std::vector<Passed> named_;                             // [station]
   std::map<std::tuple<Waits, std::int32_t, networks::Lane>, QueueId> queues_;
   std::unordered_map<std::uint64_t, PathId> known_;  // by ends and flow
-  std::map<networks::Lane, double> shares_;          // of its rate that a cable carries; else all of it
-  std::set<std::int32_t> shared_;                    // edges whose directions share one rate, by a fault
-  std::map<Port, Place> places_;                     // of cables that are not in their own
+  // Share of its rate that a cable carries; absent: all of it.
+  std::map<networks::Lane, double> shares_;
+  std::set<std::int32_t> shared_;  // edges whose directions share one rate, by a fault
+  std::map<Port, Place> places_;   // of cables that are not in their own port
 };
 
 }  // namespace crosscut::user_switch

@@ -1,7 +1,7 @@
-// What a network is worth to a program whose data is served by processes beside those that compute: GAMESS
+// The value of a network to a program whose data is served by processes beside the computing ones: GAMESS
 // over its Distributed Data Interface (Bode, Hill, Benjegerdes, USENIX FREENIX 2004, table 1). There the
-// fastest network did not win on processors that computing processes and servers shared: an MPI that polls
-// while it waits takes the processor from the one that computes.
+// fastest network did not win where computing processes and servers shared processors: an MPI that polls
+// while it waits takes the processor from the process that computes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,18 +28,18 @@ using npb::Outcome;
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int trials = 20;
 
-// What one rank has seen; what it has not is NaN or 0.
+// Results of one rank; NaN or 0 where it has none.
 struct Seen {
   double seconds = 0;
   Waits waits{};
   double computing_seconds = none;
-  double computing_alone_seconds = none;  // as long as the same computing takes while servers sleep
+  double computing_alone_seconds = none;  // time of the same computing while servers sleep
   double server_share = none;
   std::int64_t elements_sent = 0;
   std::uint64_t checksum = 0, expected_checksum = 0;
 };
 
-// Time of one task, the fastest of some trials: what the processor can do.
+// Returns the time of one task, the fastest of several trials: what the processor can do.
 double seconds_alone(const Settings& settings) {
   std::vector<double> block(static_cast<std::size_t>(settings.block * settings.block), 1.0);
   double fastest_seconds = std::numeric_limits<double>::infinity();
@@ -48,7 +48,7 @@ double seconds_alone(const Settings& settings) {
     program::compute(block, settings.rounds());
     fastest_seconds = std::min(fastest_seconds, MPI_Wtime() - begin_seconds);
   }
-  // Also keeps a compiler from leaving the trials out.
+  // Using the result also keeps a compiler from removing the trials.
   return block.front() == 1.0 ? fastest_seconds : none;
 }
 
@@ -103,7 +103,7 @@ Seen serve(Communicator& world, const Roles& roles, const Settings& settings) {
   return seen;
 }
 
-// Over those ranks that have a number.
+// Returns the mean of the values that are not NaN.
 double mean(std::span<const double> values) {
   double sum = 0, count = 0;
   for (const double value : values)
@@ -161,7 +161,7 @@ class DataServer final : public program::Application {
     if (serves) {
       seen = serve(world, roles, settings_);
     } else {
-      world.barrier();  // every server has its columns
+      world.barrier();  // until every server has filled its columns
       seen = compute(world, peers, roles, settings_);
     }
     Outcome outcome;

@@ -1,4 +1,4 @@
-// The array as computing processes see it.
+// The distributed array, as computing processes access it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace crosscut::data_server {
 
-// How often something was done, and how long it took.
+// How often an operation was done, and how long it took.
 struct Tally {
   std::int64_t count = 0;
   double seconds = 0, slowest_seconds = 0;
@@ -28,7 +28,7 @@ struct Tally {
 
 struct Waits {
   Tally gets{}, additions{};
-  Tally others{};  // for numbers of tasks and for the fence
+  Tally others{};  // for task numbers and the fence
 };
 
 class Stopwatch {
@@ -43,7 +43,7 @@ class Stopwatch {
   double begin_seconds_;
 };
 
-// The columns of a block that are columns of a part of its patch.
+// Returns the columns of a block that belong to one part of its patch.
 template <typename T>
 std::span<T> part_of(std::span<T> block, const Patch& patch, const Patch& part) {
   return block.subspan(static_cast<std::size_t>((part.column - patch.column) * patch.rows),
@@ -58,11 +58,11 @@ class DistributedArray {
         distribution_(settings.order, roles.pairs()),
         waiter_(settings.computing_waiting, settings.pause_microseconds) {}
 
-  // Into `block`, column by column.
+  // Fetches a patch into `block`, column by column.
   void get(const Patch& patch, std::span<double> block) {
     const Stopwatch watch(waits_.gets);
     pending_.clear();
-    // All servers are asked before any answer is waited for; an answer has a place before it is asked for.
+    // Post all receives before any request, and send all requests before waiting for an answer.
     distribution_.for_each_part(patch, [&](int server, const Patch& part) {
       pending_.push_back(
           world_.receive_later(part_of(block, patch, part), roles_.serving_rank(server), answer_tag));
@@ -93,7 +93,7 @@ class DistributedArray {
     return answer[0];
   }
 
-  // Until the servers have done all that this process has asked for.
+  // Waits until the servers have done everything that this process has requested.
   void fence() {
     const Stopwatch watch(waits_.others);
     std::vector<std::int64_t> answers(static_cast<std::size_t>(distribution_.servers()));

@@ -1,5 +1,5 @@
-// A square array shared by columns, as GAMESS's Distributed Data Interface has it (Fletcher et al., Computer
-// Physics Communications 128, 2000): whole columns, and as many of them for each server as for the next.
+// A square array divided by columns, as in GAMESS's Distributed Data Interface (Fletcher et al., Computer
+// Physics Communications 128, 2000): each server holds whole columns, as equally many as possible.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace crosscut::data_server {
 
-// Rows and columns of an array, counted from 0; columns lie one after another.
+// Rows and columns of an array, counted from 0. Columns are stored one after another.
 struct Patch {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 
@@ -24,7 +24,7 @@ class Distribution {
   std::int64_t order() const { return order_; }
   int servers() const { return servers_; }
 
-  // The first column of a server; of `servers()`, the end of all.
+  // Returns the first column of a server; for `servers()`, the end of all columns.
   std::int64_t first_column(int server) const { return order_ * server / servers_; }
   std::int64_t columns(int server) const { return first_column(server + 1) - first_column(server); }
 
@@ -34,7 +34,7 @@ class Distribution {
     return server;
   }
 
-  // Visits each server that has some of the patch, in their order: act(server, its part).
+  // Calls act(server, its part) for each server that holds some of the patch, in order.
   template <typename Action>
   void for_each_part(const Patch& patch, Action&& act) const {
     const std::int64_t end = patch.column + patch.columns;
@@ -60,19 +60,19 @@ class Distribution {
 inline constexpr int request_tag = 1;
 inline constexpr int data_tag = 2;
 inline constexpr int answer_tag = 3;
-// To a server that sleeps until its computing process has tried its speed.
+// Wakes a server that sleeps until its computing process has measured its speed.
 inline constexpr int begin_tag = 4;
 
-// What computing processes send to servers. A get is this and an answer with the data; an addition is this
-// and a message with the data, unanswered; so one-sided operations are made of messages where nothing else is
-// at hand, as GAMESS's Distributed Data Interface does over MPI-1 and sockets (Fletcher et al. 2000).
+// A request of a computing process to a server. A get is a request and an answer with the data. An addition
+// is a request and a message with the data, without an answer. This makes one-sided operations from messages,
+// as GAMESS's Distributed Data Interface does over MPI-1 and sockets (Fletcher et al. 2000).
 struct Request {
   enum class Kind : std::int64_t {
     get,
     add,
     next,   // the number of the next task
-    fence,  // answered when all that came before from this process is done
-    finish  // this process asks no more
+    fence,  // answered when all earlier requests of this process are done
+    finish  // this process sends no more requests
   };
   using Words = std::array<std::int64_t, 5>;
 

@@ -1,4 +1,4 @@
-// Which ranks compute, which serve, and on which processor.
+// Assigns ranks to roles, computing or serving, and to processors.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Roles {
 
   int pairs() const { return pairs_; }
   bool serves(int rank) const { return arrangement_ == Arrangement::pairs ? rank % 2 == 1 : rank >= pairs_; }
-  // Number of a rank among those of its role: computing process k and server k are a pair.
+  // Returns a rank's number within its role: computing process k and server k are a pair.
   int index(int rank) const { return arrangement_ == Arrangement::pairs ? rank / 2 : rank % pairs_; }
   int computing_rank(int index) const { return arrangement_ == Arrangement::pairs ? 2 * index : index; }
   int serving_rank(int index) const {
@@ -34,15 +34,15 @@ class Roles {
   Arrangement arrangement_;
 };
 
-// Facts of all ranks, known to all, so that all come to the same conclusion.
+// Facts about all ranks, known to all, so that all draw the same conclusion.
 struct Surroundings {
   std::vector<std::uint64_t> machines;
-  std::vector<std::int32_t> processors;  // how many each process may use
+  std::vector<std::int32_t> processors;  // number that each process may use
 
   std::ptrdiff_t processes_beside(std::size_t rank) const {
     return std::ranges::count(machines, machines[rank]);
   }
-  // Ranks below, of the same machine and, where asked, of the same role.
+  // Counts lower ranks on the same machine and, if requested, in the same role.
   std::size_t before(int rank, const Roles& roles, bool same_role) const {
     std::size_t found = 0;
     for (int other = 0; other < rank; ++other)
@@ -76,8 +76,8 @@ inline void refuse_parted_pairs(const Surroundings& around, const Roles& roles,
   }
 }
 
-// Gives each process its processor, where that was asked for; throws Refusal on all ranks where it cannot be.
-// Returns what came of it, for people.
+// Binds each process to its processor if requested. Returns the result for people. Throws Refusal, on all
+// ranks, if that is impossible.
 inline std::string place(Communicator& world, const Roles& roles, Sharing sharing) {
   if (program::is_simulated()) {
     if (sharing != Sharing::unpinned)
@@ -100,8 +100,8 @@ inline std::string place(Communicator& world, const Roles& roles, Sharing sharin
   return ratio + (matched ? ", matched" : ", overloaded");
 }
 
-// Throws Refusal on all ranks where the servers of a machine would not have the memory for their columns of
-// both arrays, before any is taken.
+// Throws Refusal, on all ranks, if the servers of a machine lack memory for their columns of both arrays.
+// Called before any is allocated.
 inline void refuse_too_large(Communicator& world, const Roles& roles, std::int64_t order) {
   const auto machines = program::machines(world);
   const auto available_bytes = program::available_memory_bytes();

@@ -1,4 +1,4 @@
-// A data server: it holds its columns of both arrays, and does what computing processes ask for.
+// A data server: holds its columns of both arrays and carries out the requests of computing processes.
 #pragma once
 
 #include <algorithm>
@@ -39,14 +39,14 @@ class Server {
     added_to_.assign(elements, 0.0);
   }
 
-  // Asleep until its computing process says that work begins, so that it takes nothing of the processor.
+  // Sleeps, using no processor time, until its computing process announces the start of work.
   void await_beginning() {
     std::array<std::int64_t, 1> nothing{};
     std::array requests{world_.receive_later(nothing, roles_.computing_rank(index_), begin_tag)};
     Waiter(Waiting::sleep, asleep_microseconds).for_all(world_, requests);
   }
 
-  // Until every computing process has finished.
+  // Serves requests until every computing process has finished.
   void serve() {
     const double begin_seconds = MPI_Wtime();
     const auto used_before = program::processor_seconds();
@@ -70,7 +70,7 @@ class Server {
                                                                 : std::numeric_limits<double>::quiet_NaN();
   }
 
-  // What the array that was added to has become.
+  // Returns the checksum of the array that was added to.
   std::uint64_t checksum() const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < added_to_.size(); ++i) {
@@ -82,7 +82,7 @@ class Server {
   }
 
   std::int64_t elements_sent() const { return elements_sent_; }
-  // Share of this process's time between beginning and end; NaN where time is simulated.
+  // Returns this process's share of a processor while it served; NaN if time is simulated.
   double processor_share() const { return processor_share_; }
 
  private:
@@ -91,7 +91,8 @@ class Server {
         world_.receive_later(requests_[asker], roles_.computing_rank(static_cast<int>(asker)), request_tag);
   }
 
-  // The next rank that has asked, from `after` on and then from the first, so that none is always the last.
+  // Returns the next rank with a request, searching from `after` on, then from the start: none is always
+  // last.
   std::size_t next_asker(std::size_t after) {
     const auto later = std::span(arrivals_).subspan(after + 1);
     if (!later.empty())
@@ -99,7 +100,7 @@ class Server {
     return waiter_.for_any(world_, arrivals_);
   }
 
-  // True if `source` has finished.
+  // Returns true if `source` has finished.
   bool answer(const Request& request, int source) {
     const bool has_patch = request.kind == Request::Kind::get || request.kind == Request::Kind::add;
     if (has_patch && !distribution_.has(index_, request.patch))
@@ -163,8 +164,8 @@ class Server {
   std::int64_t first_column_;
   Roles roles_;
   Waiter waiter_;
-  // Each computing process's next request, received into its own place: over TCP the MPICH of PyPI (5.0.2)
-  // loses messages that are received from any rank, and does not find them with MPI_Iprobe.
+  // Each computing process's next request is received into its own place: over TCP, the MPICH of PyPI (5.0.2)
+  // loses messages received from any source, and does not find them with MPI_Iprobe.
   std::vector<Request::Words> requests_;
   std::vector<MPI_Request> arrivals_;
   std::vector<double> read_, added_to_;  // columns, one after another

@@ -1,4 +1,4 @@
-// What the command line says.
+// Settings from the command line.
 #pragma once
 
 #include <array>
@@ -14,33 +14,32 @@
 namespace crosscut::data_server {
 
 // How a process waits for messages.
-//   receive: in MPI's own calls, which in most libraries poll, and give way after a while
-//   poll: asking again and again, so that a processor is never given up
-//   yield: asking, and offering the processor to others between questions
-//   sleep: asking, and sleeping between questions, as a process that blocks in the kernel does
+//   receive: in MPI's own calls, which poll in most libraries, and yield after a while
+//   poll: tests again and again, never giving up the processor
+//   yield: tests, and offers the processor to others between tests
+//   sleep: tests, and sleeps between tests, like a process that blocks in the kernel
 enum class Waiting : std::uint8_t { receive, poll, yield, sleep };
 inline constexpr std::array<std::string_view, 4> waiting_words{"receive", "poll", "yield", "sleep"};
 
-// Bode et al. 2004, section on GAMESS: `matched` has a processor for every process, `overloaded` one for each
-// computing process and its server together.
+// Bode et al. 2004, section on GAMESS: `matched` has one processor per process, `overloaded` one per
+// computing process together with its server.
 enum class Sharing : std::uint8_t { unpinned, matched, overloaded };
 inline constexpr std::array<std::string_view, 3> sharing_words{"unpinned", "matched", "overloaded"};
 
-// pairs: an even rank computes, the next serves; halves: the first half of the ranks compute, the second
-// serves.
+// pairs: even ranks compute, odd ranks serve; halves: the first half computes, the second half serves.
 enum class Arrangement : std::uint8_t { pairs, halves };
 inline constexpr std::array<std::string_view, 2> arrangement_words{"pairs", "halves"};
 
-// cyclic: task t is the (t mod n)th computing process's; counter: a server hands tasks out one by one.
+// cyclic: task t goes to computing process t mod n; counter: a server hands out tasks one by one.
 enum class Balance : std::uint8_t { cyclic, counter };
 inline constexpr std::array<std::string_view, 2> balance_words{"cyclic", "counter"};
 
 struct Settings {
   std::int64_t order = 0;  // the array is order x order doubles
-  std::int64_t block = 0;  // rows and columns that one get brings
+  std::int64_t block = 0;  // rows and columns of the block that one get fetches
   std::int64_t tasks = 0;
-  std::int64_t gets = 2;             // of each task
-  double operations_per_byte = 500;  // floating-point operations for each byte that was fetched
+  std::int64_t gets = 2;             // per task
+  double operations_per_byte = 500;  // floating-point operations per byte fetched
   Balance balance = Balance::cyclic;
   Arrangement arrangement = Arrangement::pairs;
   Sharing sharing = Sharing::unpinned;
@@ -49,9 +48,9 @@ struct Settings {
   std::int64_t pause_microseconds = 50;          // of Waiting::sleep
   std::int64_t seed = 1;
 
-  // For each element of the block that a task works on.
+  // Rounds of computing for each element of a task's block.
   std::int64_t rounds() const {
-    const double bytes = static_cast<double>(gets) * sizeof(double);  // fetched for each element of a block
+    const double bytes = static_cast<double>(gets) * sizeof(double);  // fetched per element of a block
     return std::llround(operations_per_byte * bytes / program::operations_per_round);
   }
   double operations_per_task() const {
@@ -63,7 +62,7 @@ inline void set_class(Settings& settings, npb::ProblemClass problem_class) {
   struct Size {
     std::int64_t order, block, tasks;
   };
-  // 2 MiB an array and 8 KiB a get, to 2 GiB and 512 KiB.
+  // From 2 MiB per array and 8 KiB per get to 2 GiB and 512 KiB.
   constexpr npb::PerClass<Size> sizes{
       {{{512, 32, 512}, {1024, 64, 1024}, {4096, 128, 4096}, {8192, 128, 16384}, {16384, 256, 16384}}}};
   const Size& size = sizes[problem_class];
@@ -102,7 +101,7 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
   arguments.whole("--seed", "N", settings.seed, {0, 1000000000}, "of the tasks' places in the array (1)");
 }
 
-// Why so many ranks cannot run these; empty where they can.
+// Returns why this number of ranks cannot run these settings; empty if it can.
 inline std::string unsuitable(const Settings& settings, int ranks) {
   if (ranks % 2 != 0)
     return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";

@@ -1,5 +1,5 @@
-// What is to be done, and what must come of it: functions of a task's number alone, so that neither the
-// number of ranks nor their order matters. All values are whole numbers, whose sums doubles hold exactly.
+// The tasks, and their expected results. Both depend on a task's number only, not on the number or order of
+// ranks. All values are whole numbers, whose sums doubles hold exactly.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Tasks {
   explicit Tasks(const Settings& settings) : settings_(settings) {}
 
   std::int64_t count() const { return settings_.tasks; }
-  // The blocks that a task fetches are `which` 0 to gets - 1; `gets` is the one that it adds to.
+  // Returns a block of a task: `which` 0 to gets - 1 are fetched; `which` = gets is added to.
   Patch patch(std::int64_t task, std::int64_t which) const {
     const auto places = static_cast<std::uint64_t>(settings_.order - settings_.block + 1);
     const auto drawn = static_cast<std::uint64_t>(task * (settings_.gets + 1) + which);
@@ -28,13 +28,14 @@ class Tasks {
             .columns = settings_.block};
   }
 
-  // An element of the array that is read.
+  // Returns an element of the array that is read.
   double value(std::int64_t row, std::int64_t column) const {
     return static_cast<double>(mix(cell(row, column)) % 1024);
   }
-  // By which an element counts in the checksum of an array. Odd: no change of one element goes unseen.
+  // Returns an element's weight in an array's checksum. It is odd: no change of a single element goes
+  // unnoticed.
   std::uint64_t weight(std::int64_t row, std::int64_t column) const { return mix(~cell(row, column)) | 1; }
-  // What a task adds to the checksum of the array that is added to. Modulo 2^64, as all checksums.
+  // Returns what a task adds to the checksum of the array that is added to; modulo 2^64, like all checksums.
   std::uint64_t contribution(std::int64_t task) const {
     std::uint64_t sum = 0;
     const Patch target = patch(task, settings_.gets);
@@ -56,7 +57,7 @@ class Tasks {
   Settings settings_;
 };
 
-// A checksum as a double that holds it: its residue of the largest prime below 2^53.
+// Returns a checksum as a double that holds it exactly: its residue modulo the largest prime below 2^53.
 inline double as_double(std::uint64_t checksum) {
   return static_cast<double>(checksum % ((std::uint64_t{1} << 53) - 111));
 }

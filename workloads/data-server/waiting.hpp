@@ -15,13 +15,13 @@ class Waiter {
  public:
   Waiter(Waiting waiting, std::int64_t pause_microseconds)
       : waiting_(waiting), pause_microseconds_(pause_microseconds) {
-    // Asking takes no time where time is simulated: without a rest it would stand still.
+    // Where time is simulated, tests take none: without a pause it would stand still.
     if (!program::is_simulated() || waiting == Waiting::receive || waiting == Waiting::sleep) return;
     waiting_ = Waiting::sleep;
     pause_microseconds_ = 1;
   }
 
-  // The place of one that is complete.
+  // Returns the index of a request that is complete.
   std::size_t for_any(npb::Communicator& world, std::span<MPI_Request> requests) const {
     if (waiting_ == Waiting::receive) return world.wait_any(requests);
     for (;;) {

@@ -1,12 +1,12 @@
-// How much computing gets done while messages are under way. For each size: the messages alone, the work
-// alone, and both, posted, worked at and waited for: the post-work-wait method of COMB (Lawry, Wilson,
-// Maccabe, Brightwell, Cluster 2002), of which the availability is, too: time of the work alone in the time
-// of both. Then once more with a question to MPI between slices of work, which lets a library go on with
-// messages that it moves in its calls only.
+// Measures how much computing gets done while messages are in flight. For each size: the messages alone, the
+// work alone, and both by the post-work-wait method of COMB (Lawry, Wilson, Maccabe, Brightwell, Cluster
+// 2002): post, work, wait. COMB also defines the availability: the time of the work alone over the time of
+// both. Then both once more, with calls to MPI between slices of work, which let a library progress messages
+// that it moves only inside calls.
 //
-// Salmon, Stein and Sterling (SC98) built networks of nodes that pass on what others send; `forward` and
-// `bystander` ask what such a node has left for its own work, where ranks pass messages on and where the
-// kernel does.
+// Salmon, Stein and Sterling (SC98) built networks of nodes that pass on the messages of others. `forward`
+// and `bystander` measure what such a node has left for its own work, if ranks or the kernel pass messages
+// on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,10 +28,10 @@ using npb::Outcome;
 
 constexpr std::int64_t warm_up_exchanges = 2;
 constexpr int several = 3;
-constexpr double longest_work_seconds = 10;  // for one exchange
+constexpr double longest_work_seconds = 10;  // per exchange
 
 constexpr int tag = 1;
-constexpr std::size_t stamped_words = 512;  // one in so many, a page: writing more would be work of its own
+constexpr std::size_t stamped_words = 512;  // stamps one word per page: writing more would be work of its own
 
 void write_stamp(std::span<std::uint64_t> words, std::uint64_t stamp) {
   for (std::size_t i = 0; i < words.size(); i += stamped_words) words[i] = stamp + i;
@@ -44,7 +44,7 @@ bool has_stamp(std::span<const std::uint64_t> words, std::uint64_t stamp) {
   return words.back() == stamp + words.size() - 1;
 }
 
-// One rank's messages of one size: posted, completed, and looked at.
+// One rank's messages of one size: posts, completes and checks them.
 class Exchanger {
  public:
   Exchanger(Communicator& world, const Route& route, std::int64_t bytes) : world_(world), route_(route) {
@@ -54,13 +54,13 @@ class Exchanger {
     if (route.to && !route.forwards) outgoing_.assign(words, 0);
   }
 
-  // A series of `exchanges` begins; its stamps are its own.
+  // Begins a series of `exchanges` with stamps of its own.
   void begin(std::int64_t exchanges) {
     ++series_;
     exchanges_ = exchanges;
   }
 
-  // One step more than exchanges where messages are forwarded: the last that came has to go on.
+  // A forwarding rank needs one more step than exchanges, to pass on the last message.
   std::int64_t steps() const { return exchanges_ + (route_.forwards ? 1 : 0); }
   void post(std::int64_t step) {
     step_ = step;
@@ -77,9 +77,9 @@ class Exchanger {
     requests_.push_back(world_.send_later(outgoing_, *route_.to, tag));
   }
 
-  // True if all that was posted is complete; does not wait.
+  // Returns true if everything posted is complete; does not wait.
   bool is_complete() { return world_.test_all(std::span(requests_)); }
-  // Waits, and looks at what came.
+  // Waits, then checks what arrived.
   void complete() {
     world_.wait_all(requests_);
     if (!route_.from || step_ >= exchanges_) return;
@@ -100,7 +100,7 @@ class Exchanger {
 
   Communicator& world_;
   Route route_;
-  std::array<std::vector<std::uint64_t>, 2> incoming_;  // one is filled while the other goes on
+  std::array<std::vector<std::uint64_t>, 2> incoming_;  // one is filled while the other is passed on
   std::vector<std::uint64_t> outgoing_;
   std::vector<MPI_Request> requests_;
   std::int64_t series_ = 0, exchanges_ = 0, step_ = 0;
@@ -109,7 +109,7 @@ class Exchanger {
 
 enum class Doing { messages, work, both, both_testing };
 
-// For one size; seconds of one exchange, means of the ranks that compute.
+// Seconds of one exchange for one size, means over the ranks that compute.
 struct Times {
   double messages = 0, work = 0, both = 0, both_testing = 0;
 };
@@ -129,7 +129,7 @@ class Bench {
     Times times;
     const double messages = run_several(exchanger, Doing::messages, 0);
     const double slowest = world_.most(messages);
-    // Where computing takes no time, as a simulation may have it, any work is as good as another.
+    // If computing takes no time, as simulations may have it, any amount of work will do.
     const double wanted = std::min(settings_.work * slowest, longest_work_seconds);
     const std::int64_t rounds =
         round_seconds_ > 0 ? std::max<std::int64_t>(1, std::llround(wanted / round_seconds_)) : 1;
@@ -142,7 +142,7 @@ class Bench {
     return times;
   }
 
-  // Times and operations of this rank, while it did both by the first method.
+  // This rank's times and operations while it did both by the first method.
   const Outcome& outcome() const { return outcome_; }
   std::vector<npb::Check> checks() {
     const double series = warm_up_exchanges + 3.0 * several * static_cast<double>(settings_.exchanges);
@@ -170,7 +170,7 @@ class Bench {
     return each;
   }
 
-  // The median of several series: one that something else has disturbed does not count.
+  // Returns the median of several series, so that one disturbed series does not count.
   double run_several(Exchanger& exchanger, Doing doing, std::int64_t rounds) {
     std::array<double, several> seconds{};
     for (double& one : seconds) one = run(exchanger, settings_.exchanges, doing, rounds);
@@ -178,7 +178,7 @@ class Bench {
     return seconds[several / 2];
   }
 
-  // A series; seconds of each step.
+  // Runs a series; returns the seconds per step.
   double run(Exchanger& exchanger, std::int64_t exchanges, Doing doing, std::int64_t rounds) {
     exchanger.begin(exchanges);
     world_.barrier();
@@ -214,7 +214,7 @@ class Bench {
 
 void add_figures(std::vector<Figure>& figures, const Times& times, std::int64_t bytes, bool can_hide) {
   const std::string at = program::size_text(bytes);
-  // Share of what could be hidden, one under the other.
+  // Share of the shorter of the two times that was hidden behind the other.
   const auto hidden = [&](double both) {
     return can_hide ? (times.messages + times.work - both) / std::min(times.messages, times.work)
                     : std::numeric_limits<double>::quiet_NaN();

@@ -1,4 +1,4 @@
-// What the command line says, and what it means for a rank: who sends to whom, and who computes meanwhile.
+// Settings from the command line, and what they mean for a rank: its partners, and whether it computes.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 
 namespace crosscut::overlap {
 
-// The partners of a rank.
+// Determines each rank's partners.
 enum class Pattern : std::uint8_t { ring, pairs, forward, bystander };
 inline constexpr std::array<std::string_view, 4> pattern_words{"ring", "pairs", "forward", "bystander"};
 
 struct Settings {
   Pattern pattern = Pattern::ring;
-  std::vector<std::int64_t> sizes;  // bytes, multiples of 8
-  std::int64_t exchanges = 0;       // of each size
-  double work = 1;                  // computing for each exchange, in times that the exchange alone takes
-  std::int64_t slice_microseconds = 20;  // of computing between two questions to MPI
+  std::vector<std::int64_t> sizes;       // bytes, multiples of 8
+  std::int64_t exchanges = 0;            // per size
+  double work = 1;                       // computing per exchange, as a multiple of the exchange's own time
+  std::int64_t slice_microseconds = 20;  // computing between two calls to MPI
 };
 
 inline void set_class(Settings& settings, npb::ProblemClass problem_class) {
@@ -54,7 +54,7 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
                   "of computing between two calls of MPI_Testall, where they are made (20)");
 }
 
-// Why so many ranks cannot run these; empty where they can.
+// Returns why this number of ranks cannot run these settings; empty if it can.
 inline std::string unsuitable(const Settings& settings, int ranks) {
   for (const std::int64_t bytes : settings.sizes)
     if (bytes % 8 != 0) return "--sizes: " + std::to_string(bytes) + " B is no multiple of 8 B";
@@ -71,8 +71,8 @@ inline std::string unsuitable(const Settings& settings, int ranks) {
 
 struct Route {
   std::optional<int> from{}, to{};
-  int origin = 0;         // who made what comes from `from`
-  bool forwards = false;  // what it sends is what it received
+  int origin = 0;         // rank that made the messages from `from`
+  bool forwards = false;  // sends what it received
   bool computes = true;
 
   bool communicates() const { return from || to; }

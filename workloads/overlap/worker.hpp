@@ -1,4 +1,4 @@
-// Computing of an asked time, in portions of equal operations.
+// Computes for a requested time, in portions of equal operations.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,7 @@ class Worker {
     for (std::size_t i = 0; i < elements; ++i) values_.push_back(value(i));
   }
 
-  // The time of one round, averaged over milliseconds in which all computing ranks compute.
+  // Returns the time of one round, averaged over milliseconds in which all computing ranks compute.
   double try_round_seconds() {
     const double begin_seconds = MPI_Wtime();
     compute(trial_rounds);
@@ -26,7 +26,7 @@ class Worker {
 
   void compute(std::int64_t rounds) { program::compute(values_, rounds); }
 
-  // Values that are not what they were: each should be.
+  // Returns the number of values that have changed; none should.
   std::int64_t changed() const {
     std::int64_t found = 0;
     for (std::size_t i = 0; i < elements; ++i)
@@ -39,8 +39,8 @@ class Worker {
   }
 
  private:
-  static constexpr std::size_t elements = 512;          // 4 KiB: in the first cache
-  static constexpr std::int64_t trial_rounds = 200000;  // 10 or 20 milliseconds
+  static constexpr std::size_t elements = 512;          // 4 KiB: fits the first-level cache
+  static constexpr std::int64_t trial_rounds = 200000;  // 10 to 20 milliseconds
 
   static double value(std::size_t index) { return static_cast<double>(index + 1); }
 

@@ -1,4 +1,4 @@
-// A program as `main` sees it. Each executable has one.
+// The interface between `main` and a program. Each executable has one Application.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ using npb::Communicator;
 using npb::Figure;
 using npb::Outcome;
 
-// What was asked for cannot be had of these machines; thrown on all ranks or on none.
+// The machines cannot provide what the options request. Thrown on all ranks or on none.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -27,12 +27,12 @@ class Application {
 
   virtual About about() const = 0;
   virtual std::string program() const { return "crosscut-" + std::string(about().name); }
-  // Sizes of a class; options change them afterwards.
+  // Sets the sizes of a class; options change them afterwards.
   virtual void preset(ProblemClass problem_class) = 0;
   virtual void declare(Arguments& arguments) = 0;
-  // Why so many ranks cannot run it with these options; empty where they can.
+  // Returns why this number of ranks cannot run the program with these options; empty if it can.
   virtual std::string unsuitable(int ranks) const = 0;
-  // A rank whose communication says nothing, since it does nothing else, gives NaN for its seconds.
+  // A rank that only communicates sets its communication seconds to NaN: they would mean nothing.
   virtual Outcome run(Communicator& world) = 0;
 };
 

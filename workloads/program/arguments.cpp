@@ -44,7 +44,7 @@ std::string joined(std::span<const std::string_view> words) {
   return text;
 }
 
-// The problem, or empty.
+// Returns the problem, or an empty text.
 std::string take_sizes(std::string_view typed, std::vector<std::int64_t>& into, Arguments::Bounds bounds) {
   std::vector<std::int64_t> found;
   for (std::size_t begin = 0; begin <= typed.size();) {

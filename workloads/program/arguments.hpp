@@ -1,4 +1,4 @@
-// The command line of a program with options of its own: each names where its value goes.
+// Command line of a program with options of its own. Each option names the variable that takes its value.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ class Arguments {
     std::int64_t least, most;
   };
 
-  // What is given here must outlive `parse`.
+  // Variables and texts given here must outlive `parse`.
   void whole(std::string_view name, std::string_view placeholder, std::int64_t& into, Bounds bounds,
              std::string_view help);
   // A number from 0 to `most`.
   void number(std::string_view name, std::string_view placeholder, double& into, double most,
               std::string_view help);
-  // Numbers of bytes, the smallest `least`: "1KiB,64KiB,1MB".
+  // Reads a list of byte counts: "1KiB,64KiB,1MB".
   void sizes(std::string_view name, std::vector<std::int64_t>& into, Bounds bounds, std::string_view help);
-  // One of `words`; its place among them.
+  // Reads one of `words` and stores its index.
   template <typename Enumeration>
   void choice(std::string_view name, std::span<const std::string_view> words, Enumeration& into,
               std::string_view help) {
@@ -51,11 +51,11 @@ class Arguments {
   void add(std::string_view name, std::string_view placeholder, std::string_view help,
            std::function<std::string(std::string_view)> take);
 
-  // `preset` is told the class before any other option is taken, wherever it stands.
+  // Calls `preset` with the class before it takes any other option, wherever --class stands.
   std::variant<Common, UsageProblem, HelpAsked> parse(std::span<const char* const> words,
                                                       const std::function<void(ProblemClass)>& preset) const;
 
-  // A line or more for each option.
+  // Returns two lines for each option.
   std::string help() const;
 
  private:

@@ -12,7 +12,7 @@ constexpr int verified_status = 0;
 constexpr int failed_status = 1;
 constexpr int usage_status = 2;
 
-// For all ranks, said by one.
+// Called by all ranks; rank 0 prints.
 int refuse(const Application& application, const Communicator& world, const std::string& why) {
   if (world.rank() == 0) std::fprintf(stderr, "%s: error: %s\n", application.program().c_str(), why.c_str());
   return usage_status;
@@ -34,7 +34,7 @@ int run(Application& application, Communicator& world, const Common& common) {
   Outcome outcome = application.run(world);
   const auto seconds = world.gather(outcome.seconds);
   auto communication_seconds = world.gather(outcome.communication_seconds);
-  if (world.rank() != 0) return verified_status;  // rank 0 speaks for all
+  if (world.rank() != 0) return verified_status;  // rank 0 reports for all
   std::erase_if(communication_seconds, [](double value) { return std::isnan(value); });
   const npb::Report report = npb::make_report(application.about(), common.problem_class, std::move(outcome),
                                               seconds, communication_seconds);
@@ -60,7 +60,7 @@ int start(std::span<const char* const> words) {
   } catch (const Refusal& error) {
     return refuse(*application, world, error.what());
   } catch (const std::exception& error) {
-    // One rank's trouble: the others wait for it, and only MPI can end them.
+    // Only this rank failed: the others wait for it, and only MPI can end them.
     std::fprintf(stderr, "%s: rank %d: %s\n", application->program().c_str(), world.rank(), error.what());
     std::fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, failed_status);

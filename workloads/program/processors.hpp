@@ -1,4 +1,4 @@
-// The processors that processes run on, and their memory, as Linux has them.
+// Processors that processes run on, and their memory, as reported by Linux.
 #pragma once
 
 #include <sched.h>
@@ -22,7 +22,7 @@ namespace crosscut::program {
 
 using npb::Communicator;
 
-// True if time is simulated (SMPI): then processors are, too, and have no clock of their own.
+// Returns true if time is simulated (SMPI), and with it processors, which then have no clock of their own.
 inline bool is_simulated() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -31,14 +31,14 @@ inline bool is_simulated() {
          std::string_view::npos;
 }
 
-// Processor time of this thread, used so far; empty where time is simulated.
+// Returns the processor time that this thread has used; empty if time is simulated.
 inline std::optional<double> processor_seconds() {
   timespec used{};
   if (is_simulated() || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return std::nullopt;
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-// Processors that this process may use, by number.
+// Returns the numbers of the processors that this process may use.
 inline std::vector<int> allowed_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -49,7 +49,7 @@ inline std::vector<int> allowed_processors() {
   return found;
 }
 
-// Keeps this process on one of them; throws std::runtime_error.
+// Binds this process to one processor. Throws std::runtime_error.
 inline void pin(int processor) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -59,7 +59,7 @@ inline void pin(int processor) {
                              " cannot be taken: " + std::strerror(errno));
 }
 
-// Enough to tell machines of one job apart.
+// Returns a number that tells the machines of one job apart.
 inline std::uint64_t machine() {
   constexpr std::hash<std::string_view> hash;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -71,11 +71,11 @@ inline std::uint64_t machine() {
   return hash({name.data(), static_cast<std::size_t>(length)});
 }
 
-// A number for the machine of each rank. Nodes of an emulated cluster are on one: they share its processors,
-// so the kernel is asked, not the host's name.
+// Returns a number for each rank's machine. Nodes of an emulated cluster share one machine and its
+// processors, so this asks the kernel, not for the host's name.
 inline std::vector<std::uint64_t> machines(Communicator& world) { return world.all_gather(machine()); }
 
-// Memory of this machine, as the kernel estimates it; empty where it does not say.
+// Returns this machine's available memory, as estimated by the kernel; empty if unknown.
 inline std::optional<std::int64_t> available_memory_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string name; file >> name;) {

@@ -1,4 +1,4 @@
-// What of the data server is computed without messages: who holds what, what tasks are and must come to.
+// The parts of the data server that need no messages: who holds what, what the tasks are, and their results.
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -23,7 +23,7 @@ Settings small() {
   return settings;
 }
 
-// Adds all tasks' results into one whole array, without servers, and takes its checksum.
+// Adds all tasks' results to one whole array, without servers, and returns its checksum.
 std::uint64_t checksum_by_hand(const Settings& settings) {
   const Tasks tasks(settings);
   std::vector<double> array(static_cast<std::size_t>(settings.order * settings.order), 0.0);
@@ -113,7 +113,7 @@ TEST(patches_of_tasks_lie_in_the_array_and_differ) {
       CHECK(patch.column >= 0 && patch.column + patch.columns <= settings.order);
       places.emplace(patch.row, patch.column);
     }
-  CHECK(places.size() > 80U);  // of 120, in 361 places
+  CHECK(places.size() > 80U);  // of 120, at 361 possible positions
 }
 
 TEST(what_tasks_are_said_to_contribute_is_what_adding_them_up_gives) {

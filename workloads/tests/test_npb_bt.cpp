@@ -66,7 +66,7 @@ Block some_block() {
   return block;
 }
 
-// Adds `sign` times the flux's Jacobian and the viscous one, times what was solved there.
+// Adds `sign` times the flux's Jacobian and the viscous one, times the solution there.
 void add_share(const Block& block, const Bundle& bundle, Index p, std::size_t dimension, double across,
                double spread, const BlockTridiagonal::SystemRow& solved, Pair (&sum)[components]) {
   const auto at = [&](const Values& values) { return bundle.load(values, p).pair[0]; };

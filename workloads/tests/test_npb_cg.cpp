@@ -13,7 +13,7 @@ namespace {
 constexpr MatrixSize small{.order = 60, .nonzeros = 4, .iterations = 1, .shift = 10, .zeta = 0};
 constexpr Range whole{0, small.order};
 
-// Column by column, through products with unit vectors.
+// Returns the matrix column by column, from products with unit vectors.
 std::vector<std::vector<double>> dense(const SparseMatrix& matrix, Range rows, Range columns) {
   std::vector<std::vector<double>> found;
   for (std::size_t column = 0; column < columns.size(); ++column) {

@@ -22,7 +22,7 @@ std::vector<Complex> random_rows(std::size_t count) {
   return rows;
 }
 
-// By definition, of one row.
+// Transforms one row by the definition.
 std::vector<Complex> slow_transform(std::span<const Complex> row, double sign) {
   std::vector<Complex> result(row.size());
   for (std::size_t k = 0; k < row.size(); ++k)

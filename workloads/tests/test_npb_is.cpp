@@ -1,4 +1,4 @@
-// The published ranks of IS against keys drawn and ranked one by one.
+// Compares the published ranks of IS with keys drawn and ranked one by one.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ using namespace crosscut::npb::is;
 
 namespace {
 
-// RNR-94-007, section 2.2.5: each key from the mean of four numbers.
+// Draws each key from the mean of four numbers (RNR-94-007, section 2.2.5).
 std::vector<std::int64_t> keys_of(const KeySize& size) {
   RandomStream random(314159265);
   std::vector<std::int64_t> keys(std::size_t{1} << size.keys_log2);

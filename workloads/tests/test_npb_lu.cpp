@@ -17,7 +17,7 @@ constexpr State moving{1.3, 0.4, -0.7, 0.9, 5.1};
 
 bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * (1 + std::abs(b)); }
 
-// Column by column, by central differences.
+// Returns the Jacobian of `function` column by column, by central differences.
 template <typename Function>
 Matrix<double> differentiated(const State& u, Function&& function) {
   constexpr double step = 1e-6;
@@ -143,7 +143,7 @@ TEST(at_the_start_the_exact_solution_is_on_the_faces_alone) {
       }
 }
 
-// Sums of the coefficients of NPB's exact solution.
+// NPB's exact solution is a polynomial, so at (1, 1, 1) it is the sum of its coefficients.
 TEST(the_exact_solution_at_the_last_corner_is_the_sum_of_its_coefficients) {
   const State corner = exact_solution(1, 1, 1);
   const State sums{15.76, 8.26, 10.32, 9.72, 15.52};

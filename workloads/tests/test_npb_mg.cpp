@@ -70,7 +70,7 @@ TEST(who_is_given_a_part_is_given_it_by_two_that_give) {
             CHECK(all[static_cast<std::size_t>(neighbour)][number].gives[d]);
         }
       }
-    // From 16 ranks on, the coarsest level has fewer points along a dimension than there are ranks.
+    // From 16 ranks on, the coarsest level has fewer points along a dimension than ranks.
     CHECK_EQ(given > 0, ranks >= 16);
   }
 }

@@ -9,7 +9,7 @@ using namespace crosscut::program;
 
 namespace {
 
-Options asked;  // of the last benchmark that ran
+Options asked;  // by the last benchmark that ran
 
 Benchmark example(bool takes_grid) {
   return {.about = {.name = "xx", .title = "An example"},

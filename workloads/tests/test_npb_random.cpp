@@ -8,8 +8,8 @@ using crosscut::npb::RandomStream;
 
 namespace {
 
-// The product of two 46-bit numbers modulo 2^46 in halves of 23 bits and in doubles, as RNR-94-007 writes it
-// down (section 2.3, steps 1 to 5).
+// The product of two 46-bit numbers modulo 2^46 in halves of 23 bits, in doubles, as written in RNR-94-007
+// (section 2.3, steps 1 to 5).
 double report_step(double& x, double a) {
   const auto upper = [](double value) { return std::trunc(value * 0x1p-23); };
   const double a1 = upper(a), a2 = a - 0x1p23 * a1;
@@ -37,8 +37,8 @@ TEST(the_multiplier_is_5_to_the_13th) {
   CHECK_EQ(RandomStream::multiplier, power);
 }
 
-// As of every multiplier that is 5 modulo 8 and every odd seed (Knuth, The Art of Computer Programming
-// 2, 3.2.1.2, theorem C).
+// This holds for every multiplier that is 5 modulo 8 and every odd seed (Knuth, The Art of Computer
+// Programming 2, 3.2.1.2, theorem C).
 TEST(the_period_is_2_to_the_44th) {
   CHECK_EQ(RandomStream::power(std::uint64_t{1} << 44), 1u);
   CHECK(RandomStream::power(std::uint64_t{1} << 43) != 1u);

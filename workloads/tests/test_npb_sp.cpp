@@ -16,7 +16,7 @@ namespace {
 
 constexpr Grid grid{12, 0.01};
 
-// A block of the whole grid, with the exact solution and some right-hand side.
+// Returns a block of the whole grid with the exact solution and a random right-hand side.
 Block some_block() {
   Block block(Partition(grid.points, 0, 1).cells()[0], grid);
   RandomStream random(314159265);
@@ -38,7 +38,7 @@ Block some_block() {
   return block;
 }
 
-// Numbers of the matrix of a system, at (row, column), as the report has them.
+// Returns the element at (row, column) of a system's matrix, as in the report.
 double matrix(const Block& block, const Bundle& bundle, std::size_t lane, std::size_t dimension, double sign,
               int row, int column) {
   const auto at = [&](const Values& values) { return bundle.load(values, column).get(lane); };

@@ -1,4 +1,4 @@
-// Senders, receivers and refusals; every run checks the messages themselves.
+// Senders, receivers and refusals. The contents of messages are checked in every run.
 #include <vector>
 
 #include "overlap/settings.hpp"

@@ -1,4 +1,4 @@
-// The rules of the queue model, in small worlds where one can say what must happen.
+// The rules of the queue model, in small worlds with predictable behaviour.
 #include <cmath>
 
 #include "tests/check.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr int worlds = 100;
 constexpr int steps = 300;
 
-// What `behind` has that `before` had, in its order, and then others.
+// Returns true if `after` is the rest of `before`, in order, and others; `left`: how many are gone.
 bool is_first_in_first_out(const std::vector<Index>& before, const std::vector<Index>& after,
                            std::size_t& left) {
   left = before.size();
@@ -96,7 +96,7 @@ TEST(capacities_of_more_than_one_a_step_are_used_and_kept) {
     twos += more == 2;
     threes += more == 3;
   }
-  CHECK(twos > 200);  // of 9,000 an hour, 2.5 a step
+  CHECK(twos > 200);  // of 9,000 an hour: 2.5 a step
   CHECK(threes > 200);
 }
 
@@ -116,7 +116,7 @@ TEST(a_jam_spills_back_from_link_to_link_and_off_the_road) {
 }
 
 TEST(room_that_a_vehicle_leaves_can_be_used_a_step_later) {
-  // Links that hold one vehicle each: in a step a vehicle leaves, in the next one comes.
+  // Links that hold one vehicle: in one step a vehicle leaves, in the next one arrives.
   World world{.roads = line({road(0, 1, 8), road(1, 2, 8)}), .zones = {2}, .trips = trips_from(0, 0, 20)};
   Together all(world);
   for (; all.now() < 10;) all.step();
@@ -130,7 +130,7 @@ TEST(room_that_a_vehicle_leaves_can_be_used_a_step_later) {
 }
 
 TEST(where_room_is_scarce_links_share_it_as_their_capacities_are) {
-  // 2,400 and 1,200 an hour want into 600.
+  // 2,400 and 1,200 an hour compete for 600.
   World world{.roads = {std::vector<Junction>(4),
                         {road(0, 2, 750, 2400), road(1, 2, 750, 1200), road(2, 3, 75, 600)}},
               .zones = {3},

@@ -1,4 +1,4 @@
-// The model in parts is the model as a whole, and both are one that is written plainly.
+// The model in parts equals the whole model, and both equal one that is written plainly.
 #include <deque>
 #include <stdexcept>
 
@@ -20,8 +20,7 @@ struct Car {
   std::deque<Index> plan;
 };
 
-// The rules once more, without parts, lists or counters: room is what is not taken at the beginning of the
-// step.
+// The same rules without parts, lists or counters. Room is what is free at the beginning of the step.
 class Plain {
  public:
   explicit Plain(const World& world)
@@ -178,7 +177,7 @@ TEST(the_checksum_is_another_where_a_vehicle_is_elsewhere_or_later) {
     CHECK(checksum(1, done) != checksum(2, done));
     CHECK(checksum(1, done) != checksum(1, done, 1));
   }
-  CHECK_EQ(checksum(driving + 1, driving), checksum(driving + 2, driving));  // both still parked
+  CHECK_EQ(checksum(driving + 1, driving), checksum(driving + 2, driving));  // both are still parked
 }
 
 TEST(no_message_is_longer_than_the_receiver_is_ready_for) {

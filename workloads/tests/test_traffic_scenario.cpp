@@ -1,4 +1,4 @@
-// The roads, trips and ways that the scenarios are made of, and how ranks share them.
+// Roads, trips and routes of the scenarios, and their division among ranks.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -24,7 +24,7 @@ Scenario small(Shape shape, int columns, int rows, std::uint64_t seed) {
           .seed = seed};
 }
 
-// By relaxing every link until nothing changes.
+// Finds the shortest times by relaxing every link until nothing changes.
 std::vector<int> slowly(const RoadNetwork& roads, Index destination) {
   std::vector<int> steps(roads.junctions.size(), std::numeric_limits<int>::max() / 2);
   steps[destination] = 0;
@@ -121,7 +121,7 @@ TEST(as_many_ranks_as_junctions_have_one_each) {
   CHECK_EQ(std::set<int>(owners.begin(), owners.end()).size(), 20u);
 }
 
-// Cetin and Nagel: six neighbours in the mean, of compact regions.
+// Cetin and Nagel: compact regions have six neighbours on average.
 TEST(regions_are_compact_so_that_neighbours_are_few) {
   const RoadNetwork roads = make_roads(scenario_of(Shape::everyday, ProblemClass::W));
   const auto owners = bisect(roads, 64);
@@ -171,7 +171,7 @@ TEST(numbers_are_drawn_evenly_and_for_each_purpose_anew) {
   std::vector<int> counts(10);
   for (int i = 0; i < 100'000; ++i)
     ++counts[static_cast<std::size_t>(random.below(10, Purpose::capacity, i / 100, i % 100))];
-  for (const int count : counts) CHECK(std::abs(count - 10'000) < 400);  // 4 deviations
+  for (const int count : counts) CHECK(std::abs(count - 10'000) < 400);  // 4 standard deviations
   int same = 0;
   for (int i = 0; i < 10'000; ++i)
     same += random.below(100, Purpose::origin, i) == random.below(100, Purpose::departure, i);

@@ -1,5 +1,4 @@
-// Roads, trips and partitions for tests of the traffic model, and several regions stepped together in one
-// process.
+// Roads, trips and partitions for tests of the traffic model, and regions stepped together in one process.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +26,12 @@ inline traffic::Link road(traffic::Index from, traffic::Index to, int length_met
   return {from, to, length_metres, lanes, 36, vehicles_per_hour};  // 10 m/s
 }
 
-// Junctions 0, 1, ... in a line, joined in this direction alone.
+// Returns junctions 0, 1, ... in a line, joined in this direction only.
 inline traffic::RoadNetwork line(std::vector<traffic::Link> links) {
   return {std::vector<traffic::Junction>(links.size() + 1), std::move(links)};
 }
 
-// Demand: trips from junction to zone, all leaving at once.
+// Returns trips from a junction to a zone that all leave at once.
 inline std::vector<traffic::Trip> trips_from(traffic::Index origin, traffic::Index zone, traffic::Index count,
                                              traffic::Index first_agent = 0) {
   std::vector<traffic::Trip> trips(count);
@@ -41,8 +40,8 @@ inline std::vector<traffic::Trip> trips_from(traffic::Index origin, traffic::Ind
   return trips;
 }
 
-// A ring, so that there is a way from everywhere to everywhere, and chords. Short links and small capacities
-// among them, so that all queues and both kinds of limits matter.
+// A ring, so that routes lead from everywhere to everywhere, with chords. Some links are short and some
+// capacities small, so that all queues and both kinds of limits matter.
 inline World random_world(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto draw = [&](int least, int most) {
@@ -73,7 +72,7 @@ inline World random_world(std::uint64_t seed) {
   return world;
 }
 
-// Any junction at any rank: harder than what is compact.
+// Assigns every junction to a random rank: harder than compact regions.
 inline std::vector<int> random_owners(const World& world, int ranks, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<int> owners(world.roads.junctions.size());
@@ -81,7 +80,7 @@ inline std::vector<int> random_owners(const World& world, int ranks, std::uint64
   return owners;
 }
 
-// Ranks as they would be, with messages handed over.
+// All ranks' models in one process, with messages passed directly.
 class Together {
  public:
   Together(const World& world, const std::vector<int>& owners)
@@ -108,7 +107,7 @@ class Together {
   }
   int now() const { return now_; }
 
-  // The largest ratio of what was sent to what the receiver was ready for.
+  // Returns the largest ratio of a message's size to what the receiver was ready for.
   double largest_by_bound() const { return largest_by_bound_; }
 
   std::vector<traffic::Index> agents_on(traffic::Index link) const {

@@ -9,18 +9,18 @@ namespace crosscut::traffic {
 
 namespace {
 
-// Those who drive off beside the road have the right of way that a small road has: at most one a step, and in
-// the junction's draw this weight.
+// Vehicles that start beside the road get the right of way of a small road: at most one per step, with this
+// weight in the junction's draw.
 constexpr std::int32_t parking_vehicles_per_hour = 800;
 
 std::uint64_t fingerprint(std::uint64_t kind, std::uint64_t agent, std::uint64_t where, std::uint64_t when) {
   return mix(mix(mix(mix(kind) ^ agent) ^ where) ^ when);
 }
 
-// Neighbours tell one another in a step, in whole numbers: for each link that leads to the sender, how many
-// vehicles left it (so much room is there again); then the vehicles that drove onto links to the receiver.
-// A vehicle is the place of its link in the list of those between the two, agent, departure, and the rest of
-// the plan behind its length.
+// What neighbours tell each other in a step, in whole numbers: for each link that leads to the sender, how
+// many vehicles left it (so much room is free again); then the vehicles that drove onto links to the
+// receiver. A vehicle is its link's index in the list of links between the two, then agent, departure, length
+// of the remaining plan, and that plan.
 constexpr std::size_t numbers_before_plan = 4;
 
 void put_vehicle(Index place, const Vehicle& vehicle, std::vector<std::int32_t>& message) {
@@ -30,14 +30,14 @@ void put_vehicle(Index place, const Vehicle& vehicle, std::vector<std::int32_t>&
   message.insert(message.end(), ahead.begin(), ahead.end());
 }
 
-// Every function throws std::runtime_error where the message has not what is expected.
+// Reads a message. All functions throw std::runtime_error if the message does not hold what is expected.
 class MessageReader {
  public:
   MessageReader(std::span<const std::int32_t> message, int rank, int step)
       : rest_(message), rank_(rank), step_(step) {}
 
   bool at_end() const { return rest_.empty(); }
-  // From 0 on.
+  // Reads a number from 0 on.
   std::int32_t count() {
     const std::int32_t number = next();
     if (number < 0) fail(std::to_string(number) + " cannot be a number of things");
@@ -50,7 +50,7 @@ class MessageReader {
     return number;
   }
 
-  // Its plan is of links below `links`.
+  // Reads a vehicle whose plan has links below `links`.
   Vehicle vehicle(std::size_t links) {
     Vehicle vehicle{.agent = static_cast<Index>(count()), .departure_step = count(), .plan = {}};
     const auto length = static_cast<std::size_t>(count());
@@ -123,11 +123,12 @@ void QueueModel::advance(int step) {
     if (buffered_[at] > 0 ||
         (parking_[at].next < parking_[at].end && trips_[parking_[at].next].departure_step <= step))
       serve_junction(at, step);
-  // Also of links that begin here; other ranks are told.
+  // This includes links that begin here; other ranks learn it by message.
   for (const Index link : left_) room_[link] += queues_[link].left;
 }
 
-// "N < C or (N = C and rnd < f)", with C the whole vehicles per step and f the rest (Cetin, Burri and Nagel).
+// "N < C or (N = C and rnd < f)": C is the whole number of vehicles per step, f the fraction (Cetin, Burri
+// and Nagel).
 void QueueModel::fill_buffer(Index link, int step) {
   Queue& queue = queues_[link];
   const Limits& limits = limits_[link];
@@ -145,8 +146,7 @@ void QueueModel::fill_buffer(Index link, int step) {
   }
 }
 
-// Links are drawn in proportion to their capacities, and each then sends what it can: where room is scarce,
-// it is shared as capacities are.
+// Draws links in proportion to their capacities; each then sends what it can. This also divides scarce room.
 void QueueModel::serve_junction(std::size_t at, int step) {
   candidates_.clear();
   std::int64_t weights = 0;
@@ -268,7 +268,7 @@ std::size_t QueueModel::most_received(std::size_t neighbour) const {
   const Neighbour& from = region_.neighbours[neighbour];
   std::size_t most = from.outbound.size();
   for (const Index link : from.inbound) {
-    // In a step no more come than leave buffers, and one from beside the road.
+    // In a step, no more arrive than leave buffers, plus one from beside the road.
     std::size_t vehicles = 1;
     for (const Index before : roads_.into.of(roads_.links[region_.numbers[link]].from))
       vehicles += static_cast<std::size_t>(roads_.links[before].buffer());

@@ -1,5 +1,4 @@
-// Random numbers by what they are for, not by how many were drawn before: the same on every rank, whoever
-// asks.
+// Random numbers determined by their purpose, not by how many were drawn before: the same on every rank.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class Random {
  public:
   constexpr explicit Random(std::uint64_t seed) : seed_(mix(seed)) {}
 
-  // From 0 to `bound` - 1, for bounds of less than 2^32. What is drawn depends on nothing but the arguments.
+  // Returns a number below `bound`, which must be below 2^32. It depends only on the arguments and the seed.
   constexpr std::int64_t below(std::int64_t bound, Purpose purpose, std::int64_t first,
                                std::int64_t second = 0) const {
     const std::uint64_t which = mix(seed_ ^ static_cast<std::uint64_t>(purpose));

@@ -1,5 +1,5 @@
-// Which rank has which junctions, and a rank's part of the roads: its junctions, the links into them, and
-// what it shares with ranks beside it.
+// Assignment of junctions to ranks, and a rank's part of the roads: its junctions, the links into them, and
+// what it shares with neighbouring ranks.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace crosscut::traffic {
 
-// Gives junctions to `ranks` ranks from the first on.
+// Distributes junctions among `ranks` ranks, beginning with `first_rank`.
 inline void share(const RoadNetwork& roads, std::span<Index> junctions, int first_rank, int ranks,
                   std::vector<int>& owners) {
   if (ranks == 1) {
@@ -28,7 +28,7 @@ inline void share(const RoadNetwork& roads, std::span<Index> junctions, int firs
     return of(most) - of(least);
   };
   const bool along_x = extent(&Junction::x_metres) >= extent(&Junction::y_metres);
-  // No two junctions are at the same: the cut is one and the same on all ranks.
+  // Breaks ties by the junction's number, so that all ranks make the same cut.
   const auto place = [&](Index junction) {
     const auto [x, y] = roads.junctions[junction];
     return along_x ? std::tuple(x, y, junction) : std::tuple(y, x, junction);
@@ -40,9 +40,9 @@ inline void share(const RoadNetwork& roads, std::span<Index> junctions, int firs
   share(roads, junctions.subspan(cut), first_rank + half, ranks - half, owners);
 }
 
-// The rank of each junction, by orthogonal recursive bisection: the region is cut across its longer side into
-// parts that have as many junctions as they have ranks, in proportion, and each part so again. The links into
-// a junction are its rank's, too.
+// Returns the rank of each junction, by orthogonal recursive bisection: the region is cut across its longer
+// side into parts with junctions in proportion to their ranks, and each part is cut again. The links into a
+// junction belong to its rank.
 inline std::vector<int> bisect(const RoadNetwork& roads, int ranks) {
   std::vector<int> owners(roads.junctions.size());
   std::vector<Index> junctions(roads.junctions.size());
@@ -51,16 +51,15 @@ inline std::vector<int> bisect(const RoadNetwork& roads, int ranks) {
   return owners;
 }
 
-// Links between two ranks. Both list them in order of their numbers, so that a place in the list names a
-// link.
+// Links between two ranks. Both list them in order of their numbers, so an index in the list names a link.
 struct Neighbour {
   int rank = 0;
-  std::vector<Index> inbound;   // from there to here: places among the region's links
-  std::vector<Index> outbound;  // from here to there: the same
+  std::vector<Index> inbound;   // from there to here: indices of the region's links
+  std::vector<Index> outbound;  // from here to there: likewise
 };
 
-// Links have a place in the region: first those into its junctions, one junction after the other, which are
-// the rank's own; behind them those out of it, whose queues another rank has.
+// Links have an index in the region: first the links into its junctions, junction by junction, which are the
+// rank's own; then the links out of it, whose queues belong to other ranks.
 struct Region {
   Region(const RoadNetwork& roads, std::span<const int> owners, int rank)
       : places(roads.links.size(), none), junction_places(roads.junctions.size(), none) {
@@ -83,10 +82,10 @@ struct Region {
   std::size_t own_links() const { return begin.back(); }
 
   std::vector<Index> junctions;
-  std::vector<Index> begin;            // by junction: the first of the links into it; of one more, their end
-  std::vector<Index> numbers;          // of links, by place
-  std::vector<Index> places;           // of links, by number; `none` elsewhere
-  std::vector<Index> junction_places;  // of junctions, by number; `none` elsewhere
+  std::vector<Index> begin;            // by junction: its first link; one more entry: their end
+  std::vector<Index> numbers;          // link numbers, by index
+  std::vector<Index> places;           // link indices, by number; `none` elsewhere
+  std::vector<Index> junction_places;  // junction indices, by number; `none` elsewhere
   std::vector<Neighbour> neighbours;
 
  private:

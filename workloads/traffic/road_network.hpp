@@ -1,4 +1,4 @@
-// Roads as the queue model sees them: links with a speed, a capacity and room, between junctions.
+// Roads of the queue model: links between junctions, with a speed, a capacity and room for vehicles.
 //
 // Everything is a whole number, so that every machine computes the same.
 #pragma once
@@ -30,22 +30,22 @@ struct Link {
   int length_metres = 0;
   int lanes = 1;
   int speed_km_per_hour = 50;
-  int vehicles_per_hour = 0;  // flow capacity, of all lanes
+  int vehicles_per_hour = 0;  // flow capacity of all lanes
 
-  // A step is a second.
+  // Returns the steps, of a second each, from end to end without traffic.
   int free_flow_steps() const {
     // length / (speed / 3.6), rounded up.
     return std::max(1, (length_metres * 36 + speed_km_per_hour * 10 - 1) / (speed_km_per_hour * 10));
   }
-  // Vehicles that it has room for: length times lanes, by the 7.5 m of a vehicle in a jam (Cetin, Burri and
+  // Returns how many vehicles fit: length times lanes, over the 7.5 m of a vehicle in a jam (Cetin, Burri and
   // Nagel 2002, "Original queue model").
   int storage() const { return std::max(1, length_metres * lanes * 10 / 75); }
-  // Vehicles that may wait at its end to cross the junction: those that can leave it in a step, rounded up.
+  // Returns how many vehicles may wait to cross the junction: as many as can leave in a step, rounded up.
   int buffer() const { return (vehicles_per_hour + seconds_per_hour - 1) / seconds_per_hour; }
 };
 
-// Links by one of their ends: those of junction j are `indices[begin[j]]` to `indices[begin[j + 1] - 1]`, in
-// order of their numbers.
+// Links grouped by one of their ends. Those of junction j are `indices[begin[j]]` to
+// `indices[begin[j + 1] - 1]`, in order of their numbers.
 class Incidence {
  public:
   Incidence(std::size_t junctions, std::span<const Link> links, Index Link::*end)

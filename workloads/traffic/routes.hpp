@@ -1,4 +1,4 @@
-// The fastest ways on empty roads, from everywhere to each zone: what agents plan by.
+// Fastest routes on empty roads, from everywhere to each zone; agents plan by them.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class Routes {
     for (std::size_t zone = 0; zone < zones.size(); ++zone) find(zone, zones[zone]);
   }
 
-  // The link to take from a junction to get to the zone; `none` where that is.
-  // Between ways that take as long it is the link of the lower number. Throws where there is no way.
+  // Returns the link to take from a junction to the zone; `none` if the junction is there already. Among
+  // equally fast routes, takes the link with the lower number. Throws std::logic_error if there is no route.
   Index next_link(Index junction, Index zone) const {
     const std::uint8_t out = next_[zone * roads_.junctions.size() + junction];
     if (out == arrived) return none;
@@ -34,14 +34,13 @@ class Routes {
     return roads_.out_of.of(junction)[out];
   }
 
-  // Links from `origin` to the zone, appended; none where it is there. Between ways that take as long, that
-  // by the link of the lower number. Throws where there is no way.
+  // Appends the links from `origin` to the zone, none if it is there. Chooses and throws like `next_link`.
   void append_plan(Index origin, Index zone, std::vector<Index>& plan) const {
     for (Index link = next_link(origin, zone); link != none; link = next_link(roads_.links[link].to, zone))
       plan.push_back(link);
   }
 
-  // Links of the longest plan.
+  // Returns the number of links in the longest plan.
   int longest() const { return longest_; }
 
  private:
@@ -51,10 +50,10 @@ class Routes {
 
   struct Times {
     std::vector<int> steps;            // from every junction to the destination
-    std::vector<Index> nearest_first;  // the junctions that it can be reached from
+    std::vector<Index> nearest_first;  // junctions from which it can be reached
   };
 
-  // Dial's algorithm: times are small whole numbers, so that a circle of buckets is the queue (Dial,
+  // Dial's algorithm: times are small whole numbers, so a circle of buckets serves as the queue (Dial,
   // Algorithm 360, Communications of the ACM 12, 1969).
   Times times_to(Index destination) const {
     Times times{.steps = std::vector<int>(roads_.junctions.size(), unreached), .nearest_first = {}};
@@ -67,7 +66,7 @@ class Routes {
       due.swap(buckets[now % buckets.size()]);
       queued -= due.size();
       for (const Index junction : due) {
-        // Reached sooner, after it was put here.
+        // It was reached sooner after it was put here.
         if (std::cmp_not_equal(times.steps[junction], now)) continue;
         times.nearest_first.push_back(junction);
         for (const Index number : roads_.into.of(junction)) {
@@ -103,7 +102,7 @@ class Routes {
   }
 
   const RoadNetwork& roads_;
-  // By zone and junction: which of the junction's outgoing links comes next.
+  // By zone and junction: index of the next link among those that leave the junction.
   std::vector<std::uint8_t> next_;
   int longest_link_steps_ = 1;
   int longest_ = 0;

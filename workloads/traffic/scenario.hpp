@@ -1,11 +1,11 @@
-// What is simulated: a region of roads, and who drives where, all from a seed.
+// The simulated scenario: a region of roads, and who drives where, all derived from a seed.
 //
-// Two shapes, after those that Cetin, Burri and Nagel timed (Parallel queue model approach to traffic
-// microsimulations, 2002; the network of Switzerland has 10,564 junctions and 28,622 links):
-// - bottleneck, as their Gotthard scenario: 50,000 vehicles start all over the country within an hour and all
-// go
-//   to one place, beyond a ridge that one road crosses. Few vehicles; they pile up at one boundary.
-// - everyday, as their morning of all of Switzerland: about a million trips within three hours, to anywhere.
+// There are two shapes, after those that Cetin, Burri and Nagel timed (Parallel queue model approach to
+// traffic microsimulations, 2002; the network of Switzerland has 10,564 junctions and 28,622 links):
+// - bottleneck, like their Gotthard scenario: 50,000 vehicles start all over the country within an hour, and
+//   all drive to one place beyond a ridge that one road crosses. Few vehicles, which pile up at one boundary.
+// - everyday, like their morning of all of Switzerland: about a million trips within three hours, to
+//   anywhere.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Scenario {
   int rows = 0;
   int agents = 0;
   int steps = 0;  // a second each
-  int zones = 0;  // places that trips end at; 1 in the bottleneck
+  int zones = 0;  // places at which trips end; 1 in the bottleneck
   std::uint64_t seed = 1;
 
   bool operator==(const Scenario&) const = default;
@@ -42,7 +42,7 @@ struct Scenario {
 };
 
 inline constexpr int spacing_metres = 500;
-// Less than half the spacing: columns stay in their order.
+// Less than half the spacing, so that columns keep their order.
 inline constexpr int jitter_metres = 100;
 inline constexpr int arterial_every = 4;
 inline constexpr int motorway_every = 16;
@@ -55,8 +55,8 @@ struct Road {
 inline constexpr std::array<Road, 3> roads_by_level{{{1, 50, 800}, {2, 80, 2400}, {2, 120, 4000}}};
 // One lane each way, as in the Gotthard's tunnel.
 inline constexpr Road pass{1, 80, 1500};
-// So many in 100 of the local roads along rows are not there. Those along columns all are, so that every
-// column is in one piece, and complete rows join them.
+// Percentage of local roads along rows that are missing. Those along columns are complete, so that every
+// column is connected; complete rows join them.
 inline constexpr int missing_percent = 30;
 inline constexpr std::size_t junctions_per_candidate = 640;
 
@@ -65,7 +65,7 @@ inline Level level_of(int line) {
   return line % arterial_every == 0 ? arterial : local;
 }
 
-// The row with the road across the ridge: the last motorway up to the middle, or the last arterial.
+// Returns the row of the road across the ridge: the last motorway up to the middle, else the last arterial.
 inline int pass_row(const Scenario& scenario) {
   for (const Level level : {motorway, arterial})
     for (int row = scenario.rows / 2; row >= 0; --row)
@@ -79,7 +79,7 @@ inline Index junction_at(const Scenario& scenario, int row, int column) {
 
 inline int distance_metres(const Junction& a, const Junction& b) {
   const double dx = a.x_metres - b.x_metres, dy = a.y_metres - b.y_metres;
-  // Squares of whole numbers are exact, and so is rounding of the root: the same on every machine.
+  // Squares of whole numbers are exact, and the root is correctly rounded: the same on every machine.
   return static_cast<int>(std::lround(std::sqrt(dx * dx + dy * dy)));
 }
 
@@ -121,7 +121,7 @@ class Builder {
     join(at(row, column), at(row, column + 1), road(level));
   }
 
-  // Both ways.
+  // Adds links in both directions.
   void join(Index a, Index b, const Road& road) {
     const int length = distance_metres(junctions_[a], junctions_[b]);
     links_.push_back({a, b, length, road.lanes, road.speed_km_per_hour, road.vehicles_per_hour});
@@ -134,7 +134,7 @@ class Builder {
   std::vector<Link> links_;
 };
 
-// A has the paper's numbers of junctions, agents and steps.
+// Class A has the paper's numbers of junctions, agents and steps.
 inline Scenario scenario_of(Shape shape, npb::ProblemClass problem_class) {
   struct Size {
     int columns, rows, everyday_agents, bottleneck_agents, steps, zones;
@@ -156,7 +156,7 @@ inline Scenario scenario_of(Shape shape, npb::ProblemClass problem_class) {
 
 inline RoadNetwork make_roads(const Scenario& scenario) { return Builder(scenario).build(); }
 
-// Junctions that trips end at.
+// Returns the junctions at which trips end.
 inline std::vector<Index> make_zones(const Scenario& scenario, const RoadNetwork& roads) {
   if (scenario.shape == Shape::bottleneck)
     return {junction_at(scenario, pass_row(scenario), scenario.columns * 3 / 4)};
@@ -171,18 +171,18 @@ inline std::vector<Index> make_zones(const Scenario& scenario, const RoadNetwork
 struct Trip {
   Index agent = 0;
   Index origin = 0;  // junction
-  Index zone = 0;    // into what `make_zones` returned
+  Index zone = 0;    // index into the result of `make_zones`
   int departure_step = 0;
 };
 
-// Junction.
+// Returns a junction.
 inline Index origin_of(Index agent, const Scenario& scenario, const RoadNetwork& roads) {
   return static_cast<Index>(
       Random(scenario.seed).below(static_cast<std::int64_t>(roads.junctions.size()), Purpose::origin, agent));
 }
 
-// The nearest of some places. How many depends on the region's size, so that the length of trips does not:
-// some 7 km as the crow flies, with many shorter and few longer ones.
+// Returns the nearest of several random zones. How many depends on the region's size, so that the length of
+// trips does not: about 7 km as the crow flies, with many shorter and few longer ones.
 inline Index pick_zone(Index agent, const Junction& from, const Random& random, const RoadNetwork& roads,
                        const std::vector<Index>& zones) {
   const int candidates = static_cast<int>(roads.junctions.size() / junctions_per_candidate) + 1;
@@ -201,13 +201,13 @@ inline Trip trip_of(Index agent, const Scenario& scenario, const RoadNetwork& ro
   const Random random(scenario.seed);
   Trip trip{.agent = agent, .origin = origin_of(agent, scenario, roads)};
   if (scenario.shape == Shape::bottleneck) {
-    // From 6 to 7, of 6 to 9.
+    // Departures between 6 and 7 of a simulated time from 6 to 9.
     trip.departure_step =
         static_cast<int>(random.below(std::max(1, scenario.steps / 3), Purpose::departure, agent));
     return trip;
   }
   trip.zone = pick_zone(agent, roads.junctions[trip.origin], random, roads, zones);
-  // The mean of two: a rush in the middle.
+  // The mean of two draws gives a rush in the middle.
   const auto half = [&](int which) { return random.below(scenario.steps, Purpose::departure, agent, which); };
   trip.departure_step = static_cast<int>((half(0) + half(1)) / 2);
   return trip;

@@ -1,5 +1,5 @@
-// Traffic in a region that ranks share: an application of many small messages between neighbours, whose speed
-// is bounded by the network's latency (Cetin and Nagel 2002; Cetin, Burri and Nagel 2002).
+// Traffic in a region that ranks share: an application with many small messages between neighbours, whose
+// speed the network's latency limits (Cetin and Nagel 2002; Cetin, Burri and Nagel 2002).
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -23,10 +23,10 @@ using npb::Figure;
 using npb::Outcome;
 using program::Application;
 
-// Each zone has a byte for each junction, on every rank.
+// Routes take one byte per zone and junction, on every rank.
 constexpr std::int64_t most_route_bytes = std::int64_t{1} << 32;
 
-// What one rank measured of itself.
+// What one rank measured.
 struct Measured {
   Outcome outcome;  // its times
   std::int64_t neighbours = 0;
@@ -38,8 +38,8 @@ struct Measured {
   std::uint64_t checksum = 0;
 };
 
-// One message each way between neighbours in each step, as in the model's parallel version (Cetin, Burri and
-// Nagel 2002: the time of a step is that of its messages, and what bounds it is their latency).
+// Neighbours exchange one message in each direction per step, as in the model's parallel version (Cetin,
+// Burri and Nagel 2002: the time of a step is that of its messages, limited by their latency).
 class Boundary {
  public:
   Boundary(Communicator& world, const Region& region, QueueModel& model)
@@ -47,7 +47,7 @@ class Boundary {
     for (std::size_t i = 0; i < neighbours(); ++i) received_[i].resize(1 + model.most_received(i));
   }
 
-  // Before the step is computed, so that what comes early needs no copy.
+  // Posts receives before the step is computed, so that early messages need no copy.
   void expect() {
     requests_.clear();
     for (std::size_t i = 0; i < neighbours(); ++i)
@@ -57,7 +57,7 @@ class Boundary {
   void exchange(int step, Measured& measured) {
     for (std::size_t i = 0; i < neighbours(); ++i) {
       model_.write(i, numbers_);
-      // Its length comes first: a receiver knows no more than the most it can be.
+      // The length comes first: the receiver only knows its upper bound.
       sent_[i].assign(1, static_cast<std::int32_t>(numbers_.size()));
       sent_[i].insert(sent_[i].end(), numbers_.begin(), numbers_.end());
       requests_.push_back(world_.send_later(sent_[i], rank(i), tag));
@@ -88,7 +88,7 @@ class Boundary {
   std::vector<MPI_Request> requests_;
 };
 
-// Trips that begin in the region, sorted as QueueModel wants them.
+// Returns the trips that begin in the region, sorted as QueueModel expects.
 std::vector<Trip> trips_in(const Region& region, const Scenario& scenario, const RoadNetwork& roads,
                            const std::vector<Index>& zones) {
   std::vector<Trip> trips;
@@ -100,7 +100,7 @@ std::vector<Trip> trips_in(const Region& region, const Scenario& scenario, const
   return trips;
 }
 
-// Steps a scenario on all ranks: roads shared out, boundaries exchanged, timed. All ranks call it together.
+// Runs a scenario on all ranks: divides the roads, exchanges boundaries, and measures the time. Collective.
 Measured simulate(Communicator& world, const Scenario& scenario) {
   const RoadNetwork roads = make_roads(scenario);
   const std::vector<Index> zones = make_zones(scenario, roads);
@@ -124,16 +124,15 @@ Measured simulate(Communicator& world, const Scenario& scenario) {
   return measured;
 }
 
-// Folds to what a double holds exactly and a person can read. The fold of an exclusive or is the exclusive or
-// of the folds.
+// Folds a checksum to what a double holds exactly and a person can read. Folding commutes with exclusive or.
 constexpr std::uint64_t folded(std::uint64_t checksum) {
   constexpr int bits = 40;
   return (checksum ^ (checksum >> bits)) & ((std::uint64_t{1} << bits) - 1);
 }
 
-// Checksums of the classes as they are; 0: not recorded. The model is in whole numbers and its chance comes
-// from the seed, so every machine and every number of ranks must find the same. Recorded from one rank;
-// workloads/tests holds the model against another one, written plainly.
+// Returns the checksum of an unmodified class; 0: not recorded. The model uses whole numbers and a seed, so
+// every machine and every number of ranks must find the same value. Recorded with one rank; workloads/tests
+// compares the model with a second, plainly written one.
 std::uint64_t known_checksum(Shape shape, npb::ProblemClass problem_class) {
   constexpr npb::PerClass<std::uint64_t> everyday{{274'962'773'629, 380'619'904'868, 269'600'589'443, 0, 0}};
   constexpr npb::PerClass<std::uint64_t> bottleneck{
@@ -143,7 +142,7 @@ std::uint64_t known_checksum(Shape shape, npb::ProblemClass problem_class) {
 
 double mean_of(Communicator& world, double value) { return world.sum(value) / world.size(); }
 
-// The mean by the most: 1 where all have as much.
+// Returns the mean over the maximum: 1 if all ranks have equally much.
 double balance_of(Communicator& world, double value) {
   const double most = world.most(value);
   return most > 0 ? mean_of(world, value) / most : 1;
@@ -171,7 +170,7 @@ std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const
   const auto neighbours = static_cast<double>(measured.neighbours);
   const double computing_seconds = measured.outcome.seconds - measured.outcome.communication_seconds;
   const auto arrived = static_cast<double>(tally.arrived);
-  return {// The same number while a step is a second; the first is what the papers give.
+  return {// The two are equal while a step is a second; papers give the first.
           {"real-time ratio", steps_per_second * step_seconds, "x"},
           {"steps", steps_per_second, "1/s"},
           {"messages a step", messages / scenario.steps, ""},
@@ -264,7 +263,7 @@ class Traffic final : public Application {
                      .computed = static_cast<double>(tally.parked + tally.driving + tally.arrived),
                      .published = static_cast<double>(scenario.agents),
                      .origin = "in the beginning it"});
-    // The checksum is that of the class's own scenario.
+    // The known checksum belongs to the unmodified class.
     const std::uint64_t known = known_checksum(scenario.shape, class_);
     if (known != 0 && scenario == scenario_of(shape_, class_))
       found.push_back({.name = "the checksum of all agents",

@@ -1,5 +1,5 @@
-// What the generators share: sizes checked before memory is taken, classes that go on from the file's,
-// adapters counted, flows spread over equal ways.
+// Helpers that generators share: reading parameters, adding classes, switches and links, counting adapters,
+// and choosing among equal paths.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline program::Parameter count_parameter(std::string_view name, std::string_vie
           .maximum = maximum};
 }
 
-// Bits per second; without a default the parameter may be left out (rate_or), but for `always_written`.
+// A rate in bits per second. Without a default it may be omitted (rate_or), except `always_written`.
 inline program::Parameter rate_parameter(std::string_view name, std::string_view initial,
                                          std::string_view help) {
   return {.name = name,
@@ -41,7 +41,7 @@ inline program::Parameter rate_parameter(std::string_view name, std::string_view
           .minimum = 1};
 }
 
-// What every generator with switches asks for first.
+// The parameter that every generator with switches takes first.
 inline program::Parameter host_rate_parameter() {
   return rate_parameter(always_written, "", "rate of each host's link, in each direction");
 }
@@ -53,7 +53,7 @@ inline program::Parameter list_parameter(std::string_view name, std::string_view
 }
 
 inline std::int32_t count(const program::Parameters& parameters, std::string_view name) {
-  return static_cast<std::int32_t>(parameters.integer(name));  // count_parameter keeps it below 2^31
+  return static_cast<std::int32_t>(parameters.integer(name));  // below 2^31 by count_parameter's maximum
 }
 
 inline double rate_or(const program::Parameters& parameters, std::string_view name, double otherwise) {
@@ -62,7 +62,7 @@ inline double rate_or(const program::Parameters& parameters, std::string_view na
 
 inline constexpr std::size_t numbers_max = 24;
 
-// "8x8x4" or "8,8,4": each within 1 .. 10^9, at most numbers_max.
+// Reads "8x8x4" or "8,8,4": at most numbers_max numbers, each within 1 .. 10^9. Throws UsageError.
 inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, std::string_view name) {
   std::string text = parameters.text(name);
   std::vector<std::int32_t> values;
@@ -81,17 +81,16 @@ inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, 
   return values;
 }
 
-// The classes of a network. The file's [switch.NAME] and [link.NAME] find them by name, for prices and
-// latencies.
+// Adds a class. The file's [switch.NAME] and [link.NAME] refer to classes by name, for prices and latencies.
 inline std::uint16_t add_switch_class(Graph& graph, std::string name, double capacity = 0,
                                       Bounds bounds = Bounds::host_facing) {
   graph.switch_classes.push_back({.name = std::move(name), .capacity = capacity, .bounds = bounds});
   return static_cast<std::uint16_t>(graph.switch_classes.size() - 1);
 }
 
-inline constexpr int no_cables = 0;  // wiring within one box: no cable to count or to pay, no port
+inline constexpr int no_cables = 0;  // wiring inside one box: no cables or ports to count or pay for
 
-// `rate`: bits/s of all `cables` together, the same both ways.
+// `rate`: bits/s of all `cables` together, the same in both directions.
 inline std::uint16_t add_link_class(Graph& graph, std::string name, double rate, int cables = 1,
                                     bool half_duplex = false) {
   graph.link_classes.push_back({.name = std::move(name),
@@ -102,7 +101,8 @@ inline std::uint16_t add_link_class(Graph& graph, std::string name, double rate,
   return static_cast<std::uint16_t>(graph.link_classes.size() - 1);
 }
 
-// The last step: a class of hosts for every number of links that hosts have.
+// Called last: makes one class of hosts for each number of links that hosts have. Throws UsageError if the
+// file gives another number of adapters.
 inline void count_adapters(Graph& graph) {
   std::vector<std::int32_t> links(static_cast<std::size_t>(graph.hosts));
   for (const Edge& edge : graph.edges)
@@ -130,14 +130,14 @@ inline void count_adapters(Graph& graph) {
         static_cast<std::uint16_t>(std::ranges::lower_bound(kinds, adapters) - kinds.begin()));
 }
 
-// Puts the hosts into groups of `size`; switches that are added later have a group too.
+// Puts the hosts into groups of `size`. Call it before adding switches, which then have groups too.
 inline void group_hosts(Graph& graph, std::string word, std::int64_t size) {
   graph.group_word = std::move(word);
   for (Vertex host = 0; host < graph.hosts; ++host)
     graph.group.push_back(static_cast<std::int32_t>(host / size));
 }
 
-// Adds the next switch. Every level is a class of its own, in the order of add_switch_class.
+// Adds the next switch. Each level is a class of its own, in the order of add_switch_class.
 inline void add_switch(Graph& graph, std::string name, std::int32_t group = -1, std::int8_t level = 0) {
   ++graph.switches;
   graph.switch_names.push_back(std::move(name));
@@ -146,7 +146,7 @@ inline void add_switch(Graph& graph, std::string name, std::int32_t group = -1, 
   if (!graph.group.empty()) graph.group.push_back(group);
 }
 
-// "switch1.0.3": a switch of a grid by its coordinates.
+// Returns the name of a switch of a grid, with its coordinates: "switch1.0.3".
 template <typename Dimensions>
 std::string grid_name(const Dimensions& dimensions, std::int32_t at) {
   std::string text;
@@ -155,13 +155,13 @@ std::string grid_name(const Dimensions& dimensions, std::int32_t at) {
   return text;
 }
 
-// Hosts 0 .. hosts - 1 on switches of `hosts_per_switch` each, one link a host: edges 0 .. hosts - 1.
+// Wires all hosts to switches of `hosts_per_switch` each, by one link per host: edges 0 .. hosts - 1.
 inline void wire_hosts(Graph& graph, std::int32_t hosts_per_switch, std::uint16_t link_class) {
   for (Vertex host = 0; host < graph.hosts; ++host)
     graph.edges.push_back({host, graph.hosts + host / hosts_per_switch, link_class});
 }
 
-// How one flow chooses, port after port.
+// Chooses among equal paths for one flow, port by port.
 class Chooser {
  public:
   Chooser(const RouteRequest& flow, Spread spread, std::uint64_t seed)
@@ -174,12 +174,12 @@ class Chooser {
                                 static_cast<std::uint64_t>(static_cast<std::uint32_t>(flow.source)) << 32 |
                                     static_cast<std::uint32_t>(flow.destination))) {}
 
-  // One of `ways`. By destination: `divisor` is the number of ways that the choices before had together, so
-  // that destinations which agree in those are told apart by this one.
+  // Returns a number below `ways`. `divisor`: how many combinations the earlier choices had. By destination,
+  // it makes this choice distinguish destinations that agree in the earlier ones.
   std::uint32_t choose(std::uint32_t ways, std::uint32_t divisor = 1) {
     if (ways <= 1) return 0;
     if (by_destination_) return destination_ / divisor % ways;
-    // The upper half times `ways`: without a division, and even to one part in 2^32 / ways.
+    // The upper half times `ways` avoids a division; it is uniform to one part in 2^32 / ways.
     return static_cast<std::uint32_t>((stream_.next() >> 32) * ways >> 32);
   }
 
@@ -189,7 +189,7 @@ class Chooser {
   Random stream_;
 };
 
-// A router that computes ways from where the network's vertices and edges stand.
+// Base of routers that compute paths from the order of vertices and edges, without tables.
 template <typename Numbers>
 class ArithmeticRouter : public Router {
  public:
@@ -207,7 +207,7 @@ class ArithmeticRouter : public Router {
 inline Lane lane_up(std::int64_t edge) { return static_cast<Lane>(2 * edge); }        // a -> b
 inline Lane lane_down(std::int64_t edge) { return static_cast<Lane>(2 * edge + 1); }  // b -> a
 
-// Where the pair i < j stands among all pairs of 0 .. n - 1: (0,1) (0,2) .. (1,2) ..
+// Returns the index of the pair i < j among all pairs of 0 .. n - 1: (0,1) (0,2) .. (1,2) ..
 inline std::int64_t pair_index(std::int64_t i, std::int64_t j, std::int64_t n) {
   return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }

@@ -1,4 +1,4 @@
-// One medium that all hosts share: whatever is sent, by whomever, takes its turn.
+// One medium shared by all hosts: one message is sent at a time.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -12,7 +12,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   const double rate = given.real("rate");
   graph.hosts = count(given, "hosts");
   add_switch_class(graph, "medium", rate, Bounds::through);
-  // A station on the medium hears or speaks; it cannot do both.
+  // A station either sends or receives.
   const std::uint16_t tap = add_link_class(graph, "tap", rate, 1, true);
   add_switch(graph, "medium");
   wire_hosts(graph, graph.hosts, tap);

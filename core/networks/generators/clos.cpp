@@ -1,4 +1,4 @@
-// Leaf and spine: every leaf is wired to every spine.
+// A leaf and spine network: every leaf is wired to every spine.
 #include <array>
 
 #include "networks/generators/fat_tree.hpp"
@@ -6,10 +6,10 @@
 namespace crosscut::networks::generators {
 namespace {
 
-// As many spines as carry what the hosts of a leaf can send, over `taper`; rounded up.
+// Returns how many spines carry what a leaf's hosts can send, divided by `taper`; rounded up.
 std::int32_t spines_for(const program::Parameters& given, double uplink_rate) {
   const double wanted = given.real("hosts_per_leaf") * given.real("rate") / given.real("taper");
-  // A quotient that rounding has lifted above a whole number must not cost a spine.
+  // A quotient just above a whole number by rounding must not cost a spine.
   const double spines = std::ceil(wanted / (given.real("uplinks") * uplink_rate) * (1 - 1e-12));
   if (!(spines <= 1e9)) throw UsageError("taper and uplink_rate would need more than 10^9 spines");
   return std::max(1, static_cast<std::int32_t>(spines));

@@ -1,4 +1,4 @@
-// All hosts on one switch that passes whatever its links carry: what every other network is held against.
+// All hosts on one switch that only its links limit: the reference for all other networks.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -29,7 +29,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   graph.edges.reserve(static_cast<std::size_t>(hosts) * static_cast<std::size_t>(adapters));
   for (Vertex host = 0; host < graph.hosts; ++host)
     for (int adapter = 0; adapter < adapters; ++adapter) graph.edges.push_back({host, graph.hosts, link});
-  // Each host of one half sends to one of the other: its links are all that bounds it.
+  // Each host of one half sends to one of the other half, limited only by its links.
   const auto hosts_of_half = hosts / 2;
   network.forms.bisection = static_cast<double>(hosts_of_half) * adapters * rate;
   network.forms.bisection_formula = "floor(N/2) * adapters * rate";

@@ -1,4 +1,4 @@
-// Groups of routers that are all wired to each other; groups all wired to each other by long cables.
+// Groups of fully connected routers; long cables connect all groups with each other.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -6,18 +6,18 @@
 namespace crosscut::networks::generators {
 namespace {
 
-// Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (ISCA 2008), with their
-// letters: p hosts, a routers in a group, h global links of a router, g groups.
+// Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (ISCA 2008), in their
+// notation: p hosts per router, a routers per group, h global links per router, g groups.
 //
-// Which router has which global link: group i counts the other groups i + 1, i + 2, .. (modulo g), and its
-// global ports c = 0, 1, .. reach them in this order, again and again while a whole round is left; port c
-// belongs to router c / h. Camarero, Vallejo and Beivide (ACM TACO 2014) call it the palmtree arrangement,
-// counted upwards.
+// Assignment of global links: group i counts the other groups as i + 1, i + 2, .. (modulo g). Its global
+// ports c = 0, 1, .. lead to them in this order, repeated for as long as a whole round of ports is left. Port
+// c belongs to router c / h. Camarero, Vallejo and Beivide (ACM TACO 2014) call this the palmtree
+// arrangement; here it counts upwards.
 struct DragonflyNumbers {
   std::int32_t p = 1, a = 1, h = 1, g = 1;
-  std::int32_t copies() const { return g > 1 ? a * h / (g - 1) : 0; }  // global links of two groups
+  std::int32_t copies() const { return g > 1 ? a * h / (g - 1) : 0; }  // global links between two groups
   std::int32_t hosts() const { return p * a * g; }
-  // The router, within group `from`, that has copy `copy` of the links to group `to`.
+  // Returns the router of group `from` that has copy `copy` of its links to group `to`.
   std::int32_t router_to(std::int32_t from, std::int32_t to, std::int32_t copy) const {
     const std::int32_t offset = to > from ? to - from : to - from + g;
     return (offset - 1 + (g - 1) * copy) / h;
@@ -31,7 +31,7 @@ struct DragonflyNumbers {
 };
 
 // Minimal routing (Kim et al. 2008, section 4.1): at most one link within the source's group, one global
-// link, one link within the destination's group.
+// link, and one link within the destination's group.
 class DragonflyRouter final : public ArithmeticRouter<DragonflyNumbers> {
  public:
   using ArithmeticRouter::ArithmeticRouter;
@@ -69,7 +69,7 @@ class DragonflyRouter final : public ArithmeticRouter<DragonflyNumbers> {
     lanes.push_back(i < j ? lane_up(edge) : lane_down(edge));
   }
 
-  // Among the global links that two groups share, one with the fewest local links before and after.
+  // Chooses, among the global links between two groups, one with the fewest local links before and after it.
   std::int32_t choose_copy(const RouteRequest& request, Place from, Place to) const {
     const std::int32_t copies = numbers_.copies();
     if (copies == 1) return 0;
@@ -88,12 +88,12 @@ class DragonflyRouter final : public ArithmeticRouter<DragonflyNumbers> {
     std::uint32_t left = chooser(request).choose(equal);
     for (std::int32_t copy = 0; copy < copies; ++copy)
       if (local_links(copy) == fewest && left-- == 0) return copy;
-    return 0;  // not reached: `equal` of them have the fewest
+    return 0;  // unreachable: `equal` of the copies have the fewest
   }
 };
 
-// Balanced, as section 3.1 of the paper has it: a = 2 p = 2 h, and as many groups as a group has global
-// links.
+// By default balanced as in section 3.1 of the paper: a = 2 p = 2 h, and as many groups as a group's global
+// links reach. Throws UsageError if there are too many groups.
 DragonflyNumbers read(const program::Parameters& given, std::int64_t vertices_max) {
   const double p = given.real("p"), a = given.real("a") > 0 ? given.real("a") : 2 * p;
   const double h = given.real("h") > 0 ? given.real("h") : p;

@@ -1,4 +1,4 @@
-// Folded Clos networks of any number of levels, from a switch's ports or from what is wired up and down.
+// Folded Clos networks of any number of levels, given by the switches' ports or by their links down and up.
 #include "networks/generators/fat_tree.hpp"
 
 #include <array>
@@ -7,11 +7,11 @@
 namespace crosscut::networks::generators {
 namespace {
 
-// Where the vertices of a level stand (0: hosts), and their links to the next level.
+// Position of one level's vertices (level 0: hosts), and their links to the level above.
 struct TreeRow {
   std::int32_t below = 1, width = 1;    // hosts below a switch; switches with the same hosts below
-  std::int32_t parents = 0, ports = 0;  // above a vertex, and edges to them
-  std::int32_t count = 0;               // vertices
+  std::int32_t parents = 0, ports = 0;  // vertices above a vertex, and edges to them
+  std::int32_t count = 0;               // vertices of the level
   Vertex first_vertex = 0;
   std::int64_t first_edge = 0;
   std::int64_t edge(Vertex host, std::int32_t index, std::int32_t port) const {
@@ -37,19 +37,19 @@ std::vector<TreeRow> rows_of(const TreeShape& shape) {
   return rows;
 }
 
-// Up to the lowest level that both hosts share, then down the only way.
+// Goes up to the lowest level that both hosts share, then down by the only path.
 class TreeRouter final : public ArithmeticRouter<std::vector<TreeRow>> {
  public:
   using ArithmeticRouter::ArithmeticRouter;
 
   // Zahavi 2010, section 4: the port up from a switch of level l is floor(d / (w_1 .. w_l)) mod (w_{l+1}
-  // p_{l+1}); of the parallel cables down to d the same one is taken, whoever sends.
+  // p_{l+1}). Among parallel cables down, the one to d is the same for all sources.
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
     const Vertex source = request.source, destination = request.destination;
     Chooser choices = chooser(request);
-    std::size_t top = 1;  // the lowest level with both hosts below one block
+    std::size_t top = 1;  // the lowest level at which one block holds both hosts
     while (source / numbers_[top].below != destination / numbers_[top].below) ++top;
-    std::int32_t index = 0;  // of the switch where the flow is, within its block
+    std::int32_t index = 0;  // of the current switch within its block
     for (std::size_t level = 0; level < top; ++level) {
       const TreeRow& at = numbers_[level];
       const bool asked = level == 0 && request.source_adapter >= 0;
@@ -79,7 +79,7 @@ class TreeRouter final : public ArithmeticRouter<std::vector<TreeRow>> {
   }
 };
 
-// As doubles: no product of parameters overflows before it is known to be small.
+// Computes in doubles, so that no product of parameters overflows before it is known to be small.
 void check_tree(const TreeShape& shape, std::int64_t vertices_max) {
   double hosts = 1, width = 1, switches = 0, links = 0;
   for (const TreeLevel& level : shape.levels) hosts *= level.down;
@@ -94,14 +94,14 @@ void check_tree(const TreeShape& shape, std::int64_t vertices_max) {
   check_room(hosts, switches, links, vertices_max);
 }
 
-// "level3." makes names such as level3.17; the class is level3.
+// Returns the name of a level's class: "level3" for switches named "level3.17".
 std::string class_name(const TreeShape& shape, std::size_t level) {
   std::string name = shape.words[level];
   if (name.ends_with('.')) name.pop_back();
   return name;
 }
 
-// Names, levels and groups of the switches of one level; classes as many as levels.
+// Adds the switches of one level with their names, groups and class.
 void add_level(const std::string& word, const TreeRow& row, std::size_t level, std::int32_t hosts_of_group,
                bool is_top, Graph& graph) {
   for (std::int32_t i = 0; i < row.count; ++i) {
@@ -123,9 +123,9 @@ void add_edges(const TreeRow& row, const TreeRow& above, std::int32_t down, std:
   }
 }
 
-// Half of the top's subtrees against the other half. What leaves a half passes every level on its way up, so
-// the narrowest decides. No other halves are narrower: a switch with hosts of both halves costs at least as
-// much as it saves (its share of the links below it), so some best cut splits no subtree.
+// Half of the top's subtrees against the other half. Traffic out of a half passes every level on its way up,
+// so the narrowest level decides. No other halving is narrower: a switch with hosts of both halves costs at
+// least as much as it saves (its share of the links below it), so some best cut splits no subtree.
 void bisect(const TreeShape& shape, const std::vector<TreeRow>& rows, ClosedForms& forms) {
   if (shape.levels.back().down % 2 != 0) return;
   double narrowest = std::numeric_limits<double>::infinity();
@@ -139,8 +139,9 @@ void bisect(const TreeShape& shape, const std::vector<TreeRow>& rows, ClosedForm
       "half of the links between two levels, of the narrowest pair of levels" + shape.formula_source;
 }
 
-// Every switch has `radix` ports: below the top, half of them go up (with a taper of t, one in t + 1), and at
-// the top all go down. Al-Fares, Loukissas and Vahdat (SIGCOMM 2008) have three levels: radix^3 / 4 hosts.
+// Every switch has `radix` ports. Below the top half of them go up (leaves with taper t: one in t + 1); at
+// the top all go down. With three levels this is the tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008):
+// radix^3 / 4 hosts.
 std::vector<TreeLevel> from_radix(std::int32_t radix, std::int32_t levels, std::int32_t taper) {
   std::vector<TreeLevel> shape(static_cast<std::size_t>(levels));
   for (std::size_t level = 0; level < shape.size(); ++level) {

@@ -1,4 +1,4 @@
-// A torus with two vertices in each dimension; its routing by dimensions is the hypercube's e-cube.
+// A torus with two vertices in each dimension. Its dimension-order routing is the hypercube's e-cube routing.
 #include <array>
 
 #include "networks/generators/torus.hpp"

@@ -1,4 +1,4 @@
-// Switches on a grid; in every dimension each is wired to all others of its line.
+// Switches on a grid, each wired to all others of its line in every dimension.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -9,14 +9,14 @@ namespace {
 struct HyperxShape {
   std::vector<std::int32_t> sizes;
   std::int32_t hosts_per_switch = 1;
-  double host_rate = 0, trunk_rate = 0;  // bits/s; of all cables of a trunk
+  double host_rate = 0, trunk_rate = 0;  // bits/s; trunk_rate: all cables of a trunk together
   bool any_order = false;
 };
 
 struct HyperxDimension {
   std::int32_t size = 0, stride = 0;
   std::int64_t first_edge = 0;
-  // The edge between two switches of a line, i < j being their coordinates, `of` either of them.
+  // Returns the edge between the switches at coordinates i < j of a line; `of` is any switch of that line.
   std::int64_t edge(std::int32_t of, std::int32_t i, std::int32_t j) const {
     const std::int64_t line = static_cast<std::int64_t>(of / stride / size) * stride + of % stride;
     return first_edge + line * (static_cast<std::int64_t>(size) * (size - 1) / 2) + pair_index(i, j, size);
@@ -41,7 +41,7 @@ struct HyperxNumbers {
   bool any_order;
 };
 
-// One step in each dimension in which source and destination differ.
+// Takes one step in each dimension in which source and destination differ.
 class HyperxRouter final : public ArithmeticRouter<HyperxNumbers> {
  public:
   using ArithmeticRouter::ArithmeticRouter;
@@ -76,7 +76,7 @@ class HyperxRouter final : public ArithmeticRouter<HyperxNumbers> {
     for (std::size_t left = order.size(); left > 1; --left) {
       const auto ways = static_cast<std::uint32_t>(left);
       std::swap(order[left - 1], order[choices.choose(ways, chosen_before)]);
-      // Beyond some dimensions the number of orders exceeds that of destinations.
+      // With many dimensions there are more orders than destinations.
       chosen_before = chosen_before < (1U << 26) ? chosen_before * ways : chosen_before;
     }
   }
@@ -90,9 +90,8 @@ void check_hyperx(const HyperxShape& shape, std::int64_t vertices_max) {
   check_room(hosts, switches, hosts + links, vertices_max);
 }
 
-// Half of the shortest dimension against the other half: (S / 2)^2 links in each of its V / S lines. The
-// second eigenvalue of the grid's Laplacian is that S, so that no cut of V / 2 switches has fewer than S V /
-// 4 links.
+// Half of the shortest dimension against the other half: (S / 2)^2 links in each of its V / S lines. S is the
+// second eigenvalue of the grid's Laplacian, so no cut into V / 2 switches has fewer than S V / 4 links.
 void bisect(const HyperxShape& shape, double switches, ClosedForms& forms) {
   std::vector<std::int32_t> sizes = shape.sizes;
   std::erase(sizes, 1);

@@ -1,7 +1,8 @@
-// Switches with one host on each port; hosts of different switches are wired to each other and forward.
+// Switches with one host on each port. Hosts of different switches are wired to each other and forward.
 //
-// Salmon, Stein and Sterling, Scaling of Beowulf-class Distributed Systems, SC98. L meta-nodes, each a switch
-// of P ports with a host on each; every host has C further adapters for wires to hosts of other meta-nodes.
+// Salmon, Stein and Sterling, Scaling of Beowulf-class Distributed Systems, SC98. There are L meta-nodes,
+// each a switch of P ports with a host on each port. Every host has C further adapters for wires to hosts of
+// other meta-nodes.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -12,7 +13,7 @@ namespace {
 struct MetaNodes {
   std::int32_t meta_nodes = 1, ports = 1, wires = 0;
   std::int32_t hosts() const { return meta_nodes * ports; }
-  std::int32_t ends() const { return ports * wires; }  // of wires, at one meta-node
+  std::int32_t ends() const { return ports * wires; }  // ends of wires at one meta-node
   std::int32_t others() const { return meta_nodes - 1; }
 };
 
@@ -21,10 +22,9 @@ struct Wire {
   std::int32_t from, offset;
 };
 
-// Every pair of meta-nodes has floor(P C / (L - 1)) wires. What is left of a meta-node's ends goes to those
-// 1, 2,
-// .. further on, on both sides; if one end is left and L is even, to the one opposite; if L is odd,
-// meta-nodes are joined in pairs, and the last keeps an end free.
+// Every pair of meta-nodes has floor(P C / (L - 1)) wires. The ends left over at a meta-node go, on both
+// sides, to the meta-nodes 1, 2, .. further on. If one end is still left and L is even, it goes to the
+// opposite meta-node. If L is odd, meta-nodes are joined in pairs, and the last one keeps a free end.
 std::vector<Wire> extra_wires(const MetaNodes& net) {
   const std::int32_t count = net.meta_nodes, left = net.ends() % net.others();
   std::vector<Wire> wires;
@@ -35,9 +35,9 @@ std::vector<Wire> extra_wires(const MetaNodes& net) {
   return wires;
 }
 
-// The host of meta-node i whose end goes to meta-node j in a round. A round has an end for each other
-// meta-node, in the order i + 1, i + 2, .. (modulo L); the ends of one host follow each other, so they lead
-// to different ones.
+// Returns the host of meta-node i whose end leads to meta-node j in a round. A round has one end for each
+// other meta-node: i + 1, i + 2, .. (modulo L). A host's ends are consecutive, so they lead to different
+// ones.
 Vertex host_of_round(const MetaNodes& net, std::int32_t round, std::int32_t i, std::int32_t j) {
   const std::int32_t offset = (j - i + net.meta_nodes) % net.meta_nodes;
   const std::int32_t end = round * net.others() + offset - 1;
@@ -60,7 +60,7 @@ void add_wires(const MetaNodes& net, std::uint16_t link, Graph& graph) {
   }
 }
 
-// Salmon's figures, with his letters. Those in links count links of one host.
+// Adds Salmon's figures, in his notation. Figures in links are in units of one host's link.
 void add_figures(const MetaNodes& net, ClosedForms& forms) {
   const double L = net.meta_nodes, P = net.ports, C = net.wires;  // NOLINT(readability-identifier-naming)
   forms.further.push_back({"max_meta_nodes", "P C + 1 (Salmon et al. 1998)", P * C + 1});
@@ -78,10 +78,10 @@ void add_figures(const MetaNodes& net, ClosedForms& forms) {
        C / 4 * (L / (L - 1))});
 }
 
-// With more than two meta-nodes, halves of whole ones are not the narrowest cut. The hosts that are wired to
-// a meta-node may go with it: each then costs its link to its own switch, as much as the wire, and fills up
-// the half for nothing. 4 x 9: one meta-node and the nine wired to it against all others is 9 links; Salmon's
-// cut, 12.
+// With more than two meta-nodes, halves of whole meta-nodes are not the narrowest cut. Hosts wired to a
+// meta-node may move to its side: each costs its link to its own switch but saves the wire, so it fills up
+// the half for nothing. For 4 x 9, one meta-node and the nine hosts wired to it against all others is 9
+// links; Salmon's cut is 12.
 void bisect(const MetaNodes& net, double rate, double wire_rate, ClosedForms& forms) {
   if (net.meta_nodes != 2 || net.wires * wire_rate > rate) return;
   forms.bisection = net.ends() * wire_rate;

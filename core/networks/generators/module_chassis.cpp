@@ -1,4 +1,4 @@
-// A chassis of line cards: ports hang on ASICs, ASICs on modules, modules on each other or on a backplane.
+// A chassis of line cards: ports on ASICs, ASICs on modules, modules wired to each other or to a backplane.
 #include <array>
 #include <limits>
 
@@ -11,7 +11,7 @@ struct Chassis {
   std::int32_t modules = 1, asics = 1, hosts_per_asic = 1, hosts = 1;
   bool is_mesh = true;
   double host_rate = 0;
-  // bits/s and direction; infinite: no limit is known.
+  // bits/s in each direction; infinite: no known limit.
   double asic_rate = 0, module_rate = 0, backplane_rate = 0;
   double asic_capacity = 0;  // 0: none
 };
@@ -73,13 +73,13 @@ void add_edges(const Chassis& chassis, Graph& graph) {
   }
 }
 
-// Half of the modules against the other half. A mesh of M modules has (M / 2)^2 pairs across; no cut of as
-// many hosts that splits modules has less (f (1 - f) M^2 pairs for a share f of the modules, which is
-// concave, and what a split module adds grows with its hosts).
+// Half of the modules against the other half. A mesh of M modules has (M / 2)^2 pairs across. No cut with as
+// many hosts that splits modules has fewer: a share f of the modules has f (1 - f) M^2 pairs, which is
+// concave, and what a split module adds grows with its hosts.
 double across_modules(const Chassis& chassis) {
   const double half = chassis.modules / 2.0, half_of_asics = half * chassis.asics;
   double across = half * chassis.module_rate * (chassis.is_mesh ? half : 1);
-  // Both directions pass the one backplane.
+  // Both directions pass the same backplane.
   if (chassis.backplane_rate > 0) across = std::min(across, chassis.backplane_rate / 2);
   if (chassis.asic_capacity > 0) across = std::min(across, half_of_asics * chassis.asic_capacity);
   return std::min(across, half_of_asics * chassis.asic_rate);

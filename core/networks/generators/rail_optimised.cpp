@@ -1,4 +1,4 @@
-// Hosts with several adapters: adapter r of every host of a pod is on the pod's switch r, its rail.
+// Hosts with several adapters. Adapter r of every host of a pod is wired to the pod's switch r, its rail.
 #include <array>
 
 #include "networks/generators/building.hpp"
@@ -14,13 +14,13 @@ struct RailNumbers {
   std::int64_t host_edge(Vertex host, std::int32_t rail) const {
     return static_cast<std::int64_t>(host) * rails + rail;
   }
-  // Port 0 .. spines * uplinks - 1 of a rail switch; it leads to spine port % spines.
+  // `port`: 0 .. spines * uplinks - 1 of a rail switch; it leads to spine port % spines.
   std::int64_t spine_edge(std::int32_t rail_switch, std::int32_t port) const {
     return host_edge(hosts(), 0) + static_cast<std::int64_t>(rail_switch) * spines * uplinks + port;
   }
 };
 
-// A flow that may leave by any adapter arrives by the same: within a pod it then needs no spine.
+// A flow that may leave by any adapter arrives by the same one: it then needs no spine within a pod.
 class RailRouter final : public ArithmeticRouter<RailNumbers> {
  public:
   using ArithmeticRouter::ArithmeticRouter;
@@ -58,7 +58,7 @@ class RailRouter final : public ArithmeticRouter<RailNumbers> {
 RailNumbers read(const program::Parameters& given, double uplink_rate, std::int64_t vertices_max) {
   const double rails = given.real("rails"), on_rail = given.real("hosts_per_pod"), pods = given.real("pods");
   const double uplinks = given.real("uplinks");
-  // A quotient that rounding has lifted above a whole number must not cost a spine.
+  // A quotient just above a whole number by rounding must not cost a spine.
   const double wanted = std::ceil(on_rail * given.real("rate") / (uplinks * uplink_rate) * (1 - 1e-12));
   const double spines = given.real("spines") > 0 ? given.real("spines") : std::max(1.0, wanted);
   check_room(on_rail * pods, rails * pods + spines, on_rail * pods * rails + rails * pods * spines * uplinks,

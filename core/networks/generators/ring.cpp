@@ -1,4 +1,4 @@
-// A torus of one dimension.
+// A torus with one dimension.
 #include <array>
 
 #include "networks/generators/torus.hpp"

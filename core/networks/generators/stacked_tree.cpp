@@ -1,4 +1,4 @@
-// Leaf switches under one root: what is bought first, and what its uplinks then limit.
+// Leaf switches under one root: usually the first network bought, limited by its uplinks.
 #include <array>
 
 #include "networks/generators/fat_tree.hpp"
@@ -7,8 +7,7 @@ namespace crosscut::networks::generators {
 namespace {
 
 // Salmon, Stein and Sterling (SC98) compare their meta-nodes with L switches of P nodes under one root, with
-// uplinks of u: u / P for each node of one half. Here u is counted in links of a host, so that the figure
-// compares with theirs.
+// uplinks of u: u / P for each node of one half. Here, as in their figures, u is in units of a host's link.
 void add_salmon_figure(const program::Parameters& given, double uplink_rate, ClosedForms& forms) {
   const double uplink_in_links =
       uplink_rate * static_cast<double>(given.integer("uplinks")) / given.real("rate");

@@ -6,16 +6,16 @@
 namespace crosscut::networks::generators {
 namespace {
 
-// Edges of one line of vertices in a dimension.
+// Returns the number of edges in one line of vertices.
 inline std::int32_t lines_edges(std::int32_t size, bool wrap) { return wrap && size > 2 ? size : size - 1; }
 
 struct TorusDimension {
-  std::int32_t size = 0, stride = 0;  // stride: between neighbours, in vertices
+  std::int32_t size = 0, stride = 0;  // stride: distance between neighbours, in vertices
   std::int32_t line = 0;              // edges of a line
   bool wraps = false;
   bool one_way = false;
   std::int64_t first_edge = 0;
-  // The edge from the vertex to the next one up.
+  // Returns the edge from the vertex to the next one up.
   std::int64_t edge(std::int32_t vertex) const {
     const std::int32_t low = vertex % stride, at = vertex / stride % size, high = vertex / stride / size;
     return first_edge + (static_cast<std::int64_t>(high) * line + at) * stride + low;
@@ -43,12 +43,12 @@ struct TorusNumbers {
   std::int32_t vertices = 1, hosts_per_switch;
 };
 
-// Dimension after dimension, each the shorter way round, or the only one.
+// Routes dimension by dimension, the shorter way round where there are two.
 class TorusRouter final : public ArithmeticRouter<TorusNumbers> {
  public:
   using ArithmeticRouter::ArithmeticRouter;
 
-  // Adapters asked for are left aside: where hosts are the vertices, the destination says which way to leave.
+  // Ignores requested adapters: if hosts are the vertices, the destination determines the adapter.
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
     Chooser choices = chooser(request);
     const std::int32_t on_switch = std::max(1, numbers_.hosts_per_switch);
@@ -61,7 +61,7 @@ class TorusRouter final : public ArithmeticRouter<TorusNumbers> {
   }
 
  private:
-  // Both ways round are as long where the distance is half of an even size: then the flow chooses.
+  // Both ways round are equally long if the distance is half of an even size; then the flow's hash chooses.
   static void walk(const TorusDimension& dimension, std::int32_t destination, Chooser& choices,
                    std::int32_t& at, std::vector<Lane>& lanes) {
     const std::int32_t from = at / dimension.stride % dimension.size;
@@ -100,16 +100,16 @@ void check_torus(const TorusShape& shape, std::int64_t vertices_max) {
     throw UsageError("a network of one host has no link; give a dimension of 2 or more, or hosts_per_switch");
 }
 
-// The same cut as a plane across the longest dimension: 2 N / k links with wrap, N / k without; also N / k in
-// each direction where rings go one way, of which half the links crossed lead here, half there. For an even k
-// no balanced cut is narrower (Bollobás and Leader 1991 for both; Dally and Towles 2004, section 5.2.1).
+// The cut by a plane across the longest dimension k: 2 N / k links with wrap, N / k without. One-way rings
+// also have N / k in each direction: half of the links crossed lead one way, half the other. For even k no
+// balanced cut is narrower (Bollobás and Leader 1991 for both; Dally and Towles 2004, section 5.2.1).
 void bisect(const TorusShape& shape, std::int32_t vertices, ClosedForms& forms) {
   const std::int32_t longest = *std::ranges::max_element(shape.sizes);
   if (longest % 2 != 0) return;
   const bool twice = shape.wrap && longest > 2 && !shape.one_way;
   const double plane = static_cast<double>(vertices) / longest * (twice ? 2 : 1) * shape.rate;
-  const double hosts =
-      static_cast<double>(vertices) * shape.hosts_per_switch / 2 * shape.host_rate;  // all of one half
+  // What all hosts of one half send.
+  const double hosts = static_cast<double>(vertices) * shape.hosts_per_switch / 2 * shape.host_rate;
   forms.bisection = shape.hosts_per_switch > 0 ? std::min(plane, hosts) : plane;
   forms.bisection_formula = std::string(twice ? "2 V / k" : "V / k") +
                             " links across the longest dimension k of V vertices, at most what half of the "

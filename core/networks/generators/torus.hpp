@@ -1,5 +1,5 @@
-// Grids of any dimension, with or without wires from end to end: torus, mesh, ring, hypercube. The vertices
-// are hosts that pass messages on (SCI), or switches with hosts.
+// Grids of any dimension, with or without wrap-around links: torus, mesh, ring, hypercube. The vertices are
+// hosts that pass messages on (SCI), or switches with hosts.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ namespace crosscut::networks::generators {
 
 struct TorusShape {
   std::vector<std::int32_t> sizes;    // [dimension]
-  bool one_way = false;               // rings carry from each vertex to the next one up alone
-  bool wrap = true;                   // in dimensions longer than 2: of two, one cable joins them both ways
+  bool one_way = false;               // rings lead only from each vertex to the next one up
+  bool wrap = true;                   // in dimensions above 2: one cable already joins two vertices both ways
   std::int32_t hosts_per_switch = 0;  // 0: the vertices are hosts
-  double host_rate = 0, rate = 0;     // bits/s: of a host's link to its switch; between vertices
+  double host_rate = 0, rate = 0;     // bits/s; a host's link to its switch, links between vertices
 };
 
-// Graph, router and closed forms.
+// Fills in graph, router and closed forms.
 void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& network);
 
-// Parameters that torus, ring and hypercube share; read_common takes them.
+// Reads the parameters that torus, ring and hypercube share.
 inline void read_common(const program::Parameters& given, TorusShape& shape) {
   shape.hosts_per_switch = count(given, "hosts_per_switch");
   shape.rate = given.real("rate");

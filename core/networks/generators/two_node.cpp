@@ -1,4 +1,4 @@
-// Two hosts, as interconnects are compared with NetPIPE: by a cable, or through one switch.
+// Two hosts joined by a cable or through one switch, as in NetPIPE comparisons of interconnects.
 #include <array>
 
 #include "networks/generators/building.hpp"

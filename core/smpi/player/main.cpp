@@ -1,9 +1,9 @@
-// crosscut-smpi-player: crosscut's patterns as an MPI program, for SimGrid's SMPI. Started by smpirun, asked
-// for blocks of phases on descriptor 0, a socket, and answering there (smpi_block.hpp).
+// crosscut-smpi-player: crosscut's patterns as an MPI program for SimGrid's SMPI. smpirun starts it; it
+// receives requests for blocks of phases on descriptor 0, a socket, and answers there (smpi_block.hpp).
 //
-// Ranks are actors of one process, one of them running at a time, and run without privatisation: what is
-// static here is common to all. So requests, samples and the payload of messages need not travel, 256 ranks
-// with messages of 10 MB take no memory, and only what the pattern itself sends is simulated.
+// Ranks are actors in one process, of which one runs at a time. They run without privatisation, so all ranks
+// share the static variables here. Requests, samples and message payloads therefore need not be sent between
+// ranks: 256 ranks with messages of 10 MB take no memory, and only the pattern's own messages are simulated.
 #include <mpi.h>
 #include <simgrid/barrier.h>
 #include <simgrid/version.h>
@@ -31,7 +31,7 @@ constexpr int conductor_fd = 0;
 
 struct Stage {
   sg_bar_t barrier = nullptr;
-  std::optional<SmpiBlock> block;  // none: the end
+  std::optional<SmpiBlock> block;  // empty: end the program
   std::unique_ptr<program::Pattern> pattern;
   std::vector<double> samples;
   std::byte* payload = nullptr;
@@ -63,7 +63,8 @@ void send_line(std::string_view first, std::string text = {}) {
   send_all(line.data(), line.size());
 }
 
-// Without reading ahead; empty at the end of file. While rank 0 waits here virtual time stands still.
+// Reads a line without reading ahead; returns an empty string at end of file. Virtual time stands still while
+// rank 0 waits here.
 std::string receive_line() {
   std::string line;
   for (char character = 0;;) {
@@ -75,8 +76,8 @@ std::string receive_line() {
   }
 }
 
-// Room for every message of a phase, before the barrier ahead of it. Shared pages: SMPI copies nothing that
-// lies there. What was taken before stays, since other ranks may be under way with it.
+// Makes room for every message of a phase, before the barrier ahead of it. The pages are shared: SMPI does
+// not copy data that lies in them. The previous buffer is kept, since other ranks may still be using it.
 void take_payload(const measure::Schedule& schedule) {
   std::int64_t largest = 1;
   for (const auto& op : schedule.ops) largest = std::max(largest, op.bytes);
@@ -96,7 +97,7 @@ void prepare(int ranks) {
     throw UsageError("the block is not of this pattern: player and core are of different builds");
 }
 
-// Rank 0, the others waiting at the barrier: hears what is to be played, until it can be.
+// Reads requests on rank 0, while the others wait at the barrier, until a block can be played.
 void next_block(int ranks) {
   while (true) {
     stage.block.reset();
@@ -126,8 +127,8 @@ void play_block(Rank rank, Rank ranks) {
   for (auto phase = block.phase_first; phase < block.phase_end; ++phase) {
     const auto schedule = measure::make_schedule(*stage.pattern, rank, ranks, block.bytes, phase, {});
     take_payload(schedule);
-    // SimGrid's own: all leave at the same virtual moment, at the cost of one activity a rank. MPI_Barrier
-    // would take the network's time, and let ranks go at different moments.
+    // SimGrid's own barrier releases all ranks at the same virtual moment and costs one activity per rank.
+    // MPI_Barrier would take network time and release ranks at different moments.
     sg_barrier_wait(stage.barrier);
     auto mine = samples.subspan(
         static_cast<std::size_t>(phase - block.phase_first) * static_cast<std::size_t>(ranks) * block.width(),
@@ -168,7 +169,7 @@ int main(int argc, char** argv) {
   } catch (const crosscut::RunError& error) {
     crosscut::smpi::player::send_line(crosscut::smpi::smpi_says::failed, error.what());
   }
-  // The others would wait for this rank for ever.
+  // The other ranks would wait for this one for ever.
   if (status != 0) ::_exit(status);
   MPI_Finalize();
   return status;

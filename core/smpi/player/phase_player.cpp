@@ -7,8 +7,8 @@
 namespace crosscut::smpi::player {
 namespace {
 
-// The rank's own time: whatever else it has to do comes after. SMPI's options for this (smpi/os, smpi/or)
-// leave out receives that are waited for together.
+// Spends the rank's own time, which delays whatever it does next. SMPI's options for this (smpi/os, smpi/or)
+// do not cover receives that are waited for together.
 void work(double seconds) {
   if (seconds > 0) sg_actor_sleep_for(seconds);
 }
@@ -62,7 +62,7 @@ void PhasePlayer::post(const measure::Schedule& schedule, program::OpIndex index
 
 void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
   waits_for_ = schedule.waits_for;
-  // Posting a receive takes no time, so none waits for the overheads of sends.
+  // Post receives first: that takes no time, so no receive waits for the overheads of sends.
   for (const auto kind : {program::Op::Kind::receive, program::Op::Kind::send}) {
     for (const auto root : schedule.roots)
       if (schedule.ops[static_cast<std::size_t>(root)].kind == kind) post(schedule, root);

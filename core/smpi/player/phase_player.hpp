@@ -1,5 +1,5 @@
 // Plays one rank's phases as MPI calls and takes its samples, as the timing loop of live backends does
-// (core/src/measure/live.hpp); the clock is MPI_Wtime, which is SMPI's virtual one.
+// (core/src/measure/live.hpp). The clock is MPI_Wtime, SMPI's virtual clock.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ class PhasePlayer {
  public:
   explicit PhasePlayer(const Overheads& overheads) : overheads_(overheads) {}
 
-  // `message_seconds`: [slot], left alone where the phase has no sample; returns the rank's seconds, NaN
-  // without operations. All ranks call this at the same virtual moment. Every message is sent from, and
-  // received into, `payload`: what it holds is nobody's business.
+  // Returns the rank's seconds, NaN without operations. `message_seconds` is [slot] and is left unchanged
+  // where the phase has no sample. All ranks must call this at the same virtual moment. Every message is sent
+  // from and received into `payload`, whose content does not matter.
   double play(const measure::Schedule& schedule, std::byte* payload, std::span<double> message_seconds);
 
  private:

@@ -1,4 +1,4 @@
-// The systems of BT (RNR-94-007, section 3): along a line one with three diagonals of 5 x 5 blocks.
+// The systems of BT (RNR-94-007, section 3): one per line, with three diagonals of 5 x 5 blocks.
 #pragma once
 
 #include "npb/multipartition/block.hpp"
@@ -11,7 +11,7 @@ using namespace multipartition;
 
 // 5 x 5 blocks of two lines at once.
 
-// target -= a b
+// Computes target -= a b.
 inline void subtract_product(const Matrix<Pair>& a, const Matrix<Pair>& b, Matrix<Pair>& target) {
   for (std::size_t i = 0; i < components; ++i)
     for (std::size_t j = 0; j < components; ++j) {
@@ -29,8 +29,8 @@ inline void subtract_product(const Matrix<Pair>& a, const Vector<Pair>& b, Vecto
   }
 }
 
-// block and right become the solutions x of a x = block, a x = right; a is used up. Blocks are dominated by
-// their diagonals (the time step is short), so that there is no need to look for pivots; nor does NPB.
+// Replaces block and right by the solutions x of a x = block and a x = right; destroys a. Blocks are
+// diagonally dominant (the time step is short), so pivoting is unnecessary; NPB does not pivot, either.
 inline void solve(Matrix<Pair>& a, Matrix<Pair>& block, Vector<Pair>& right) {
   for (std::size_t i = 0; i < components; ++i) {
     const Pair inverse = 1.0 / a[i][i];
@@ -51,11 +51,11 @@ inline void solve(Matrix<Pair>& a, Matrix<Pair>& block, Vector<Pair>& right) {
     }
 }
 
-// What a point of the line contributes to the equations around it.
+// A point's contribution to the equations around it.
 struct Shares {
-  Matrix<Pair> to_next;      // left of the diagonal, in the row of the point after it
+  Matrix<Pair> to_next;      // left of the diagonal, in the next point's row
   Matrix<Pair> own;          // on the diagonal
-  Matrix<Pair> to_previous;  // right of it, in the row of the point before
+  Matrix<Pair> to_previous;  // right of the diagonal, in the previous point's row
 };
 
 inline void find_shares(const Point<Pair>& point, const Grid& grid, std::size_t dimension, Shares& shares) {
@@ -128,7 +128,7 @@ struct BlockTridiagonal {
     }
   }
 
-  // From the row before, which has been eliminated.
+  // Eliminates a row with the previous row, which has been eliminated.
   static void eliminate_row(const Matrix<Pair>& left, Matrix<Pair> diagonal, Matrix<Pair> upper,
                             std::size_t q, SystemRow* row) {
     Matrix<Pair> upper_before;

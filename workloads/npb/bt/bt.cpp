@@ -1,5 +1,5 @@
-// BT (RNR-94-007, section 3): time steps of an implicit scheme that is factored into the three
-// dimensions, so that one block-tridiagonal system remains for each line.
+// BT (RNR-94-007, section 3): time steps of an implicit scheme, factored into the three dimensions so that
+// one block-tridiagonal system remains per line.
 //
 // Sizes, verification values and tolerance: NPB 3.3, BT/verify.f.
 #include "npb/bt/block_tridiagonal.hpp"

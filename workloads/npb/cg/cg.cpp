@@ -1,5 +1,5 @@
-// CG (RNR-94-007, section 2.2.3): the largest eigenvalue of a sparse matrix by inverse iteration, each step
-// of which is solved by 25 steps of conjugate gradients.
+// CG (RNR-94-007, section 2.2.3): the largest eigenvalue of a sparse matrix by inverse iteration. Each step
+// is solved by 25 steps of conjugate gradients.
 //
 // Sizes, verification values and tolerance: NPB 3.3, CG/cg.f.
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr PerClass<MatrixSize> sizes{{{{1400, 7, 15, 10, 8.5971775078648},
 
 constexpr int exchange_tag = 1;
 
-// Part `index` of `parts`, as even as can be, the larger ones first.
+// Returns part `index` of `parts`, as even as possible, the larger parts first.
 Range part_of(Range whole, std::int32_t parts, std::int32_t index) {
   const auto size = static_cast<std::int32_t>(whole.size());
   const std::int32_t each = size / parts, larger = size % parts;
@@ -37,15 +37,15 @@ Range part_of(Range whole, std::int32_t parts, std::int32_t index) {
 
 // The two-dimensional grid of ranks of CG, and its messages, as in NPB's MPI version (NPB 3.3, CG/cg.f,
 // setup_submatrix_info and conj_grad): as many columns as rows, or twice as many. A rank has a block of the
-// matrix and the part of each vector that belongs to its columns; a row of the grid has a whole vector
-// between its ranks.
+// matrix and the part of each vector that belongs to its columns; the ranks of one row of the grid together
+// hold a whole vector.
 class ProcessorGrid {
  public:
   ProcessorGrid(Communicator& world, std::int32_t order) : world_(world) {
     const int size_log2 = std::countr_zero(static_cast<unsigned>(world.size()));
     grid_columns_ = 1 << ((size_log2 + 1) / 2);
     grid_rows_ = world.size() / grid_columns_;
-    // Where there are twice as many columns as rows, two columns of the grid share what is one row of it.
+    // With twice as many columns as rows, two columns of the grid share what belongs to one row of it.
     const int sharing = grid_columns_ / grid_rows_;
     const int half = world.rank() % sharing, row = world.rank() / sharing / grid_rows_,
               column = world.rank() / sharing % grid_rows_;
@@ -55,8 +55,8 @@ class ProcessorGrid {
     const Range all{0, static_cast<std::int32_t>(rows_.size())};
     kept_ = part_of(all, sharing, half);
     for (int step = grid_columns_ / 2; step > 0; step /= 2) partners_.push_back({world.rank() ^ step, kept_});
-    // Neighbours that keep different halves give each other the half that they do not keep; from then on,
-    // and where all keep everything, whole slices are summed.
+    // Neighbours that keep different halves send each other the half that they do not keep. From then on, and
+    // if all keep everything, whole slices are summed.
     if (sharing == 2) partners_.back().sent = part_of(all, 2, 1 - half);
   }
 
@@ -65,9 +65,9 @@ class ProcessorGrid {
   Range rows() const { return rows_; }
   Range columns() const { return columns_; }
 
-  // From `partial`, this block's share of a product (by row; it is overwritten), to the part of the sum that
-  // belongs to our columns: sums along the row of the grid, then an exchange with the transposed rank.
-  // `result` has room for as many elements as there are rows or columns here.
+  // Turns `partial`, this block's share of a product (by row; overwritten), into the part of the sum that
+  // belongs to this rank's columns: sums along the row of the grid, then exchanges with the transposed rank.
+  // `result` must have room for as many elements as there are rows or columns here.
   void sum_and_transpose(std::span<double> partial, std::span<double> result) {
     const std::span<double> kept = slice(partial, kept_);
     for (const Partner& partner : std::views::reverse(partners_)) {
@@ -81,7 +81,7 @@ class ProcessorGrid {
       world_.shift(kept, transposed_rank_, result.first(columns_.size()), transposed_rank_, exchange_tag);
   }
 
-  // Sums over the row of the grid, and so over a whole vector, in log2(columns) exchanges.
+  // Sums along the row of the grid, hence over a whole vector, in log2(columns) exchanges.
   template <std::size_t count>
   std::array<double, count> sum(std::array<double, count> values) {
     std::array<double, count> theirs{};
@@ -95,7 +95,7 @@ class ProcessorGrid {
  private:
   struct Partner {
     int rank = 0;
-    Range sent{};  // of the partial sums
+    Range sent{};  // part of the partial sums
   };
 
   static std::span<double> slice(std::span<double> values, Range range) {
@@ -107,8 +107,8 @@ class ProcessorGrid {
   int grid_columns_ = 1;
   Range rows_;
   Range columns_;
-  Range kept_;                     // the rows whose sums end here, before the transposition
-  std::vector<Partner> partners_;  // in the order of scalar sums; vectors are summed in the opposite one
+  Range kept_;                     // rows whose sums end here, before the transposition
+  std::vector<Partner> partners_;  // in the order of scalar sums; vectors are summed in reverse order
   int transposed_rank_ = 0;
 };
 
@@ -132,7 +132,7 @@ class Solver {
 
   void restart() { std::ranges::fill(x_, 1.0); }
 
-  // One step of inverse iteration: returns x.z, where z solves A z = x, and scales x to z / |z|.
+  // Does one step of inverse iteration: returns x.z, where z solves A z = x, and scales x to z / |z|.
   double step() {
     solve();
     const auto [xz, zz] = grid_.sum(std::array{product(x_, z_), product(z_, z_)});
@@ -144,7 +144,7 @@ class Solver {
   const ProcessorGrid& grid() const { return grid_; }
 
  private:
-  // image_ = A v.
+  // Computes image_ = A v.
   std::span<const double> apply(std::span<const double> v) {
     matrix_.multiply(v, partial_);
     grid_.sum_and_transpose(partial_, image_);
@@ -172,7 +172,7 @@ class Solver {
       const double beta = rho / previous;
       for (std::size_t i = 0; i < z_.size(); ++i) direction_[i] = residual_[i] + beta * direction_[i];
     }
-    // |x - A z|^2: part of what is timed (RNR-94-007, section 2.2.3), though nothing depends on it.
+    // |x - A z|^2: timed (RNR-94-007, section 2.2.3), though nothing depends on it.
     const auto image = apply(z_);
     for (std::size_t i = 0; i < z_.size(); ++i) residual_[i] = x_[i] - image[i];
     sum_product(residual_, residual_);
@@ -194,7 +194,7 @@ std::string unsuitable(int ranks, const Options& options) {
                  std::string("class ") + letter(options.problem_class) + " has rows");
 }
 
-// As NPB counts them.
+// As counted by NPB.
 double million_operations(const MatrixSize& size) {
   const double products = size.nonzeros * (size.nonzeros + 1);
   return 2e-6 * size.iterations * size.order * (3 + products + gradient_steps * (5 + products) + 3);

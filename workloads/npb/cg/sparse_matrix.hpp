@@ -1,5 +1,5 @@
-// The matrix of CG (RNR-94-007, section 2.2.3): the sum of n outer products of sparse random vectors with
-// itself, the first weighing 1, the last 1/condition, and (1/condition - shift) on the diagonal.
+// The matrix of CG (RNR-94-007, section 2.2.3): the sum of the outer products of n sparse random vectors with
+// themselves, with weights from 1 to 1/condition, and (1/condition - shift) on the diagonal.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ struct Range {
 
 struct MatrixSize {
   std::int32_t order;
-  int nonzeros;  // of a random vector
+  int nonzeros;  // per random vector
   int iterations;
   double shift;
-  double zeta;  // published
+  double zeta;  // published value
 };
 
 struct Element {
@@ -36,15 +36,15 @@ struct Element {
   double value;
 };
 
-// The random vectors, one after another in the order in which their numbers are drawn.
+// The random vectors, in the order in which their numbers are drawn.
 class Vectors {
  public:
   explicit Vectors(const MatrixSize& size)
       : size_(size), power_of_two_(std::bit_ceil(static_cast<std::uint32_t>(size.order))) {
-    random_.next();  // the first is drawn and not used
+    random_.next();  // the first number is not used
   }
 
-  // The next vector: so many distinct places, and 1/2 at its own.
+  // Returns the next vector: `nonzeros` distinct positions, and 1/2 at its own position.
   std::span<const Element> next() {
     vector_.clear();
     while (vector_.size() < static_cast<std::size_t>(size_.nonzeros)) {
@@ -73,13 +73,13 @@ class Vectors {
   std::vector<Element> vector_;
 };
 
-// A block in compressed rows; columns are counted from the block's first.
+// A block in compressed rows. Columns are counted from the block's first.
 class SparseMatrix {
  public:
   SparseMatrix(const MatrixSize& size, Range rows, Range columns) {
     constexpr double condition = 0.1;  // its inverse is about the condition number
     const double ratio = std::pow(condition, 1.0 / size.order);
-    std::vector<std::vector<Element>> elements(rows.size());  // of a row, by column
+    std::vector<std::vector<Element>> elements(rows.size());  // by row, then column
     Vectors vectors(size);
     double weight = 1;
     for (std::int32_t i = 0; i < size.order; ++i, weight *= ratio) {
@@ -105,7 +105,7 @@ class SparseMatrix {
     }
   }
 
-  // result[row] = sum over columns of the block.
+  // Computes result[row], summed over the block's columns.
   void multiply(std::span<const double> vector, std::span<double> result) const {
     for (std::size_t row = 0; row + 1 < row_begin_.size(); ++row) {
       double sum = 0;

@@ -1,4 +1,4 @@
-// What each benchmark is to its program: a name, the numbers of ranks that it can use, and how to run it.
+// The description of a benchmark for its program: name, suitable numbers of ranks, and how to run it.
 #pragma once
 
 #include <array>
@@ -21,40 +21,40 @@ struct Options {
   std::optional<std::array<int, 2>> grid{};  // FT: ranks along the second and the third dimension
 };
 
-// One number that the benchmark computes, beside the published one.
+// A number that the benchmark computes, with the published one.
 struct Check {
   std::string name;
   double computed = 0;
   double published = 0;
-  double tolerance = 0;                   // relative; absolute where the published value is 0
-  std::string_view origin = "published";  // who says what it should be
+  double tolerance = 0;                   // relative; absolute if the published value is 0
+  std::string_view origin = "published";  // source of the expected value
 
   double error() const {
     const double difference = std::abs(computed - published);
     return published == 0 ? difference : difference / std::abs(published);
   }
-  // A NaN does not.
+  // A NaN does not hold.
   bool holds() const { return error() <= tolerance; }
 };
 
-// Something measured besides time, for people and programs.
+// A measured value other than time, for people and programs.
 struct Figure {
   std::string name;
   double value = 0;
   std::string unit;  // "s", "B/s", "1/s", "share" (1 is all)
-  std::string at{};  // where there are several of a name: "64 KiB"
+  std::string at{};  // distinguishes figures of one name: "64 KiB"
 };
 
-// What one rank knows at the end.
+// Results of one rank.
 struct Outcome {
-  double seconds = 0;  // of what is timed
+  double seconds = 0;  // timed part only
   double communication_seconds = 0;
   int iterations = 0;
-  double million_operations = 0;  // of all ranks, as NPB counts them
+  double million_operations = 0;  // of all ranks, as counted by NPB
   std::string size{};             // "64 x 64 x 64", "65536 keys"
-  std::string layout{};           // how ranks share it: "2 x 4 ranks"
-  std::vector<Check> checks{};    // read at rank 0 alone
-  std::vector<Figure> figures{};  // so are these
+  std::string layout{};           // division among ranks: "2 x 4 ranks"
+  std::vector<Check> checks{};    // read at rank 0 only
+  std::vector<Figure> figures{};  // likewise
 };
 
 struct About {
@@ -66,15 +66,15 @@ struct About {
 struct Benchmark {
   About about;
   bool takes_grid = false;
-  // Why so many ranks cannot run it, and which can; empty where they can.
+  // Returns why this number of ranks cannot run it, and which can; empty if it can.
   std::string (*unsuitable)(int ranks, const Options& options);
   Outcome (*run)(Communicator& world, const Options& options);
 };
 
-// Defined once in each executable, by the benchmark that it holds.
+// Defined once per executable, by its benchmark.
 extern const Benchmark benchmark;
 
-// Times `work`, which all ranks begin together.
+// Times `work`. All ranks begin together.
 template <typename Work>
 Outcome timed(Communicator& world, Work&& work) {
   world.barrier();
@@ -84,15 +84,15 @@ Outcome timed(Communicator& world, Work&& work) {
           .communication_seconds = world.seconds() - communication_before_seconds};
 }
 
-// "64 x 64 x 32".
+// Returns a product as text: "64 x 64 x 32".
 std::string product_text(std::integral auto first, std::integral auto... others) {
   return (std::to_string(first) + ... + (" x " + std::to_string(others)));
 }
 
 inline bool is_power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
-// Texts for `unsuitable`. The second is empty up to `most` ranks, for which `what` are: "the grid of class S
-// is".
+// Texts for `unsuitable`. The second one is empty up to `most` ranks; `what` is its subject and verb: "the
+// grid of class S is".
 inline std::string not_a_power_of_two(int ranks) {
   const auto below = std::bit_floor(static_cast<unsigned>(ranks));
   return std::to_string(ranks) + " ranks: it takes a power of two, such as " + std::to_string(below) +

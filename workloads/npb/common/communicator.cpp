@@ -11,7 +11,7 @@ Communicator::Communicator(std::shared_ptr<MPI_Comm> handle, std::shared_ptr<dou
 }
 
 Communicator Communicator::world() {
-  // Errors come back as codes, so that `check` says which call it was.
+  // Return error codes, so that `check` can name the failed call.
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   return {std::make_shared<MPI_Comm>(MPI_COMM_WORLD), std::make_shared<double>(0.0)};
 }

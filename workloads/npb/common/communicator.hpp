@@ -1,5 +1,5 @@
-// The MPI calls that the benchmarks make. Each is checked and timed here and nowhere else: seconds inside
-// communication are what these calls took.
+// The MPI calls that the benchmarks make. They are checked and timed only here: communication time is the
+// time spent in these calls.
 #pragma once
 
 #include <mpi.h>
@@ -18,8 +18,8 @@
 
 namespace crosscut::npb {
 
-// Two doubles as MPI and Fortran lay a complex number out. std::complex multiplies with care for infinities,
-// which costs a function call unless the whole program is compiled to do without.
+// Two doubles, laid out like a complex number of MPI and Fortran. std::complex handles infinities in
+// multiplications, which costs a function call unless the whole program is compiled without that.
 struct Complex {
   double real = 0;
   double imaginary = 0;
@@ -40,7 +40,7 @@ MPI_Datatype datatype() {
   if constexpr (std::is_same_v<T, Complex>) return MPI_C_DOUBLE_COMPLEX;
 }
 
-// What MPI_Alltoallv sends to, or receives from, each rank. In elements.
+// What MPI_Alltoallv sends to, or receives from, each rank; in elements.
 struct Parcels {
   std::vector<int> counts;
   std::vector<int> offsets;
@@ -48,16 +48,16 @@ struct Parcels {
 
 class Communicator {
  public:
-  // The communicator of all ranks; MPI must be initialised, and be so until the last copy is gone.
+  // Returns the communicator of all ranks. MPI must be initialised until the last copy is destroyed.
   static Communicator world();
 
-  // The ranks that say the same `color`, in the order of this communicator.
+  // Returns a communicator of the ranks with the same `color`, in this communicator's order.
   Communicator split(int color) const;
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Seconds of this rank within calls, of all communicators that came from one `world`.
+  // Returns this rank's seconds within calls, over all communicators derived from one `world`.
   double seconds() const { return *seconds_; }
 
   void barrier() { timed("MPI_Barrier", MPI_Barrier, *handle_); }
@@ -82,7 +82,7 @@ class Communicator {
           *handle_);
   }
 
-  // `from` must stay as it is until the request is waited for.
+  // `from` must not change until the request has completed.
   template <std::ranges::contiguous_range Range>
   [[nodiscard]] MPI_Request send_later(const Range& from, int destination, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -91,7 +91,7 @@ class Communicator {
     return request;
   }
 
-  // Sends to one rank while it receives from another; nothing where there is none.
+  // Sends to one rank while receiving from another; skips either if there is no such rank.
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void shift(const From& from, std::optional<int> destination, To&& to, std::optional<int> source, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -106,7 +106,7 @@ class Communicator {
 
   void wait(MPI_Request& request) { timed("MPI_Wait", MPI_Wait, &request, MPI_STATUS_IGNORE); }
 
-  // Waits until one is complete and returns its place; passes over those that are MPI_REQUEST_NULL.
+  // Waits until one request is complete and returns its index. Ignores MPI_REQUEST_NULL.
   [[nodiscard]] std::size_t wait_any(std::span<MPI_Request> requests) {
     int index = 0;
     timed("MPI_Waitany", MPI_Waitany, count(requests), requests.data(), &index, MPI_STATUS_IGNORE);
@@ -114,7 +114,7 @@ class Communicator {
     return static_cast<std::size_t>(index);
   }
 
-  // As above without waiting: nothing where none is complete.
+  // Like wait_any, without waiting: returns nothing if none is complete.
   [[nodiscard]] std::optional<std::size_t> test_any(std::span<MPI_Request> requests) {
     int index = 0;
     int complete = 0;
@@ -123,7 +123,7 @@ class Communicator {
     return static_cast<std::size_t>(index);
   }
 
-  // True if all are complete; does not wait.
+  // Returns true if all are complete; does not wait.
   [[nodiscard]] bool test_all(std::span<MPI_Request> requests) {
     int complete = 0;
     timed("MPI_Testall", MPI_Testall, count(requests), requests.data(), &complete, MPI_STATUSES_IGNORE);
@@ -153,7 +153,7 @@ class Communicator {
     return all_reduce_value(value, MPI_MAX);
   }
 
-  // The sum at rank 0; elsewhere a default T.
+  // Returns the sum at rank 0, a default T elsewhere.
   template <typename T>
   T sum_at_root(T value) {
     T result{};
@@ -161,7 +161,7 @@ class Communicator {
     return result;
   }
 
-  // Everybody's value, by rank.
+  // Returns the values of all ranks, by rank.
   template <typename T>
   std::vector<T> all_gather(T value) {
     std::vector<T> values(static_cast<std::size_t>(size_));
@@ -170,7 +170,7 @@ class Communicator {
     return values;
   }
 
-  // Part r of `from` goes to rank r; part s of `to` comes from rank s; all parts are of one size.
+  // Part r of `from` goes to rank r; part s of `to` comes from rank s. All parts have the same size.
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_to_all(const From& from, To&& to) {
     const int each = count(from) / size_;
@@ -185,7 +185,7 @@ class Communicator {
           *handle_);
   }
 
-  // Everybody's value at rank 0, by rank; elsewhere empty.
+  // Returns the values of all ranks at rank 0, by rank; empty elsewhere.
   std::vector<double> gather(double value);
 
  private:
@@ -196,7 +196,7 @@ class Communicator {
     return datatype<std::remove_cv_t<std::ranges::range_value_t<Range>>>();
   }
 
-  // MPI counts in int.
+  // Throws std::length_error if there are too many elements: MPI counts in int.
   template <typename Range>
   static int count(const Range& range) {
     const auto elements = std::ranges::size(range);

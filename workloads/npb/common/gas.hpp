@@ -1,5 +1,5 @@
 // The gas of BT, LU and SP (RNR-94-007, section 3): the compressible Navier-Stokes equations on a unit cube,
-// made artificial where that makes them simpler, with a forcing term such that a polynomial solves them.
+// simplified artificially, with a forcing term such that a polynomial solves them.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr int components = 5;
 
 constexpr std::size_t momentum(std::size_t dimension) { return 1 + dimension; }
 
-// Density, momentum along x, y and z, energy: of a unit of volume.
+// Density, momentum along x, y and z, energy; per unit of volume.
 using State = std::array<double, components>;
 
 // The constants k1 to k5 of the report: 1.4, 0.4, 0.1, 1, 1.4.
@@ -25,9 +25,9 @@ inline constexpr double heat_ratio = 1.4;           // k1
 inline constexpr double heat_ratio_less_one = 0.4;  // k2
 inline constexpr double viscosity = 0.1;            // k3 k4
 inline constexpr double conductivity = 1.4 * 1.4;   // k1 k5, as a multiple of the viscosity
-inline constexpr double stretching = 4.0 / 3;  // viscosity along the flow, as a multiple of that across it
+inline constexpr double stretching = 4.0 / 3;       // viscosity along the flow, relative to that across it
 
-// Viscosity of the momentum along each dimension, in the flow along `dimension`.
+// Returns the viscosity of the momentum along each dimension, for flow along `dimension`.
 constexpr std::array<double, dimensions> viscosities(std::size_t dimension) {
   std::array<double, dimensions> result{viscosity, viscosity, viscosity};
   result[dimension] *= stretching;
@@ -36,10 +36,10 @@ constexpr std::array<double, dimensions> viscosities(std::size_t dimension) {
 
 // Artificial second-order diffusion along each dimension, the same for all components.
 inline constexpr std::array<double, dimensions> diffusion{0.75, 0.75, 1.0};
-// Artificial fourth-order dissipation: a quarter of the largest of these.
+// Artificial fourth-order dissipation: a quarter of the largest diffusion.
 inline constexpr double dissipation = 0.25;
 
-// A cube of points, the outermost of which lie on its boundary, and the step in time.
+// A cube of points, the outermost of which lie on its boundary, and the time step.
 struct Grid {
   int points = 0;  // along each dimension
   double time_step = 0;
@@ -68,7 +68,7 @@ inline State exact_solution(double x, double y, double z) {
   return state;
 }
 
-// What the computation begins with: the exact solution on the boundary, and from it something smooth within.
+// Returns the initial state: the exact solution on the boundary, and a smooth function of it inside.
 inline State initial_state(double x, double y, double z) {
   const auto on_boundary = [](double coordinate) { return coordinate == 0 || coordinate == 1; };
   if (on_boundary(x) || on_boundary(y) || on_boundary(z)) return exact_solution(x, y, z);
@@ -86,7 +86,8 @@ inline State initial_state(double x, double y, double z) {
   return state;
 }
 
-// The sums over all ranks, as roots of means over the points within the boundary, by component.
+// Returns, by component, the root of a sum over all ranks divided by the number of points inside the
+// boundary.
 inline State root_of_mean(Communicator& world, const State& sums_here, int points) {
   State sums{};
   world.all_reduce(sums_here, sums, MPI_SUM);
@@ -94,8 +95,8 @@ inline State root_of_mean(Communicator& world, const State& sums_here, int point
   return sums;
 }
 
-// The fourth difference at `position` of so many points, as weights of the five points around it. Next to
-// the boundary it is one that does without the points beyond.
+// Returns the fourth difference at `position` of `points` points, as weights of the five points around it.
+// Next to the boundary the weights of points beyond it are 0.
 inline std::array<double, 5> fourth_difference(int position, int points) {
   if (position == 1) return {0, 0, 5, -4, 1};
   if (position == 2) return {0, -4, 6, -4, 1};
@@ -104,10 +105,10 @@ inline std::array<double, 5> fourth_difference(int position, int points) {
   return {1, -4, 6, -4, 1};
 }
 
-// How the fluxes and the viscous terms change with the solution at a point. T is double for one point, or a
-// vector of doubles for neighbouring points at once.
+// Derivatives of the fluxes and the viscous terms with respect to the solution at a point. T is double for
+// one point, or a vector of doubles for several neighbouring points.
 
-// Two doubles, as the plain vector registers of every 64-bit processor hold them.
+// Two doubles, as in the plain vector registers of every 64-bit processor.
 using Pair [[gnu::vector_size(2 * sizeof(double))]] = double;
 
 template <typename T>
@@ -115,13 +116,13 @@ using Vector = std::array<T, components>;
 template <typename T>
 using Matrix = std::array<Vector<T>, components>;  // by row, then column
 
-// What the formulas need of a State.
+// What the formulas need from a State.
 template <typename T>
 struct Point {
   T inverse_density;
   std::array<T, dimensions> velocity;
-  T kinetic;          // energy of motion, for each unit of mass
-  T specific_energy;  // all energy, for each unit of mass
+  T kinetic;          // kinetic energy per unit of mass
+  T specific_energy;  // total energy per unit of mass
 };
 
 template <typename T>
@@ -131,8 +132,8 @@ Point<T> point_of(const Vector<T>& u) {
   return {inverse, w, 0.5 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]), u[energy] * inverse};
 }
 
-// Jacobian of the flux across dimension d: density w; momentum w + pressure along d; (energy + pressure) w,
-// where w is the velocity along d and pressure = k2 (energy - kinetic).
+// Returns the Jacobian of the flux along dimension d: density w; momentum w + pressure along d; (energy +
+// pressure) w, where w is the velocity along d and pressure = k2 (energy - kinetic).
 template <typename T>
 Matrix<T> flux_jacobian(const Point<T>& point, std::size_t d) {
   constexpr double k = heat_ratio_less_one;
@@ -156,8 +157,8 @@ Matrix<T> flux_jacobian(const Point<T>& point, std::size_t d) {
   return block;
 }
 
-// Adds `factor` times the Jacobian of what viscosity acts on (velocities) and of what heat conduction acts on
-// (energy of a unit of mass, without that of its motion); `heat` is the conductivity times the viscosity.
+// Adds `factor` times the Jacobian of the quantities that viscosity acts on (velocities) and heat conduction
+// acts on (energy per unit of mass, without kinetic energy). `heat` is the conductivity times the viscosity.
 template <typename T>
 void add_diffusion_jacobian(Matrix<T>& block, const Point<T>& point,
                             const std::array<double, dimensions>& viscous, double heat, double factor) {

@@ -1,4 +1,4 @@
-// The sizes that the NAS Parallel Benchmarks come in: S (sample), W (workstation), A, B, C.
+// Problem sizes of the NAS Parallel Benchmarks: S (sample), W (workstation), A, B, C.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline std::optional<ProblemClass> parse_class(std::string_view text) {
   return static_cast<ProblemClass>(at);
 }
 
-// One value for each class, in the order S, W, A, B, C.
+// One value per class, in the order S, W, A, B, C.
 template <typename T>
 struct PerClass {
   std::array<T, class_letters.size()> values;

@@ -1,8 +1,8 @@
 // The pseudorandom numbers of the NAS Parallel Benchmarks (Bailey et al., RNR-94-007, section 2.3):
-// x(k+1) = a x(k) mod 2^46 with a = 5^13, of which x(k) / 2^46 is used.
+// x(k+1) = a x(k) mod 2^46 with a = 5^13; the numbers used are x(k) / 2^46.
 //
 // The report computes the product in halves of 23 bits, in doubles. Products of 64-bit unsigned integers are
-// exact modulo 2^64, and so modulo 2^46: the same numbers, sooner.
+// exact modulo 2^64, hence modulo 2^46: this gives the same numbers, faster.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ class RandomStream {
   static constexpr std::uint64_t mask = (std::uint64_t{1} << 46) - 1;
   static constexpr std::uint64_t multiplier = 1220703125;  // 5^13
 
-  // The next number is number `position` of the stream that `seed` begins, counted from 0.
+  // The next number drawn is number `position`, counted from 0, of the stream that `seed` begins.
   constexpr explicit RandomStream(std::uint64_t seed, std::uint64_t position = 0)
       : state_((seed * power(position)) & mask) {}
 
-  // In (0, 1).
+  // Returns a number in (0, 1).
   constexpr double next() {
     state_ = (state_ * multiplier) & mask;
     return static_cast<double>(state_) * 0x1p-46;
   }
 
-  // multiplier^exponent mod 2^46: so many steps at once.
+  // Returns multiplier^exponent mod 2^46, which advances by `exponent` steps at once.
   static constexpr std::uint64_t power(std::uint64_t exponent) {
     std::uint64_t result = 1;
     for (std::uint64_t square = multiplier; exponent > 0; exponent >>= 1) {

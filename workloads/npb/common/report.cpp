@@ -18,7 +18,7 @@ std::string format(const char* pattern, Values... values) {
   return text;
 }
 
-// JSON has no NaN and no infinity. All texts here are our own, without quotes.
+// JSON has neither NaN nor infinity. All texts here are our own and contain no quotation marks.
 std::string number(double value) { return std::isfinite(value) ? format("%.17g", value) : "null"; }
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
@@ -34,7 +34,7 @@ std::string for_people(const Figure& figure) {
                 is_share ? "%" : figure.unit.c_str());
 }
 
-// What is no number is left out: it was not to be measured here.
+// Leaves out values that are not numbers: they cannot be measured here.
 std::string as_json(std::span<const Figure> figures) {
   std::string text;
   for (const Figure& one : figures)

@@ -1,4 +1,4 @@
-// What a benchmark prints at its end.
+// The final report of a benchmark.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 
 namespace crosscut::npb {
 
-// Over all ranks.
+// Results over all ranks.
 struct Report {
   About about;
   char class_letter = 'S';
   int ranks = 0;
   Outcome outcome;     // of rank 0
-  double seconds = 0;  // of the slowest rank, as NPB has it
+  double seconds = 0;  // of the slowest rank, as in NPB
   double minimum_communication_seconds = 0;
   double median_communication_seconds = 0;
   double maximum_communication_seconds = 0;
@@ -23,12 +23,12 @@ struct Report {
   double million_operations_per_second() const;
 };
 
-// `seconds` and `communication_seconds`: of every rank.
+// `seconds` and `communication_seconds` are [rank].
 Report make_report(const About& about, ProblemClass problem_class, Outcome outcome,
                    std::span<const double> seconds, std::span<const double> communication_seconds);
 
 std::string for_people(const Report& report);
-// One object on one line.
+// Returns one object on one line.
 std::string as_json(const Report& report);
 
 }  // namespace crosscut::npb

@@ -1,5 +1,5 @@
 // EP, "embarrassingly parallel" (RNR-94-007, section 2.2.1): pairs of normal deviates by acceptance and
-// rejection, counted by square annuli. Ranks meet at the end alone, in three reductions.
+// rejection, counted by square annuli. Ranks communicate only at the end, in three reductions.
 //
 // Verification values and tolerance: NPB 3.3, EP/ep.f.
 #include <algorithm>
@@ -69,7 +69,7 @@ Outcome run(Communicator& world, const Options& options) {
     for (std::int64_t batch = first; batch < end; ++batch) add_batch(batch, uniform, sums);
     sums.x = world.sum(sums.x);
     sums.y = world.sum(sums.y);
-    std::array<double, annuli> counts;  // of all ranks: part of what is timed, though nothing depends on it
+    std::array<double, annuli> counts;  // of all ranks; timed, though nothing depends on it
     world.all_reduce(sums.counts, counts, MPI_SUM);
   });
   outcome.million_operations = std::ldexp(1e-6, size.pairs_log2 + 1);

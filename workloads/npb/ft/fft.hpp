@@ -14,7 +14,7 @@ namespace crosscut::npb::ft {
 
 enum class Direction { forward, backward };
 
-// Transforms rows of a power of two; unscaled, exp(+2 pi i ...) forward, as NPB has it.
+// Transforms rows whose length is a power of two. Unscaled; forward is exp(+2 pi i ...), as in NPB.
 class RowTransform {
  public:
   explicit RowTransform(std::size_t length)
@@ -25,7 +25,7 @@ class RowTransform {
     }
   }
 
-  // Any number of rows, one after another in `data`.
+  // Transforms any number of rows, stored one after another in `data`.
   void operator()(std::span<Complex> data, Direction direction) {
     for (std::size_t at = 0; at < data.size(); at += block * length_) {
       const auto rows = data.subspan(at, std::min(block * length_, data.size() - at));
@@ -36,17 +36,17 @@ class RowTransform {
   }
 
  private:
-  // Rows that are transformed together, so that the inner loops are long and contiguous whatever the stride.
+  // Number of rows transformed together, so that inner loops are long and contiguous whatever the stride.
   static constexpr std::size_t block = 16;
 
-  // Calls visit(number in `rows`, the same in `from_`).
+  // Calls visit(element of `rows`, the same element in `from_`).
   template <typename Visit>
   void for_each(std::span<Complex> rows, Visit&& visit) {
     for (std::size_t row = 0; row < rows.size() / length_; ++row)
       for (std::size_t k = 0; k < length_; ++k) visit(rows[row * length_ + k], from_[k * block + row]);
   }
 
-  // sum = a + b, difference = (a - b) * root, of `count` numbers.
+  // Computes sum = a + b and difference = (a - b) * root for `count` numbers.
   static void butterfly(const Complex* a, const Complex* b, Complex root, Complex* sum, Complex* difference,
                         std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -56,7 +56,7 @@ class RowTransform {
     }
   }
 
-  // Stockham's algorithm, radix 2, decimation in frequency: sorts as it goes.
+  // Stockham's algorithm, radix 2, decimation in frequency: its output is in order.
   void transform(Direction direction) {
     const std::size_t half = length_ / 2;
     for (std::size_t groups = half, stride = 1; groups >= 1; groups /= 2, stride *= 2) {

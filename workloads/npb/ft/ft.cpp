@@ -1,5 +1,6 @@
 // FT (RNR-94-007, section 2.2.4): a partial differential equation in three dimensions, solved by Fourier
-// transforms. One forward, then in each iteration the solution at a later time, transformed back.
+// transforms. The first is a forward transform; each iteration then transforms the solution at a later time
+// back.
 //
 // Sizes and checksums after each iteration: NPB 3.3, FT/ft.f, verify.
 #include <algorithm>
@@ -18,13 +19,13 @@ namespace crosscut::npb::ft {
 namespace {
 
 constexpr std::uint64_t seed = 314159265;
-constexpr double alpha = 1e-6;  // how fast waves fade
+constexpr double alpha = 1e-6;  // how fast waves decay
 constexpr double tolerance = 1e-12;
 constexpr std::size_t checked_points = 1024;
 
 struct TransformSize {
   Extents points;
-  std::span<const Complex> checksums;  // one an iteration
+  std::span<const Complex> checksums;  // one per iteration
 };
 
 constexpr Complex checksums_s[] = {
@@ -89,7 +90,7 @@ class Solver {
         scratch_(spectrum_.size()),
         fading_(spectrum_.size()) {}
 
-  // The spectrum of the initial field, and how its waves fade in one iteration.
+  // Computes the spectrum of the initial field, and how its waves decay in one iteration.
   void start() {
     set_fading();
     draw_field();
@@ -101,7 +102,7 @@ class Solver {
     spectrum_.swap(field_);
   }
 
-  // The checksum of the field after one more iteration, at rank 0.
+  // Advances by one iteration. Returns the checksum of the field at rank 0.
   Complex step() {
     for (std::size_t i = 0; i < spectrum_.size(); ++i) {
       spectrum_[i].real *= fading_[i];
@@ -129,7 +130,7 @@ class Solver {
     }
   }
 
-  // Squared wave numbers of a dimension: 0, 1, 4, ..., and down again for the negative ones.
+  // Returns a squared wave number of a dimension: 0, 1, 4, ..., and down again for the negative ones.
   static double squared_wave_number(std::size_t index, std::size_t points) {
     const auto number = static_cast<double>(std::min(index, points - index));
     return number * number;
@@ -152,7 +153,7 @@ class Solver {
     const auto [nx, ny, nz] = layout_.whole();
     Complex sum{};
     for (std::size_t j = 1; j <= checked_points; ++j) {
-      const std::size_t y = 3 * j % ny - layout_.first_y1();  // beyond y1() where it is another rank's
+      const std::size_t y = 3 * j % ny - layout_.first_y1();  // at least y1() if another rank's
       const std::size_t z = 5 * j % nz - layout_.first_z2();
       if (y < layout_.y1() && z < layout_.z2()) sum = sum + field_[(z * layout_.y1() + y) * nx + j % nx];
     }
@@ -169,8 +170,7 @@ class Solver {
   std::vector<double> fading_;  // in z_rows
 };
 
-// Slabs while every rank gets a plane; else as many ranks along y as there are planes (NPB 3.3, FT/ft.f,
-// setup).
+// Slabs while every rank gets a plane; otherwise as many ranks along y as planes (NPB 3.3, FT/ft.f, setup).
 std::array<int, 2> chosen_grid(int ranks, const Options& options) {
   if (options.grid) return *options.grid;
   const int planes = static_cast<int>(transform_sizes[options.problem_class].points[2]);
@@ -191,7 +191,7 @@ std::string unsuitable(int ranks, const Options& options) {
          " takes " + product_text(most_y, most_z) + " at most";
 }
 
-// As NPB counts them.
+// As counted by NPB.
 double million_operations(const TransformSize& size) {
   const double all = elements(size.points);
   const double log = std::log(all);

@@ -1,11 +1,11 @@
-// How FT's three-dimensional array is shared, as in NPB's MPI version (NPB 3.3, FT/ft.f: slabs while there
-// are planes for all ranks, else pencils), and the transpositions between the layouts.
+// Division of FT's three-dimensional array among ranks, as in NPB's MPI version (NPB 3.3, FT/ft.f: slabs if
+// there are enough planes for all ranks, otherwise pencils), and the transpositions between the layouts.
 //
 //   x_rows  [z of p2][y of p1][x]      y_rows  [z of p2][x of p1][y]      z_rows  [y of p2][x of p1][z]
 //
-// "of p1" is the part of a rank of p1 ranks. The way from x_rows to y_rows is an all-to-all in a row of the
-// grid of ranks, of p1 ranks: none for slabs. From y_rows to z_rows it is one in a column, of p2 ranks: all,
-// for slabs.
+// "of p1" is one rank's part of a dimension that p1 ranks share. From x_rows to y_rows is an all-to-all in a
+// row of the grid of ranks, p1 ranks; slabs need none. From y_rows to z_rows is one in a column, p2 ranks;
+// for slabs these are all ranks.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Layout {
 
   const Extents& whole() const { return whole_; }
   std::size_t local_elements() const { return whole_[0] * y1() * z2(); }
-  // Extents here, and where this rank's part begins: y and z in x_rows, x and y in z_rows.
+  // Extents here, and where this rank's part begins: of y and z in x_rows, of x and y in z_rows.
   std::size_t y1() const { return whole_[1] / p1(); }
   std::size_t z2() const { return whole_[2] / p2(); }
   std::size_t x1() const { return whole_[0] / p1(); }
@@ -40,29 +40,29 @@ class Layout {
   std::size_t first_y2() const { return static_cast<std::size_t>(column_.rank()) * y2(); }
 
   // A transposition among `ranks`: rows along one dimension become rows of length `whole` along another. For
-  // each rank it is `count` transpositions of matrices of rows x columns elements.
+  // each rank it consists of `count` transpositions of matrices of rows x columns elements.
   struct Turn {
     Communicator& ranks;
     std::size_t count, rows, columns;
     std::size_t step, rank_step, stride;     // before: between matrices, between ranks' parts, between rows
-    std::size_t packed_step, packed_stride;  // in a message, which has the parts of one rank
+    std::size_t packed_step, packed_stride;  // in a message, which holds one rank's parts
     std::size_t whole;
 
     std::size_t part() const { return count * rows * columns; }
     std::size_t size() const { return static_cast<std::size_t>(ranks.size()); }
   };
 
-  // A message: [z][x of r][y here].
+  // Message layout: [z][x of r][y here].
   Turn x_to_y() {
     return {row_, z2(), y1(), x1(), y1() * whole_[0], x1(), whole_[0], x1() * y1(), y1(), whole_[1]};
   }
 
-  // A message: [y of r][x][z here].
+  // Message layout: [y of r][x][z here].
   Turn y_to_z() {
     return {column_, x1(), z2(), y2(), whole_[1], y2(), x1() * whole_[1], z2(), x1() * z2(), whole_[2]};
   }
 
-  // In place, with `scratch` of the same size.
+  // Works in place; `scratch` must have the same size.
   static void turn(const Turn& by, std::vector<Complex>& data, std::vector<Complex>& scratch) {
     const std::size_t part = by.part(), ranks = by.size();
     for (std::size_t r = 0; r < ranks; ++r)
@@ -102,7 +102,7 @@ class Layout {
     std::size_t stride;
   };
 
-  // to(j, i) = from(i, j), in tiles that stay in the cache.
+  // Sets to(j, i) = from(i, j), in tiles that fit the cache.
   static void transpose(From from, To to, std::size_t rows, std::size_t columns) {
     constexpr std::size_t tile = 16;
     for (std::size_t i0 = 0; i0 < rows; i0 += tile)

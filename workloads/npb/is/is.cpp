@@ -1,8 +1,8 @@
 // IS, integer sort (RNR-94-007, section 2.2.5): ten rankings of integer keys.
 //
-// NPB's MPI version shares the work so: keys go into buckets, the buckets' sizes are summed over all ranks,
-// neighbouring buckets with about as many keys as each rank began with are sent to one rank, and that rank
-// counts the keys of each value.
+// NPB's MPI version shares the work as follows. Keys go into buckets, whose sizes are summed over all ranks.
+// Neighbouring buckets with about as many keys as each rank began with are sent to one rank, which counts the
+// keys of each value.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -53,8 +53,7 @@ class Sorter {
     }
   }
 
-  // Changes two keys (rank 0), ranks all keys, and returns how many of the tested keys' ranks this rank found
-  // and found right.
+  // Changes two keys (rank 0), ranks all keys, and returns how many tested keys this rank ranked correctly.
   int rank_keys(int iteration) {
     if (world_.rank() == 0) {
       keys_[static_cast<std::size_t>(iteration)] = iteration;
@@ -70,13 +69,13 @@ class Sorter {
     return right_ranks(iteration);
   }
 
-  // Puts the keys in order; returns at rank 0 how many pairs of neighbours are out of order, of all ranks.
+  // Sorts the keys. Returns, at rank 0, how many neighbouring keys are out of order over all ranks.
   std::int64_t keys_out_of_order() {
     std::vector<std::int32_t> sorted(received_.size());
     for (const std::int32_t key : received_)
       sorted[static_cast<std::size_t>(--counts_[static_cast<std::size_t>(key - lowest_key())])] = key;
     const int rank = world_.rank();
-    std::int32_t before = 0;  // the last key of the rank before
+    std::int32_t before = 0;  // the previous rank's last key
     const std::int32_t last = sorted.empty() ? static_cast<std::int32_t>(lowest_key()) : sorted.back();
     world_.shift(std::span(&last, 1), rank + 1 < world_.size() ? std::optional(rank + 1) : std::nullopt,
                  std::span(&before, 1), rank > 0 ? std::optional(rank - 1) : std::nullopt, neighbour_tag);
@@ -103,8 +102,8 @@ class Sorter {
     for (const std::int32_t key : keys_) by_bucket_[static_cast<std::size_t>(next[bucket_of(key)]++)] = key;
   }
 
-  // Sets `sent_` and this rank's share from the buckets' sizes here and in all. A rank's buckets end with the
-  // one in which the sum over all ranks reaches its share.
+  // Sets `sent_` and this rank's share from the buckets' sizes, here and over all ranks. A rank's buckets end
+  // with the one in which the sum over all ranks reaches its share.
   void share_out() {
     std::ranges::fill(sent_.counts, 0);
     first_bucket_ = end_bucket_ = buckets_;
@@ -162,16 +161,16 @@ class Sorter {
   Communicator& world_;
   const KeySize& size_;
   std::size_t buckets_;
-  std::vector<std::int32_t> keys_;         // as they were drawn
-  std::vector<std::int32_t> by_bucket_;    // the same, ready to be sent
-  std::vector<std::int32_t> received_;     // those of this rank's buckets
-  std::vector<std::int32_t> counts_;       // of this rank's keys, at most this one: from lowest_key() on
-  std::vector<std::int32_t> bucket_size_;  // here; then the tested keys, at the rank that drew them
+  std::vector<std::int32_t> keys_;         // in the order drawn
+  std::vector<std::int32_t> by_bucket_;    // the same keys, ready to be sent
+  std::vector<std::int32_t> received_;     // keys of this rank's buckets
+  std::vector<std::int32_t> counts_;       // [key - lowest_key()] number of this rank's keys up to this one
+  std::vector<std::int32_t> bucket_size_;  // here; then the tested keys, on the rank that drew them
   std::vector<std::int32_t> bucket_total_;
   Parcels sent_;
   Parcels taken_;
-  std::size_t first_bucket_ = 0, end_bucket_ = 0;  // this rank's, without the last
-  std::int64_t lesser_keys_ = 0;                   // in buckets before ours
+  std::size_t first_bucket_ = 0, end_bucket_ = 0;  // of this rank; the last is excluded
+  std::int64_t lesser_keys_ = 0;                   // in buckets before this rank's
 };
 
 std::string unsuitable(int ranks, const Options& options) {

@@ -1,4 +1,4 @@
-// The classes of IS: how many keys, how large, and the ranks of five of them in every iteration.
+// The classes of IS: number and size of keys, and the ranks of five of them in every iteration.
 //
 // Sizes and test values: NPB 3.4, IS/is.c (S_test_index_array and so on; the changes by iteration in rank()).
 #pragma once
@@ -20,8 +20,8 @@ struct KeySize {
   int buckets_log2;
   std::array<std::int64_t, tested_keys> tested_index;
   std::array<std::int64_t, tested_keys> tested_rank;
-  // The rank of tested key i in iteration t is tested_rank + t - lag for the keys that rise, tested_rank - t
-  // + lag or tested_rank - t for the others.
+  // In iteration t, tested key i has rank tested_rank + t - lag_rising if it rises, otherwise tested_rank - t
+  // + lag_falling.
   std::array<bool, tested_keys> rises;
   int lag_rising;
   int lag_falling;

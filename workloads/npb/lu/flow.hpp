@@ -1,7 +1,7 @@
-// The flow that LU solves for: the equations of Navier and Stokes for a compressible gas, on a cube of points
-// (RNR-94-007, section 3; NPB 3.4, LU). What is conserved at a point, u: density, momentum along x, y, z,
-// energy. In dimension d the equations have a flux F(u), which carries and pushes, and an amount W(u) that
-// diffuses, along with u itself.
+// The flow that LU solves for: the Navier-Stokes equations for a compressible gas, on a cube of points
+// (RNR-94-007, section 3; NPB 3.4, LU). The conserved quantities u at a point are density, momentum along x,
+// y, z, and energy. In dimension d the equations have a flux F(u), by transport and pressure, and an amount
+// W(u) that diffuses, as does u itself.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ T pressure(const Point<T>& point, const T& density) {
   return heat_ratio_less_one * density * (point.specific_energy - point.kinetic);
 }
 
-// F(u) in dimension d.
+// Returns F(u) in dimension d.
 template <std::size_t d, typename T>
 Vector<T> flux(const Vector<T>& u, const Point<T>& point) {
   const T push = pressure(point, u[0]);
@@ -30,7 +30,7 @@ Vector<T> flux(const Vector<T>& u, const Point<T>& point) {
   return carried;
 }
 
-// W(u) in dimension d: of the components from momentum along x on; density has none.
+// Returns W(u) in dimension d, from momentum along x on; density has none.
 template <std::size_t d, typename T>
 std::array<T, components - 1> diffused(const Point<T>& point) {
   constexpr auto viscous = viscosities(d);
@@ -40,7 +40,7 @@ std::array<T, components - 1> diffused(const Point<T>& point) {
               heat_diffusion * point.specific_energy};
 }
 
-// Arithmetic with 5 x 5 matrices and vectors of 5: of one point (double), or of neighbouring points (Lanes).
+// Arithmetic with 5 x 5 matrices and vectors of 5, for one point (double) or for neighbouring points (Lanes).
 using Lanes = Pair;
 inline constexpr std::ptrdiff_t lanes = sizeof(Lanes) / sizeof(double);
 
@@ -61,8 +61,8 @@ Vector<T> multiply(const Matrix<T>& block, const Vector<T>& vector) {
   return product;
 }
 
-// Into its triangular factors, in place, without pivots: of the diagonally dominant blocks that LU has. On
-// the diagonal is left its inverse.
+// Factors `block` into triangular matrices in place, without pivoting: LU's blocks are diagonally dominant.
+// Leaves the inverses of the pivots on the diagonal.
 template <typename T>
 void factor(Matrix<T>& block) {
   for (std::size_t pivot = 0; pivot < components; ++pivot) {
@@ -74,7 +74,7 @@ void factor(Matrix<T>& block) {
   }
 }
 
-// The x of factors x = vector, in place.
+// Solves factors x = vector, in place.
 template <typename T>
 void solve(const Matrix<T>& factors, Vector<T>& vector) {
   for (std::size_t m = 1; m < components; ++m)

@@ -1,4 +1,4 @@
-// The messages of LU between neighbours (NPB 3.4, LU: exchange_1, exchange_3).
+// Messages of LU between neighbours (NPB 3.4, LU: exchange_1, exchange_3).
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ class Halo {
     in_.resize(most);
   }
 
-  // Fills both layers along dimension 0 or 1: from the neighbour before and then from that after.
+  // Fills both layers along dimension 0 or 1: first from the neighbour before, then from the one after.
   void exchange(Field& field, std::size_t dimension) {
     const Share& own = domain_.along(dimension);
     const auto layer = [&](Index at) {
       return Face{dimension, at, {0, domain_.along(1 - dimension).points}, {0, domain_.z().points}};
     };
-    // On either side of the border between two ranks the layer further from it comes first.
+    // On either side of the border between two ranks, the layer further from it comes first.
     const std::array<std::array<Index, 2>, 2> outside{{{-2, -1}, {own.points + 1, own.points}}};
     const std::array<std::array<Index, 2>, 2> inside{{{1, 0}, {own.points - 2, own.points - 1}}};
     const std::size_t each = layer(0).values();
@@ -47,8 +47,8 @@ class Halo {
     }
   }
 
-  // For one plane of a sweep, receives the layer next to ours from the neighbours on `from`, along x and then
-  // along y. Leaves out points on the cube's faces.
+  // For one plane of a sweep, receives the layer next to this rank's points from the neighbours on side
+  // `from`, along x and then along y. Leaves out points on the cube's faces.
   void receive_plane(Field& field, Index z, Side from) {
     for (const std::size_t dimension : shared_dimensions) {
       const Share& own = domain_.along(dimension);
@@ -60,7 +60,7 @@ class Halo {
     }
   }
 
-  // Likewise sends our outermost points to the neighbours on `to`.
+  // Likewise sends this rank's outermost points to the neighbours on side `to`.
   void send_plane(const Field& field, Index z, Side to) {
     for (const std::size_t dimension : shared_dimensions) {
       const Share& own = domain_.along(dimension);
@@ -73,13 +73,12 @@ class Halo {
   }
 
  private:
-  // One for each dimension and way, so that a message that came to the wrong place would not be taken.
+  // One tag per dimension and direction, so that a misplaced message is never accepted.
   static int tag(std::size_t dimension, Side from) { return static_cast<int>(1 + 2 * dimension + from); }
 
   static Side opposite(Side side) { return side == before ? after : before; }
 
-  // Points with one coordinate fixed: `at` along `dimension`, x or y. `across` are those along the other of
-  // the two.
+  // Points with one fixed coordinate: `at` along `dimension`, x or y. `across` is the range along the other.
   struct Face {
     std::size_t dimension;
     Index at;
@@ -89,7 +88,7 @@ class Halo {
     std::size_t values() const { return static_cast<std::size_t>(across.size() * z.size() * components); }
   };
 
-  // The points of one plane at `at` along the dimension that are not on the cube's faces.
+  // Returns the points of one plane at `at` along the dimension, without those on the cube's faces.
   Face edge(std::size_t dimension, Index at, Index z) const {
     return {dimension, at, domain_.along(1 - dimension).inner, {z, z + 1}};
   }

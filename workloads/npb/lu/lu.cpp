@@ -23,7 +23,7 @@ struct Size {
   int iterations;
   double time_step;
   State residual;  // root of the mean square, by component
-  State error;     // against the exact solution, likewise
+  State error;     // likewise, against the exact solution
   double surface_integral;
 };
 
@@ -78,7 +78,7 @@ class Solver {
         u_(domain.field(1)),
         forcing_(domain.field(0)),
         change_(domain.field(0)) {
-    // What the exact solution must be pushed by to stay as it is.
+    // The forcing that keeps the exact solution steady.
     set(exact_solution);
     right_side_.add(u_, halo_, forcing_);
   }
@@ -104,7 +104,7 @@ class Solver {
     right_side_.add(u_, halo_, change_);
   }
 
-  // Roots of the mean squares, by component, over all points inside the cube.
+  // Return roots of mean squares, by component, over all points inside the cube.
   State change_norm() {
     return root_of_mean_square([&](Index x, Index y, Index z) { return change_.at(x, y, z); });
   }
@@ -121,7 +121,7 @@ class Solver {
  private:
   using Solution = State(double x, double y, double z);
 
-  // The solution at the point that this rank counts as (x, y, z).
+  // Returns the solution at this rank's point (x, y, z).
   State at_point(Solution solution, Index x, Index y, Index z) const {
     const double last = domain_.side() - 1;
     return solution(static_cast<double>(domain_.x().offset + x) / last,
@@ -169,7 +169,7 @@ class Solver {
 
 std::string unsuitable(int ranks, const Options& options) {
   const auto grid = rank_grid(ranks);
-  // NPB 3.4 takes other numbers that make a grid, too, and so does this; powers of two always make one.
+  // Like NPB 3.4, this accepts all numbers that make a grid; powers of two always do.
   if (!grid) return not_a_power_of_two(ranks);
   const int most = sizes[options.problem_class].side / least_points;
   if (grid->front() <= most) return "";
@@ -177,7 +177,7 @@ std::string unsuitable(int ranks, const Options& options) {
          std::to_string(most) + " ranks along a dimension, not for " + std::to_string(grid->front());
 }
 
-// As NPB counts them, of one iteration.
+// Returns the operations of one iteration, as counted by NPB.
 double operations(double side) {
   return 1984.77 * side * side * side - 10923.3 * side * side + 27770.9 * side - 144010;
 }

@@ -1,5 +1,5 @@
-// What the equations of the flow say that u changes by, from its differences along x, y and z
-// (NPB 3.4, LU: rhs, erhs).
+// The right-hand side: the change of u by the flow's equations, from its differences along x, y and z (NPB
+// 3.4, LU: rhs, erhs).
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace crosscut::npb::lu {
 
 using Weights = std::array<double, 5>;  // of fourth differences
 
-// Rows at x = 0: the points of a row, and those before and after them along some dimension.
+// Rows at x = 0: a row, and those before and after it along some dimension.
 struct Surroundings {
   std::array<const double*, 5> u;
   std::array<const double*, 3> flux;
   std::array<const double*, 3> diffused;
 };
 
-// Adds what a dimension has to say of all components of points `x`.
+// Adds one dimension's terms to all components of points `x`.
 inline void add_differences(const Surroundings& around, Index pitch, Range x, const Weights& weights,
                             const Grid& grid, double diffusion_factor, double* to) {
   const double first = grid.first_weight(), second = grid.second_weight(), d = diffusion_factor;
@@ -55,8 +55,8 @@ class RightSide {
         pitch_(domain.field(0).pitch()),
         fluxes_{Fluxes(pitch_), Fluxes(pitch_), Fluxes(pitch_)} {}
 
-  // Adds it to `change`, at points inside the cube. Fills the layers of `u` from neighbours, first along x
-  // and then along y.
+  // Adds the right-hand side to `change`, at points inside the cube. Fills the layers of `u` from neighbours,
+  // first along x, then along y.
   void add(Field& u, Halo& halo, Field& change) {
     const Range y_inner = domain_.y().inner, z_inner = domain_.z().inner;
     halo.exchange(u, 0);
@@ -71,12 +71,12 @@ class RightSide {
   }
 
  private:
-  // The flux F and what diffuses, W (flow.hpp), at the points of a row: by component, as in a Field.
+  // The flux F and the diffusing amount W (flow.hpp) at the points of a row, by component as in a Field.
   class Fluxes {
    public:
     explicit Fluxes(Index pitch)
         : flux_(static_cast<std::size_t>(components * pitch)), diffused_(flux_.size()) {}
-    // Also at the points of layers, whether or not neighbours filled them: where they did not, nobody looks.
+    // Also computes at points of layers, even those that no neighbour fills; they are not used.
     template <std::size_t dimension>
     void find(const double* row, Index pitch) {
       for (Index x = 0; x < pitch; x += lanes) {
@@ -98,10 +98,10 @@ class RightSide {
 
    private:
     std::vector<double> flux_;
-    std::vector<double> diffused_;  // of density 0
+    std::vector<double> diffused_;  // 0 for density
   };
 
-  // The weights of the fourth difference at the point that this rank counts as `at`.
+  // Returns the weights of the fourth difference at this rank's point `at`.
   std::array<double, 5> weights_at(const Share& own, Index at) const {
     return fourth_difference(static_cast<int>(own.offset + at), grid_.points);
   }
@@ -122,11 +122,11 @@ class RightSide {
     }
   }
 
-  // Across `rows` of which one is `step` numbers after the other, `first` that of index 0.
+  // Goes across `rows`, which lie `step` numbers apart; `first` is row 0.
   template <std::size_t dimension>
   void add_across_rows(const double* first, Index step, Range rows, double* out) {
     const Share& own = domain_.along(dimension);
-    // A row that does not exist has no weight.
+    // A row that does not exist has weight 0.
     const auto row = [&](Index n) { return first + std::clamp(n, rows.begin, rows.end - 1) * step; };
     const auto fluxes = [&](Index n) -> Fluxes& { return fluxes_[static_cast<std::size_t>(n + 3) % 3]; };
     for (const Index n : {own.inner.begin - 1, own.inner.begin})

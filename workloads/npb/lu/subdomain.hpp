@@ -1,5 +1,6 @@
-// How LU's cube is shared, as in NPB's MPI version (NPB 3.4, LU: proc_grid, subdomain, neighbors): ranks in a
-// grid along x and y, at least as many along x and at most twice as many, each with all points along z.
+// Division of LU's cube among ranks, as in NPB's MPI version (NPB 3.4, LU: proc_grid, subdomain, neighbors).
+// Ranks form a grid along x and y, with at least as many along x as along y and at most twice as many. Each
+// has all points along z.
 #pragma once
 
 #include <algorithm>
@@ -20,27 +21,27 @@ struct Range {
   Index size() const { return end - begin; }
 };
 
-// Five numbers at each point of a rank's part of the cube, and around it, along x and y, two layers that
+// Five numbers at each point of a rank's part of the cube, and in two surrounding layers along x and y that
 // belong to neighbours. Along z every rank has all points.
 //
-// Layout of a row (all points with the same y and z) first all densities, then all momenta along x, and so
-// on: what is computed at neighbouring points together lies together.
+// A row (all points with the same y and z) stores first all densities, then all momenta along x, and so on:
+// values that are computed together for neighbouring points lie together.
 class Field {
  public:
   static constexpr Index layers = 2;
 
-  // All numbers, those of layers that no neighbour fills too, are `value`.
+  // Sets all numbers to `value`, including layers that no neighbour fills.
   Field(Index x, Index y, Index z, double value)
       : pitch_((x + 2 * layers + lanes - 1) / lanes * lanes),
         rows_(y + 2 * layers),
         values_(static_cast<std::size_t>(z * rows_ * components * pitch_), value) {}
 
-  // From a component of a point to the next component; from a point to that with the next y, the next z.
+  // Strides: from one component of a point to the next; to the next y; to the next z.
   Index pitch() const { return pitch_; }
   Index y_step() const { return components * pitch_; }
   Index z_step() const { return rows_ * y_step(); }
 
-  // The density at x = 0; x from -2 on, y from -2 on.
+  // Returns the address of the density at x = 0. x and y begin at -2.
   double* row(Index y, Index z) { return values_.data() + offset(y, z); }
   const double* row(Index y, Index z) const { return values_.data() + offset(y, z); }
 
@@ -61,7 +62,7 @@ class Field {
   std::vector<double> values_;
 };
 
-// Ranks along x and y; nothing where so many make no such grid.
+// Returns the number of ranks along x and y; nothing if `ranks` make no such grid.
 inline std::optional<std::array<int, 2>> rank_grid(int ranks) {
   int y = 1;
   for (int next = 2; next <= ranks / next; ++next)
@@ -71,18 +72,18 @@ inline std::optional<std::array<int, 2>> rank_grid(int ranks) {
   return std::array{x, y};
 }
 
-// Points along a dimension that each rank needs, or its layers would not come from its neighbours alone.
+// Points that each rank needs along a dimension; with fewer, its layers would span several neighbours.
 inline constexpr int least_points = 3;
 
 inline constexpr std::array<std::size_t, 2> shared_dimensions{0, 1};  // x and y
 
 enum Side : std::size_t { before, after };
 
-// Along x or y.
+// A rank's share of the points along one dimension.
 struct Share {
-  Index offset = 0;  // of the first point in the cube
+  Index offset = 0;  // position of the first point in the cube
   Index points = 0;
-  Range inner;                                  // points that are not on the cube's faces
+  Range inner;                                  // points not on the cube's faces
   std::array<std::optional<int>, 2> neighbour;  // ranks, by Side; none at a face of the cube
 };
 
@@ -94,7 +95,7 @@ class Subdomain {
         shares_{share(side, grid[0], rank % grid[0], rank, 1),
                 share(side, grid[1], rank / grid[0], rank, grid[0]), share(side, 1, 0, rank, 0)} {}
 
-  // Points of the cube along each dimension.
+  // Returns the points of the cube along each dimension.
   int side() const { return side_; }
   const std::array<int, 2>& grid() const { return grid_; }
   const Share& along(std::size_t dimension) const { return shares_[dimension]; }
@@ -105,8 +106,7 @@ class Subdomain {
   Field field(double value) const { return {x().points, y().points, z().points, value}; }
 
  private:
-  // Part `index` of `parts`, as even as can be, the larger ones first; ranks that differ by `stride` are
-  // neighbours.
+  // Returns part `index` of `parts`, as even as possible, larger ones first; `stride`: to neighbouring ranks.
   static Share share(int side, int parts, int index, int rank, int stride) {
     Share part;
     const int larger = side % parts;

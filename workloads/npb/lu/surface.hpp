@@ -1,5 +1,4 @@
-// The integral of the pressure over the faces of a box within the cube (NPB 3.4, LU: pintgr, exchange_4 to
-// 6).
+// Integral of the pressure over the faces of a box inside the cube (NPB 3.4, LU: pintgr, exchange_4 to 6).
 #pragma once
 
 #include <algorithm>
@@ -14,13 +13,13 @@
 namespace crosscut::npb::lu {
 
 // The pressure on a face of the box: at this rank's points along two dimensions, a and b, and at the next
-// ones, which are neighbours'.
+// points, which belong to neighbours.
 class Sheet {
  public:
   Sheet(Index a, Index b) : pitch_(a + 1), values_(static_cast<std::size_t>((a + 1) * (b + 1)), 0.0) {}
   double& at(Index a, Index b) { return values_[static_cast<std::size_t>(b * pitch_ + a)]; }
 
-  // Over the squares whose first corner is in these ranges, of the values at their four corners.
+  // Sums the values at the four corners of all squares whose first corner is in these ranges.
   double sum_of_corners(Range a, Range b) {
     double sum = 0;
     for (Index m = b.begin; m < b.end; ++m)
@@ -52,7 +51,7 @@ class SurfaceIntegral {
   static constexpr std::size_t x = 0, y = 1, z = 2;
   static constexpr int surface_tag = 100;
 
-  // Sum over both faces across z, whose messages go together.
+  // Returns the sum over both faces across z, whose messages are sent together.
   double faces_across_z() {
     const Index points_x = domain_.x().points, points_y = domain_.y().points;
     std::array sheets{Sheet(points_x, points_y), Sheet(points_x, points_y)};
@@ -67,7 +66,7 @@ class SurfaceIntegral {
     for (Sheet& sheet : sheets)
       for (Index a = 0; a < points_x; ++a) sheet.at(a, points_y) = *next++;
 
-    // With what came along y, so that corners travel along; and, as NPB has it, with room before the first.
+    // Includes values received along y, to pass corners along; as in NPB, leaves room before the first.
     first.clear();
     for (Sheet& sheet : sheets)
       for (Index b = -1; b <= points_y; ++b) first.push_back(b < 0 ? 0 : sheet.at(0, b));
@@ -81,7 +80,7 @@ class SurfaceIntegral {
     return world_.sum(sum);
   }
 
-  // Sum over both faces across `dimension`, x or y: along the other one and z.
+  // Returns the sum over both faces across `dimension`, x or y: along the other one and z.
   double faces_across(std::size_t dimension) {
     const std::size_t along = 1 - dimension;
     const Share& across = domain_.along(dimension);
@@ -108,15 +107,15 @@ class SurfaceIntegral {
     return pressure(point_of(values), values[density]);
   }
 
-  // First corners, among this rank's points, of squares within the box.
+  // Returns the first corners, among this rank's points, of squares inside the box.
   Range squares(std::size_t dimension) const {
     const Share& own = domain_.along(dimension);
     const auto [first, last] = box_[dimension];
     return {std::max<Index>(0, first - own.offset), std::min(own.points, last - own.offset)};
   }
 
-  // The values of our first points for the neighbour before; returns those of the neighbour after, of which
-  // there are as many. Where there is none, zeros: no square there is within the box.
+  // Sends the values of this rank's first points to the neighbour before. Returns as many from the neighbour
+  // after; zeros if there is none, since no square there is inside the box.
   const std::vector<double>& pass_to_before(std::size_t dimension, const std::vector<double>& first) {
     const Share& own = domain_.along(dimension);
     next_.assign(first.size(), 0);
@@ -127,7 +126,7 @@ class SurfaceIntegral {
   Communicator& world_;
   const Subdomain& domain_;
   const Field& u_;
-  std::array<std::array<Index, 2>, dimensions> box_;  // its first and its last point along each
+  std::array<std::array<Index, 2>, dimensions> box_;  // the box's first and last point along each
   std::vector<double> next_;
 };
 

@@ -1,10 +1,6 @@
-// One iteration of symmetric successive over-relaxation: a lower triangular system of 5 x 5 blocks solved
-// from the first corner of the cube to the last, and an upper one back (NPB 3.4, LU: ssor, jacld, blts, jacu,
+// One iteration of symmetric successive over-relaxation: a lower triangular system of 5 x 5 blocks is solved
+// from the cube's first corner to the last, then an upper one back (NPB 3.4, LU: ssor, jacld, blts, jacu,
 // buts).
-//
-// A point depends on its neighbours towards the corner where the sweep began. So a rank waits, plane by plane
-// along z, for the edges of the ranks before it along x and y, and then passes its own on: many small
-// messages, and ranks on the same diagonal of their grid at work at the same time.
 #pragma once
 
 #include <array>
@@ -19,7 +15,7 @@ namespace crosscut::npb::lu {
 // At either end of a row, points are loaded that are not solved for.
 static_assert(lanes <= Field::layers);
 
-// For neighbouring points along x, from `first` on.
+// Returns the components of neighbouring points along x, from `first` on.
 inline Vector<Lanes> load_all(const double* first, Index pitch) {
   return {load(first), load(first + pitch), load(first + 2 * pitch), load(first + 3 * pitch),
           load(first + 4 * pitch)};
@@ -38,7 +34,7 @@ class Sweeps {
  public:
   Sweeps(const Subdomain& domain, double time_step) : domain_(domain), grid_{domain.side(), time_step} {}
 
-  // Makes of the right side what u changes by, but for a factor. On faces of the cube `change` must be 0.
+  // Turns the right-hand side into the change of u, up to a factor. On the cube's faces `change` must be 0.
   void solve(const Field& u, Halo& halo, Field& change) const {
     const Range rows = domain_.y().inner, planes = domain_.z().inner;
     for (Index at_z = planes.begin; at_z < planes.end; ++at_z) {
@@ -59,11 +55,11 @@ class Sweeps {
   static constexpr std::size_t x = 0, y = 1, z = 2;
   enum class Way { lower, upper };
 
-  // For points that lie together along x, what does not depend on one another's solution.
+  // For neighbouring points along x: the terms that do not depend on each other's solution.
   struct Prepared {
-    Vector<Lanes> sum;      // what neighbours along y and z contribute
-    Matrix<Lanes> along_x;  // by which the neighbour along x does
-    Matrix<Lanes> factors;  // of the diagonal's block
+    Vector<Lanes> sum;      // contribution of neighbours along y and z
+    Matrix<Lanes> along_x;  // factor of the neighbour along x
+    Matrix<Lanes> factors;  // of the diagonal block
   };
 
   template <Way way>
@@ -79,13 +75,13 @@ class Sweeps {
     return prepared;
   }
 
-  // flatten: its blocks stay in registers where they can, which makes LU a third faster.
+  // flatten: keeps blocks in registers where possible, which makes LU a third faster.
   template <Way way>
   [[gnu::flatten]] void solve_row(const double* u, double* change, const Field& shape) const {
     constexpr bool lower = way == Way::lower;
     const Range inner = domain_.x().inner;
     const Index pitch = shape.pitch();
-    Vector<double> found;  // at the point before
+    Vector<double> found;  // at the previous point
     for (std::size_t m = 0; m < components; ++m)
       found[m] = change[(lower ? inner.begin - 1 : inner.end) + static_cast<Index>(m) * pitch];
     for (Index done = 0; done < inner.size(); done += lanes) {

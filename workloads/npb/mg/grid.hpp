@@ -1,4 +1,4 @@
-// A rank's part of a grid, with a layer of its neighbours' points around it.
+// A rank's part of a grid, surrounded by a layer of its neighbours' points.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace crosscut::npb::mg {
 
-// A cuboid of points: from `begin` up to but not including `end`.
+// A cuboid of points, from `begin` up to but not including `end`.
 struct Box {
   std::array<std::size_t, dimensions> begin;
   std::array<std::size_t, dimensions> end;
@@ -34,7 +34,7 @@ class Grid {
     return values_.data() + (k * extent_[1] + j) * extent_[0];
   }
 
-  // Calls visit(j, k) for each row within the layer.
+  // Calls visit(j, k) for each row inside the layer.
   template <typename Visit>
   void for_each_inner_row(Visit&& visit) const {
     for (std::size_t k = 1; k + 1 < extent_[2]; ++k)

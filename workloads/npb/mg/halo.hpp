@@ -1,4 +1,4 @@
-// The messages of MG between neighbours (NPB 3.3, MG/mg.f: comm3, comm3_ex).
+// Messages of MG between neighbours (NPB 3.3, MG/mg.f: comm3, comm3_ex).
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ class Halo {
  public:
   explicit Halo(Communicator& world) : world_(world) {}
 
-  // Fills the layer around `grid` from the neighbours; the domain is periodic. One dimension after another,
-  // so that edges and corners travel along; in each, both receives are posted, then both layers sent.
+  // Fills the layer around `grid` from the neighbours; the domain is periodic. Goes dimension by dimension,
+  // so that edges and corners are passed along; in each, posts both receives, then sends both layers.
   void exchange(Grid& grid, const Level& level) {
     if (level.idle) return;
     for (std::size_t dimension = 0; dimension < dimensions; ++dimension)
       world_.size() == 1 ? copy_across(grid, dimension) : exchange_across(grid, level, dimension);
   }
 
-  // After interpolation from a level on which some ranks were idle: gives them their part and the layer
-  // around it. A rank that is given its part has one point along this dimension, and the layer around it: 0,
-  // 1, 2. The rank below has computed the first two, the rank above the last one.
+  // Called after interpolation from a level on which some ranks were idle: gives those ranks their part and
+  // the layer around it. Such a rank has one point along this dimension, and the layer around it: positions
+  // 0, 1, 2. The rank below has computed the first two, the rank above the last one.
   void give_to_idle(Grid& grid, const Level& level) {
     if (world_.size() == 1) return;
     for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
@@ -42,12 +42,12 @@ class Halo {
  private:
   static constexpr std::size_t down = 0, up = 1;
 
-  // By the way that the message goes.
+  // Tags tell messages apart by their direction.
   static int tag(std::size_t dimension, std::size_t way) {
     return static_cast<int>(10 * (dimension + 1) + way);
   }
 
-  // Layers `begin` up to but not including `end` across a dimension.
+  // Returns the layers from `begin` up to but not including `end` across a dimension.
   static Box whole_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
     Box box = grid.all();
     box.begin[dimension] = begin;
@@ -55,8 +55,8 @@ class Halo {
     return box;
   }
 
-  // Along the dimensions before this one the layers around the grid have been exchanged and go along; along
-  // those after it they have not.
+  // Like whole_layers, without the surrounding layers along later dimensions. Those along earlier dimensions
+  // have been exchanged and are passed along; those along later ones have not.
   static Box inner_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
     Box box = whole_layers(grid, dimension, begin, end);
     for (std::size_t later = dimension + 1; later < dimensions; ++later) {
@@ -66,7 +66,7 @@ class Halo {
     return box;
   }
 
-  using Boxes = std::array<Box, 2>;  // what goes down, what goes up
+  using Boxes = std::array<Box, 2>;  // going down, going up
 
   void exchange_across(Grid& grid, const Level& level, std::size_t dimension) {
     const std::size_t last = grid.extent(dimension) - 1;
@@ -76,7 +76,7 @@ class Halo {
     });
   }
 
-  // One rank is its own neighbour; NPB then sends nothing.
+  // A single rank is its own neighbour; NPB then sends nothing.
   void copy_across(Grid& grid, std::size_t dimension) {
     const std::size_t last = grid.extent(dimension) - 1;
     for (const auto& [from, to] : {std::array{last - 1, std::size_t{0}}, std::array{std::size_t{1}, last}}) {
@@ -95,7 +95,7 @@ class Halo {
     }
   }
 
-  // `meanwhile` runs between the posting of both receives and their ends.
+  // Runs `meanwhile` after posting both receives, before waiting for them.
   template <typename Meanwhile>
   void receive(Grid& grid, const Level& level, std::size_t dimension, const Boxes& into,
                Meanwhile&& meanwhile) {

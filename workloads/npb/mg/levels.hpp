@@ -1,7 +1,7 @@
-// How the grids of MG are shared by the ranks of a three-dimensional grid, level by level, as in NPB's MPI
-// version (NPB 3.3, MG/mg.f, setup). On a level with fewer points than ranks along a dimension some ranks
-// have none: they are idle there, and are given their part again when the solution comes back to a level
-// where they have points.
+// Division of MG's grids among a three-dimensional grid of ranks, level by level, as in NPB's MPI version
+// (NPB 3.3, MG/mg.f, setup). On a level with fewer points than ranks along a dimension, some ranks have no
+// points. They are idle there, and get their part back when the solution returns to a level on which they
+// have points.
 #pragma once
 
 #include <array>
@@ -16,33 +16,33 @@ using Triple = std::array<int, dimensions>;
 
 struct Level {
   Triple points{};  // of the whole grid
-  Triple extent{};  // of this rank's part, with a layer around it: 2 where it has none
+  Triple extent{};  // this rank's part, with a layer around it: 2 if it has no points
   bool idle = false;
-  // The nearest ranks that have points, below and above, along each dimension.
+  // The nearest ranks with points, below and above, along each dimension.
   std::array<std::array<int, 2>, dimensions> neighbours{};
-  // Along this dimension, this rank interpolates for a neighbour that was idle one level below; or is the
-  // neighbour.
+  // Along this dimension, this rank interpolates for a neighbour that was idle one level below (gives), or is
+  // that neighbour (is_given).
   std::array<bool, dimensions> gives{};
   std::array<bool, dimensions> is_given{};
 };
 
 class Levels {
  public:
-  // Cubes of 2^count points a side; `ranks` is a power of two.
+  // Makes cubes with 2^1 to 2^count points per side; `ranks` must be a power of two.
   Levels(int count, int rank, int ranks)
       : ranks_(factors(ranks)),
         place_{rank % ranks_[0], rank / ranks_[0] % ranks_[1], rank / (ranks_[0] * ranks_[1])},
         levels_(static_cast<std::size_t>(count) + 1) {
-    // From rank to rank that has points; doubles where a level becomes too coarse for all.
+    // Distance between ranks that have points; doubles when a level becomes too coarse for all of them.
     Triple stride{1, 1, 1};
     for (int number = count; number >= 1; --number) share(number, stride);
   }
 
-  // 1 is the coarsest.
+  // Level 1 is the coarsest.
   const Level& operator[](int number) const { return levels_[static_cast<std::size_t>(number)]; }
   int finest() const { return static_cast<int>(levels_.size()) - 1; }
   const Triple& ranks() const { return ranks_; }
-  // Position of this rank's part of the finest grid, from 0.
+  // Returns the position of this rank's part of the finest grid, from 0.
   Triple first_point() const {
     Triple first{};
     for (std::size_t d = 0; d < dimensions; ++d)
@@ -51,7 +51,7 @@ class Levels {
   }
 
  private:
-  // Points before place `place` of `places`.
+  // Returns the number of points before place `place` of `places`.
   static int points_before(int points, int places, int place) {
     return static_cast<int>(static_cast<long long>(place) * points / places);
   }

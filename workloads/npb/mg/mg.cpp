@@ -18,13 +18,13 @@ namespace {
 
 constexpr double tolerance = 1e-8;
 constexpr int coarsest = 1;
-constexpr int operations_per_point = 58;  // of an iteration, as NPB counts them
+constexpr int operations_per_point = 58;  // per iteration, as counted by NPB
 
 struct Size {
   int side_log2;
   int iterations;
   Weights smoother;
-  double norm;  // published
+  double norm;  // published value
 };
 
 constexpr Weights small_smoother{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
@@ -44,7 +44,7 @@ struct Candidate {
   std::size_t i, j, k;
 };
 
-// The best `charges` points of what this rank offers, the best first.
+// The best `charges` points offered on this rank, best first.
 template <typename Better>
 class Best {
  public:
@@ -57,8 +57,9 @@ class Best {
     if (found_.size() > charges) found_.pop_back();
   }
 
-  // Puts `charge` at the next best point of all ranks: NPB agrees on the value, then on who has it and where.
-  // Values are distinct, so just one rank has it. `worst` is what a rank without candidates says.
+  // Puts `charge` at the next best point over all ranks. NPB agrees on the value, then on its owner and
+  // position; values are distinct, so exactly one rank has it. `worst` is the value of a rank without
+  // candidates.
   void settle(Communicator& world, MPI_Op operation, double worst, double charge, Grid& grid) {
     const bool any = next_ < found_.size();
     const double own = any ? found_[next_].value : worst;
@@ -70,13 +71,13 @@ class Best {
       where = {world.rank(), static_cast<std::int32_t>(one.i), static_cast<std::int32_t>(one.j),
                static_cast<std::int32_t>(one.k)};
     }
-    world.all_reduce(where, agreed_place, MPI_MAX);  // for its messages alone
+    world.all_reduce(where, agreed_place, MPI_MAX);  // as in NPB; only its messages matter
   }
 
  private:
   Better better_;
   std::vector<Candidate> found_;  // on this rank
-  std::size_t next_ = 0;          // to be settled
+  std::size_t next_ = 0;          // the next to be settled
 };
 
 template <typename Visit>
@@ -93,7 +94,7 @@ void for_each_random(const Levels& levels, const Grid& grid, Visit&& visit) {
   });
 }
 
-// The right hand side (RNR-94-007, section 2.2.2): +1 at the ten points where a grid of random numbers is
+// The right-hand side (RNR-94-007, section 2.2.2): +1 at the ten points where a grid of random numbers is
 // largest, -1 at the ten where it is smallest, 0 elsewhere. Sets the points of this rank's part of the finest
 // grid, without the layer around it.
 void place_charges(Communicator& world, const Levels& levels, Grid& grid) {
@@ -138,7 +139,7 @@ class Solver {
   double residual_norm() { return norm(residual_.back()); }
   double right_norm() { return norm(right_); }
 
-  // A V-cycle.
+  // Does one V-cycle.
   void iterate() {
     const int finest = levels_.finest();
     for (int number = finest - 1; number >= coarsest; --number) {
@@ -160,7 +161,7 @@ class Solver {
   }
 
  private:
-  // The root of the mean square. NPB also finds the largest value.
+  // Returns the root of the mean square. Also finds the largest value, as NPB does.
   double norm(const Grid& grid) {
     double squares = 0, largest = 0;
     grid.for_each_inner_row([&](std::size_t j, std::size_t k) {
@@ -187,7 +188,7 @@ class Solver {
     halo_.exchange(solution(number), levels_[number]);
   }
 
-  // From the level below; ranks that are idle there have nothing to interpolate, and are given it.
+  // Interpolates from the level below. Ranks that are idle there are given the result.
   void interpolate_to(int number) {
     if (!levels_[number - 1].idle) interpolate(solution(number - 1), solution(number));
     halo_.give_to_idle(solution(number), levels_[number]);
@@ -204,7 +205,7 @@ class Solver {
 
 std::string unsuitable(int ranks, const Options& options) {
   if (!is_power_of_two(ranks)) return not_a_power_of_two(ranks);
-  // Two points of the finest grid along each dimension.
+  // The finest grid needs two points per rank along each dimension.
   return at_most(1 << (3 * (sizes[options.problem_class].side_log2 - 1)), ranks,
                  std::string("the grid of class ") + letter(options.problem_class) + " is");
 }

@@ -1,5 +1,5 @@
-// The operators of MG (RNR-94-007, section 2.2.2): stencils of 27 points with one weight for the centre, one
-// each for its 6 faces, 12 edges and 8 corners. They read a grid with its layer and write points without.
+// The operators of MG (RNR-94-007, section 2.2.2): stencils of 27 points with one weight each for the centre,
+// the 6 faces, 12 edges and 8 corners. They read a grid with its layer and write points without it.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace crosscut::npb::mg {
 
-// Centre, faces, edges, corners.
+// Weights of centre, faces, edges, corners.
 using Weights = std::array<double, 4>;
 
-// A row of points, and of its four neighbouring rows and its four diagonal ones the sums, point by point:
-// what the points of a row have in common.
+// A row of points, and point by point the sums of its four neighbouring rows and of its four diagonal rows:
+// the terms that the row's points have in common.
 class Sums {
  public:
   struct Row {
@@ -44,7 +44,7 @@ class Sums {
   std::vector<double> beside_, diagonal_;
 };
 
-// result = right - A solution, with A of weights -8/3, 0, 1/6, 1/12. `result` may be `right`.
+// Computes result = right - A solution, where A has the weights -8/3, 0, 1/6, 1/12. `result` may be `right`.
 inline void residual(const Grid& solution, const Grid& right, Grid& result) {
   constexpr Weights a{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
   Sums sums(solution);
@@ -58,7 +58,7 @@ inline void residual(const Grid& solution, const Grid& right, Grid& result) {
   });
 }
 
-// solution += S residual; the corners of S weigh nothing.
+// Computes solution += S residual; the corners of S have weight 0.
 inline void smooth(const Grid& residual, Grid& solution, const Weights& weights) {
   Sums sums(residual);
   solution.for_each_inner_row([&](std::size_t j, std::size_t k) {
@@ -70,13 +70,13 @@ inline void smooth(const Grid& residual, Grid& solution, const Weights& weights)
   });
 }
 
-// Where coarser point c lies on the finer grid, both counted with their layers: at 2c, or, on a finer grid of
-// one point, which is an odd one, at 2c - 1.
+// Returns the shift of coarser points on the finer grid: point c lies at 2c - shift, both counted with their
+// layers. The shift is 1 on a finer grid of one point, which is an odd one, and 0 otherwise.
 inline std::size_t fine_shift(const Grid& finer, std::size_t dimension) {
   return finer.extent(dimension) == 3 ? 1 : 0;
 }
 
-// The finer grid's values around each point of the coarser one, with weights 1/2, 1/4, 1/8, 1/16.
+// Sums the finer grid's values around each point of the coarser one, with weights 1/2, 1/4, 1/8, 1/16.
 inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
   const std::size_t shift = fine_shift(finer, 0);
   Sums sums(finer);
@@ -93,19 +93,19 @@ inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
   });
 }
 
-// To a row of the finer grid: `values` are what the coarser grid has there, at every second point.
+// Adds to a row of the finer grid. `values` are those of the coarser grid there, at every second point.
 inline void add_row(const std::vector<double>& values, double* out, std::size_t shift) {
   for (std::size_t i = shift; i + 1 < values.size(); ++i) out[2 * i - shift] += values[i];
   for (std::size_t i = 0; i + 1 < values.size(); ++i)
     out[2 * i + 1 - shift] += 0.5 * (values[i] + values[i + 1]);
 }
 
-// finer += trilinear interpolation of coarser.
+// Adds the trilinear interpolation of `coarser` to `finer`.
 inline void interpolate(const Grid& coarser, Grid& finer) {
   const std::size_t shift = fine_shift(finer, 0), shift_j = fine_shift(finer, 1),
                     shift_k = fine_shift(finer, 2);
   std::vector<double> values(coarser.extent(0));
-  // A row on the finer grid lies on a coarser one, or between two or four, whose mean it is.
+  // A row of the finer grid lies on a coarser one, or between two or four, and takes their mean.
   for (std::size_t fine_k = shift_k; fine_k + 2 < 2 * coarser.extent(2); ++fine_k)
     for (std::size_t fine_j = shift_j; fine_j + 2 < 2 * coarser.extent(1); ++fine_j) {
       const std::size_t j = fine_j / 2, next_j = (fine_j + 1) / 2, k = fine_k / 2, next_k = (fine_k + 1) / 2;

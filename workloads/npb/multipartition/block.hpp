@@ -1,4 +1,4 @@
-// What a rank knows of the points of one cell.
+// A rank's data at the points of one cell.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace crosscut::npb::multipartition {
 using Index = std::ptrdiff_t;
 using Values = std::vector<double>;
 
-// Where the point (i, j, k) of a cell is kept: x is contiguous, and two layers of points lie around the cell.
+// Storage index of the point (i, j, k) of a cell: x is contiguous; two layers of points surround the cell.
 class Shape {
  public:
   static constexpr Index layers = 2;
@@ -41,8 +41,7 @@ struct Block {
         kinetic(shape.size()),
         pressure(shape.size()) {
     for (std::size_t m = 0; m < components; ++m) {
-      // Around the cell some points are never set, and computed with all the same: a gas at rest does no
-      // harm.
+      // Some points around the cell are never set, but computed with: a gas at rest does no harm.
       solution[m].assign(shape.size(), m == density || m == energy ? 1.0 : 0.0);
       right[m].assign(shape.size(), 0.0);
       forcing[m].assign(shape.size(), 0.0);
@@ -54,19 +53,19 @@ struct Block {
   Grid grid;
   Shape shape;
   std::array<Values, components> solution;
-  std::array<Values, components> right;    // what is solved for: at last, the change of the solution
+  std::array<Values, components> right;    // right-hand side; finally, the change of the solution
   std::array<Values, components> forcing;  // 0 on the boundary
   // Derived from the solution, in the cell and one layer around it.
   Values inverse_density;
   std::array<Values, dimensions> velocity;
-  Values kinetic;  // energy of a unit of mass
+  Values kinetic;  // per unit of mass
   Values pressure;
-  Values sound;  // its speed; SP's alone
+  Values sound;  // speed of sound; SP only
 
-  // The coordinate of point i, j or k, or of one beside the cell.
+  // Returns the coordinate of point i, j or k of the cell, or of one beside it.
   double coordinate(std::size_t dimension, Index i) const {
     const int position = cell.first[dimension] + static_cast<int>(i);
-    // 1 is the boundary, and must be met.
+    // The boundary must be exactly 1.
     return position == grid.points - 1 ? 1.0 : position * grid.spacing();
   }
 

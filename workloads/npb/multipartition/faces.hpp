@@ -1,5 +1,5 @@
-// What SP and BT exchange before every time step (NPB 3.3, copy_faces): two layers of points on all faces
-// that cells share. Those of all cells of a rank in one direction go to one other rank, and so in one
+// The exchange of SP and BT before every time step (NPB 3.3, copy_faces): two layers of points on all faces
+// that cells share. In each direction, the faces of all of a rank's cells go to the same rank, in one
 // message: six at once.
 #pragma once
 
@@ -16,7 +16,7 @@ class Faces {
  public:
   Faces(Communicator& world, const Partition& partition) : world_(world), partition_(partition) {}
 
-  // Fills the layers around the cells from the neighbours' solution. One rank alone has one cell, and none.
+  // Fills the layers around the cells from the neighbours' solution. A single rank has no neighbours.
   void exchange(std::vector<Block>& blocks) {
     if (partition_.side() == 1) return;
     for (Side side = 0; side < sides; ++side) {
@@ -27,7 +27,7 @@ class Faces {
       in_[side].resize(out_[side].size());
     }
     std::array<MPI_Request, 2 * sides> requests{};
-    // A message's tag says which side it leaves by.
+    // A message's tag is the side by which it leaves.
     for (Side side = 0; side < sides; ++side)
       requests[side] = world_.receive_later(in_[side], rank_at(side), static_cast<int>(opposite(side)));
     for (Side side = 0; side < sides; ++side)
@@ -43,15 +43,15 @@ class Faces {
   }
 
  private:
-  // Number of a face of a cell: 2d is that of its last points along dimension d, 2d + 1 that of its first.
+  // Number of a cell's face: 2d for its last points along dimension d, 2d + 1 for its first.
   using Side = std::size_t;
   static constexpr Side sides = 2 * dimensions;
   static bool is_last(Side side) { return side % 2 == 0; }
   static Side opposite(Side side) { return side ^ 1; }
   int rank_at(Side side) const { return partition_.neighbour(side / 2, is_last(side) ? 1 : -1); }
 
-  // Calls visit(first, length) for the rows, of each component, in the two layers of points at a side that
-  // cells share: within the cells, or beyond them.
+  // Calls visit(first, length) for the rows of each component in the two layers of points at a side that
+  // cells share: inside the cells, or `beyond` them.
   template <typename Visit>
   void for_each_row(std::vector<Block>& blocks, Side side, bool beyond, Visit&& visit) const {
     const std::size_t dimension = side / 2;
@@ -72,8 +72,8 @@ class Faces {
 
   Communicator& world_;
   const Partition& partition_;
-  std::array<std::vector<double>, sides> out_;  // by the side of the cell that they leave by
-  std::array<std::vector<double>, sides> in_;   // by the side that they come in by
+  std::array<std::vector<double>, sides> out_;  // by the side of the cell by which they leave
+  std::array<std::vector<double>, sides> in_;   // by the side by which they arrive
 };
 
 }  // namespace crosscut::npb::multipartition

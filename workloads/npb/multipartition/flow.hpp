@@ -1,5 +1,4 @@
-// The gas as a rank knows it: its cells, the right hand side of a time step, and how far from the exact
-// solution it is.
+// A rank's part of the gas: its cells, a time step's right-hand side, and the error of the solution.
 #pragma once
 
 #include <cmath>
@@ -24,12 +23,12 @@ class Flow {
 
   std::vector<Block>& blocks() { return blocks_; }
 
-  // The solution as the computation begins; the layers around cells, which come in messages, stay.
+  // Sets the initial solution. The layers around cells, which come in messages, stay.
   void set_initial() {
     for (Block& block : blocks_) set_solution(block, 0, initial_state);
   }
 
-  // After an exchange of faces: what a time step would change, without what is implicit.
+  // Exchanges faces and computes the explicit change in a time step.
   void find_right_side() {
     faces_.exchange(blocks_);
     for (Block& block : blocks_) {
@@ -41,7 +40,7 @@ class Flow {
     }
   }
 
-  // After a time step.
+  // Ends a time step: adds the solved change to the solution.
   void add_change() {
     for (Block& block : blocks_)
       for (std::size_t m = 0; m < components; ++m)
@@ -53,8 +52,8 @@ class Flow {
         });
   }
 
-  // Roots of the mean squares, by component. NPB divides by the points within the boundary, though errors
-  // of those on it would count, too.
+  // Roots of the mean squares, by component. As in NPB, divides by the number of points inside the boundary,
+  // although errors of points on it count, too.
   State error_norm() {
     State squares{};
     for (const Block& block : blocks_)
@@ -80,7 +79,7 @@ class Flow {
   }
 
  private:
-  // Visits the points of a cell and of so many layers around it.
+  // Visits the points of a cell and of `around` layers around it.
   template <typename Visit>
   static void for_each_point(const Triple& extent, Index around, Visit&& visit) {
     for (Index k = -around; k < extent[2] + around; ++k)
@@ -96,7 +95,7 @@ class Flow {
     });
   }
 
-  // What makes the exact solution one: the spatial terms of it, with the opposite sign.
+  // Sets the forcing that makes the exact solution one: its spatial terms with the opposite sign.
   static void set_forcing(Block& block) {
     set_solution(block, Shape::layers, exact_solution);
     find_derived(block);

@@ -1,5 +1,4 @@
-// The lines of a cell along a dimension on which there is something to solve: those that are not on the
-// boundary of the cube.
+// A cell's lines along a dimension, without those on the boundary of the cube, where nothing is solved.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +11,13 @@
 
 namespace crosscut::npb::multipartition {
 
-// Lines are solved side by side, since along a line each point waits for the one before: two in a vector
-// register, and some registers one after another, so that one's divisions are done while others multiply.
+// Vector registers used at once. Lines are solved side by side, since along a line each point waits for the
+// previous one: two lines in a vector register, and several registers in turn, so that divisions of one
+// overlap with multiplications of others.
 inline constexpr std::size_t pairs = 4;
 inline constexpr std::size_t width = 2 * pairs;
 
-// One number of each of so many lines.
+// One number of each of `width` lines.
 struct Lanes {
   Pair pair[pairs];
 
@@ -25,11 +25,12 @@ struct Lanes {
   void set(std::size_t lane, double value) { pair[lane / 2][lane % 2] = value; }
 };
 
-// Some neighbouring lines.
+// Several neighbouring lines.
 struct Bundle {
-  std::array<Index, width> starts{};  // where the first point of each is kept
-  std::size_t lines = 0;              // the last bundle of a cell has fewer; the last line fills it up
-  Index stride = 0;                   // between points of a line
+  std::array<Index, width> starts{};  // storage index of each line's first point
+  // The last bundle of a cell may have fewer; its last line then fills it up.
+  std::size_t lines = 0;
+  Index stride = 0;  // between points of a line
 
   Lanes load(const Values& values, Index position) const {
     Lanes lanes;

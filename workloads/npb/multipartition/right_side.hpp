@@ -1,20 +1,20 @@
-// The right hand side of SP and BT: the discretised equations without their time derivative
-// (RNR-94-007, section 3).
+// The right-hand side of SP and BT: the discretised equations without their time derivative (RNR-94-007,
+// section 3).
 #pragma once
 
 #include "npb/multipartition/block.hpp"
 
 namespace crosscut::npb::multipartition {
 
-// A row of points that are not on the boundary. Each function below adds, to each, `weight` times a
-// difference along the dimension whose neighbouring points are `stride` apart.
+// A row of points that are not on the boundary. Each function below adds to each point `weight` times a
+// difference along the dimension in which neighbouring points are `stride` apart.
 struct InnerRow {
   Index begin;
   Index size;
   Index stride;
 };
 
-// A function of a point: one value, or the product of two.
+// Returns a function of a point: one value, or the product of two.
 inline auto of(const Values& f, const InnerRow& row) {
   return [at = f.data() + row.begin](Index i) { return at[i]; };
 }
@@ -22,14 +22,14 @@ inline auto of(const Values& f, const Values& g, const InnerRow& row) {
   return [a = f.data() + row.begin, b = g.data() + row.begin](Index i) { return a[i] * b[i]; };
 }
 
-// f(+1) - f(-1)
+// Adds weight (f(+1) - f(-1)).
 template <typename Function>
 void add_first(const InnerRow& row, double weight, Function f, Values& sum) {
   double* __restrict out = sum.data() + row.begin;
   for (Index i = 0; i < row.size; ++i) out[i] += weight * (f(i + row.stride) - f(i - row.stride));
 }
 
-// f(+1) - 2 f + f(-1)
+// Adds weight (f(+1) - 2 f + f(-1)).
 template <typename Function>
 void add_second(const InnerRow& row, double weight, Function f, Values& sum) {
   double* __restrict out = sum.data() + row.begin;
@@ -71,7 +71,7 @@ inline void add_energy(const Block& block, const InnerRow& row, std::size_t acro
   add_first(row, flux, of(block.pressure, velocity, row), out);
 }
 
-// Along x every point of a row has a position of its own: those next to the boundary go one by one.
+// Along x, the points of a row have different positions: those next to the boundary are handled one by one.
 inline void add_dissipation_along_x(const Block& block, const InnerRow& row,
                                     std::array<Values, components>& sum) {
   const int first = block.cell.first[0] + block.cell.begin[0];
@@ -111,7 +111,7 @@ inline void add_row(const Block& block, Index j, Index k, std::array<Values, com
   }
 }
 
-// From the solution, in the cell and one layer around it: velocity, pressure and so on.
+// Derives velocity, pressure and so on from the solution, in the cell and one layer around it.
 inline void find_derived(Block& block) {
   const auto at = [](auto& values, Index begin) { return values.data() + begin; };
   for (Index k = -1; k <= block.cell.extent[2]; ++k)
@@ -139,8 +139,8 @@ inline void find_derived(Block& block) {
     }
 }
 
-// Adds fluxes, viscous terms and artificial dissipation along all dimensions, for all points that are not on
-// the boundary. Reads the solution in two layers around the cell, and what was derived in one.
+// Adds fluxes, viscous terms and artificial dissipation along all dimensions, for all points not on the
+// boundary. Reads the solution in two layers around the cell, and derived values in one.
 inline void add_spatial_terms(const Block& block, std::array<Values, components>& sum) {
   block.for_each_inner_row([&](Index j, Index k) { add_row(block, j, k, sum); });
 }

@@ -1,4 +1,4 @@
-// What SP and BT share: problem sizes, the course of a run, verification.
+// Common parts of SP and BT: problem sizes, the course of a run, verification.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ struct ProblemSize {
 
 struct Problem {
   PerClass<ProblemSize> sizes;
-  // NPB counts this many operations a step: a polynomial of the points along a side, the highest power first.
+  // Operations per step, as counted by NPB: a polynomial in the points along a side, highest power first.
   std::array<double, 4> operations;
-  // What a step does to each block before it solves along x, and after it solved along z.
+  // What a step does to each block before it solves along x, and after it has solved along z.
   void (*prepare)(Block&) = [](Block&) {};
   void (*finish)(Block&) = [](Block&) {};
 };
 
-// Empty where so many ranks can run it.
+// Returns why this number of ranks cannot run it; empty if it can.
 inline std::string unsuitable_ranks(int ranks, const ProblemSize& size, char class_letter) {
   if (square_root(ranks) == 0) {
     int below = 1;

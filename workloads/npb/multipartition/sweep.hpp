@@ -1,16 +1,16 @@
-// Solving along the lines of a dimension, whose cells belong to different ranks: from the first cell to the
-// last one elimination, and back again substitution (NPB 3.3, x_solve and so on). What a cell needs of the
-// one before is the last rows that it computed, of all its lines in one message.
+// Solves along the lines of a dimension, whose cells belong to different ranks: elimination from the first
+// cell to the last, then substitution back (NPB 3.3, x_solve and so on). A cell needs the last rows computed
+// by the previous cell; those of all its lines travel in one message.
 //
-// A System says what the equations are:
-//   carried     how many rows reach from one cell into the next
-//   uppers      numbers in a row to the right of the diagonal, when it has been eliminated
-//   room        whether messages are as long as for a cell of the largest size without boundary (BT), or just
-//               as long as they must be (SP)
-//   Terms       what a point of each line contributes to the equations around it; `find` finds it
-//   eliminate   makes of a right hand side a row, given the terms around it and `carried` rows before
-//   substitute  solves the rows of a bundle of lines from the last to the first, given `carried` solved after
-//   turn        changes what was solved at a point before it is written into the right hand side
+// A System defines the equations:
+//   carried     number of rows that reach from one cell into the next
+//   uppers      numbers in a row right of the diagonal, after elimination
+//   room        true: messages are as long as for a cell of the largest size without boundary (BT);
+//               false: as long as necessary (SP)
+//   Terms       a point's contribution, for each line, to the equations around it; `find` computes it
+//   eliminate   turns a right-hand side into a row, given the terms around it and `carried` rows before
+//   substitute  solves the rows of a bundle of lines from last to first, given `carried` solved rows after
+//   turn        transforms a point's solution before it is written into the right-hand side
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Row {
   Lanes right[components];
 };
 
-// Fills the rows of a bundle of lines from their first to their last, given `carried` before.
+// Fills the rows of a bundle of lines from first to last, given `carried` rows before.
 template <typename System>
 void eliminate(const Block& block, const Bundle& bundle, const Lines& lines, Row<System::uppers>* rows) {
   std::array<typename System::Terms, 3> terms;  // before, here and after: by position modulo 3
@@ -40,7 +40,7 @@ void eliminate(const Block& block, const Bundle& bundle, const Lines& lines, Row
     System::find(block, bundle, lines.dimension, p + 1, at(p + 1));
     const int position = block.cell.first[lines.dimension] + static_cast<int>(p);
     if (position == 0 || position == block.grid.points - 1) {
-      rows[p] = {};  // nothing changes on the boundary
+      rows[p] = {};  // the boundary does not change
       continue;
     }
     for (std::size_t m = 0; m < components; ++m) rows[p].right[m] = bundle.load(block.right[m], p);
@@ -67,9 +67,9 @@ class Sweep {
   static constexpr Index carried = System::carried;
   static constexpr std::size_t sent_forward = System::carried * (System::uppers + components);
   static constexpr std::size_t sent_back = System::carried * components;
-  static constexpr int first_tag = 6;  // those before are faces'
+  static constexpr int first_tag = 6;  // lower tags are used for faces
 
-  // From the first cell to the last, or back.
+  // Goes from the first cell to the last, or back.
   template <bool forward>
   void pass(std::size_t dimension) {
     const int last = partition_.side() - 1;
@@ -105,7 +105,7 @@ class Sweep {
     }
   }
 
-  // For each bundle those of its points, and of the cells before and after what they carry here.
+  // Rows per bundle: its points, and the carried rows of the cells before and after.
   static Index rows_of_bundle(const Lines& lines) { return lines.length + 2 * carried; }
 
   void make_room(std::size_t cell, const Lines& lines) {
@@ -121,7 +121,7 @@ class Sweep {
     return each * (System::room ? side * side : lines.count);
   }
 
-  // And waits for what was sent before: its buffer is used again.
+  // Also waits for the previous send, whose buffer is reused.
   void receive(const Lines& lines, std::size_t each, int rank, int tag, MPI_Request& sent) {
     in_.resize(message_size(lines, each));
     std::array requests{world_.receive_later(in_, rank, tag), sent};
@@ -134,7 +134,7 @@ class Sweep {
     return world_.send_later(out_, rank, tag);
   }
 
-  // The rows, of which the first are sent on, stay as they are.
+  // Leaves the rows unchanged: the first ones are sent on.
   static void store(const Bundle& bundle, const Lines& lines, const SystemRow* rows, Block& block) {
     for (Index p = 0; p < lines.length; ++p) {
       Lanes right[components];
@@ -144,7 +144,7 @@ class Sweep {
     }
   }
 
-  // The numbers of a row that go along.
+  // Visits the numbers of a row that are sent.
   template <typename AnyRow, typename Visit>
   static void for_each_number(AnyRow& row, bool forward, Visit&& visit) {
     if (forward)

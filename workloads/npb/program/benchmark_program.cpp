@@ -6,7 +6,7 @@
 namespace crosscut::npb {
 namespace {
 
-// "2x8". The problem, or empty.
+// Reads "2x8". Returns the problem, or an empty text.
 std::string take_grid(std::string_view typed, std::optional<std::array<int, 2>>& into) {
   std::array<int, 2> grid{};
   const char *const begin = typed.data(), *const end = begin + typed.size();

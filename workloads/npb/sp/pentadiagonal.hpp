@@ -1,6 +1,5 @@
-// The systems of SP (RNR-94-007, section 3): along a line three with five diagonals. The first belongs to
-// what the flow carries, three of the five characteristic variables; the others to sound that runs with it
-// and against it.
+// The systems of SP (RNR-94-007, section 3): three per line, with five diagonals. The first is for what the
+// flow transports, three of five characteristic variables; the others for sound along and against the flow.
 #pragma once
 
 #include <array>
@@ -16,12 +15,12 @@ namespace crosscut::npb::sp {
 using namespace multipartition;
 
 // SP diagonalises the equations along each dimension (RNR-94-007, section 3): it solves for characteristic
-// variables, which are others for x, y and z. These are the products of a matrix of eigenvectors, or its
-// inverse, with the right hand side, point by point.
+// variables, which differ for x, y and z. They are the products of a matrix of eigenvectors, or its inverse,
+// with the right-hand side, point by point.
 
 inline constexpr double half_root = std::numbers::sqrt2 / 2;
 
-// Pointers to the points of a row, not on the boundary.
+// Pointers to the points of a row, without the boundary.
 struct RowOfBlock {
   RowOfBlock(Block& block, Index j, Index k)
       : begin(block.shape.at(block.cell.begin[0], j, k)),
@@ -37,7 +36,7 @@ struct RowOfBlock {
   const double *u, *v, *w, *kinetic, *sound;
 };
 
-// In the cell and one layer around it.
+// Computes the speed of sound in the cell and one layer around it.
 inline void find_sound(Block& block) {
   block.sound.resize(block.shape.size());
   for (Index k = -1; k <= block.cell.extent[2]; ++k)
@@ -51,7 +50,7 @@ inline void find_sound(Block& block) {
     }
 }
 
-// The right hand side, from components to the variables of x.
+// Transforms the right-hand side from components to the variables of x.
 inline void to_characteristic_of_x(Block& block) {
   block.for_each_inner_row([&](Index j, Index k) {
     const RowOfBlock at(block, j, k);
@@ -78,7 +77,7 @@ inline void to_characteristic_of_x(Block& block) {
   });
 }
 
-// From those of z to components.
+// Transforms it from the variables of z to components.
 inline void from_characteristic_of_z(Block& block) {
   block.for_each_inner_row([&](Index j, Index k) {
     const RowOfBlock at(block, j, k);
@@ -104,7 +103,7 @@ inline void from_characteristic_of_z(Block& block) {
   });
 }
 
-// From the variables of a dimension, x or y, to those of the next.
+// Transforms it from the variables of dimension x or y to those of the next dimension.
 inline void turn_to_next(std::size_t dimension, Lanes (&right)[components]) {
   const std::size_t first = dimension, second = dimension + 1, across = dimension == 0 ? 2 : 0;
   for (std::size_t q = 0; q < pairs; ++q) {
@@ -121,12 +120,12 @@ inline void turn_to_next(std::size_t dimension, Lanes (&right)[components]) {
 
 inline constexpr std::size_t systems = 3;
 inline constexpr std::array<double, systems> sound_sign{0, 1, -1};
-// Which of the right hand sides are a system's: from one up to but not including the next's.
+// A system's right-hand sides: from its entry up to but not including the next one's.
 inline constexpr std::array<std::size_t, systems + 1> first_right{0, 3, 4, 5};
 
 struct Pentadiagonal {
   static constexpr Index carried = 2;
-  static constexpr std::size_t uppers = 6;  // two of each system
+  static constexpr std::size_t uppers = 6;  // two per system
   static constexpr bool room = false;
   using SystemRow = Row<uppers>;
 
@@ -136,7 +135,7 @@ struct Pentadiagonal {
     Lanes sound;
   };
 
-  // NPB takes the largest of the diffusion of all components, which is that of heat.
+  // As in NPB, uses the largest diffusion of all components, which is that of heat.
   static void find(const Block& block, const Bundle& bundle, std::size_t dimension, Index position,
                    Terms& terms) {
     terms = {bundle.load(block.velocity[dimension], position), bundle.load(block.inverse_density, position),
@@ -171,13 +170,13 @@ struct Pentadiagonal {
                                        row[0].upper[2 * s + 1].pair[q] * row[2].right[m].pair[q];
   }
 
-  // Into the variables of the next dimension.
+  // Transforms into the variables of the next dimension.
   static void turn(std::size_t dimension, Lanes (&right)[components]) {
     if (dimension < 2) turn_to_next(dimension, right);
   }
 
  private:
-  // One row from the two before, which have been eliminated. `five` are its numbers from left to right.
+  // Eliminates a row with the two eliminated rows before it. `five` are its numbers from left to right.
   static void eliminate_row(const Pair (&five)[5], std::size_t system, std::size_t q, SystemRow* row) {
     const auto *far = row - 2, *near = row - 1;
     const std::size_t u = 2 * system;

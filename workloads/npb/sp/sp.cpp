@@ -1,5 +1,5 @@
-// SP (RNR-94-007, section 3): time steps of an implicit scheme that is factored into the three dimensions
-// and diagonalised, so that three scalar pentadiagonal systems remain for each line.
+// SP (RNR-94-007, section 3): time steps of an implicit scheme, factored into the three dimensions and
+// diagonalised, so that three scalar pentadiagonal systems remain per line.
 //
 // Sizes, verification values and tolerance: NPB 3.3, SP/verify.f.
 #include "npb/multipartition/simulation.hpp"
