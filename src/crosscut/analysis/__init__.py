@@ -1,1 +1,1 @@
-"""Pure functions: measured arrays in, figures out."""
+"""Analysis: pure functions from measured arrays to figures."""

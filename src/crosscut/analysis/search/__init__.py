@@ -1,1 +1,1 @@
-"""The active search: what to measure next, until limits and faults are known. README.md shows its stages."""
+"""Active search: decides what to measure until limits and faults are known. README.md shows its stages."""

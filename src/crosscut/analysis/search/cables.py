@@ -1,9 +1,9 @@
 """Stage 8: one slow cable among several that a hash chooses from.
 
-Where collisions explain what is slow between groups, a slow cable hides among them. So few of each group send
-at once that hardly any meet; a route that is slow then is measured again, in other company, and at last as
-the only one of its two groups. What was fast once takes no slow cable. The method is our own
-(findings/slow_cables.py).
+If collisions explain what is slow between groups, a slow cable may hide among them. So only a few hosts of
+each group send at once, and their messages hardly ever meet. A route that is slow then is measured again,
+with other routes, and finally as the only one of its two groups. A route that was fast once does not take a
+slow cable. The method is our own (findings/slow_cables.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Cables:
     found: Inferred
     then: Stage
     asked: int = 0
-    """Phases that this stage proposed."""
+    """Phases that this stage has proposed."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         cables, likely = _likely_cables(self.found, state)
@@ -47,9 +47,10 @@ class Cables:
 
 
 def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
-    """Cables of each group among which a hash may choose, 0 if none does; and whether that is likely. Over
-    TCP, messages share a cable too unevenly to tell how many there are: then as many as full bisection
-    has."""
+    """Returns the number of cables of a group that a hash may choose from, 0: none; and whether it is likely.
+
+    Over TCP, messages share a cable too unevenly to count the cables: then full bisection is assumed.
+    """
     unexplained = found.explained < thresholds.EXPLAINED
     if found.hashed is not None:
         return found.hashed.cables, found.hashed.certain or unexplained
@@ -62,16 +63,16 @@ def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
 def _phases(
     state: State, found: Inferred, cables: int, left: int, only_again: bool, random: Generator
 ) -> list[Phase]:
-    """`left`: phases, at most. `only_again`: no new routes. None: all is known."""
+    """Returns at most `left` phases; none if all is known. `only_again`: measure no new routes."""
     seen = slow_cables.tested(state.few, found)
     open_ = _open(seen)
     drawing = _fewest(seen, found) < thresholds.DRAWS_A_CABLE * cables and left > thresholds.CABLES_AGAIN
     if not only_again and (drawing or (not open_ and slow_cables.untold(seen, found))):
         plan, fast = _Plan(found, max(1, cables // thresholds.CABLES_A_MESSAGE)), _fast(state, found)
-        again = plan.messages // 2  # the other half are new routes
+        again = plan.messages // 2  # the other half is for new routes
         mixed = [random.permutation(len(open_))[:again] for _ in range(min(thresholds.BATCH, left))]
         phases = [plan.phase([open_[at] for at in some], fast, random) for some in mixed]
-        if any(phases):  # few hosts have no new routes left
+        if any(phases):  # in small networks no new routes may be left
             return [phase for phase in phases if phase]
     if open_:
         return [_Plan(found, 1).phase(open_, None, random)]
@@ -79,7 +80,7 @@ def _phases(
 
 
 def _fewest(seen: Tested, found: Inferred) -> int:
-    """Routes that were measured of each group, out and in: the fewest of all."""
+    """Returns the fewest routes measured out of, or into, any group."""
     labels, groups = found.grouping.labels, found.grouping.count
     return min(
         int(np.bincount(labels[ends], minlength=groups).min()) for ends in (seen.source, seen.destination)
@@ -87,15 +88,17 @@ def _fewest(seen: Tested, found: Inferred) -> int:
 
 
 def _open(seen: Tested) -> list[Route]:
-    """Routes that were slow whenever few sent, and not yet alone often enough: those that lack least
-    first."""
+    """Returns routes that were slow whenever few sent and not yet measured alone often enough.
+
+    Those that lack least come first.
+    """
     at = np.nonzero(seen.always & (seen.alone < slow_cables.FEWEST_ALONE))[0]
     at = at[np.lexsort((-seen.times[at], -seen.alone[at]))]
     return list(zip(seen.source[at].tolist(), seen.destination[at].tolist(), strict=True))
 
 
 def _fast(state: State, found: Inferred) -> NDArray[np.bool_]:
-    """[source, destination] True for routes that were fast at least once."""
+    """Returns [source, destination] True for routes that were fast at least once."""
     seen = joined(state.full, state.few)
     fast = found.alone.slowness(seen) >= found.alone.threshold
     known = np.zeros((seen.ranks, seen.ranks), bool)
@@ -104,7 +107,7 @@ def _fast(state: State, found: Inferred) -> NDArray[np.bool_]:
 
 
 class _Plan:
-    """Phases in which at most `most` messages leave each group, and enter it."""
+    """Builds phases in which at most `most` messages leave each group, and as many enter it."""
 
     def __init__(self, found: Inferred, most: int) -> None:
         self._labels, self._most = found.grouping.labels, most
@@ -113,12 +116,14 @@ class _Plan:
 
     @property
     def messages(self) -> int:
-        """Messages of a phase, at most."""
+        """Most messages of a phase."""
         return self._most * (int(self._labels.max()) + 1)
 
     def phase(self, first: list[Route], fast: NDArray[np.bool_] | None, random: Generator) -> Phase:
-        """`first`: routes to measure if there is room; then others between sound hosts, but none that is
-        `fast`. Without `fast` no others."""
+        """Returns a phase with as many routes of `first` as fit, then others between sound hosts.
+
+        Routes that are `fast` ([source, destination]) are not added; None: no others are added at all.
+        """
         chosen: Phase = []
         groups = int(self._labels.max()) + 1
         out, back = np.full(groups, self._most), np.full(groups, self._most)
@@ -145,7 +150,7 @@ class _Plan:
         return chosen
 
     def _some(self, source: int, fast: NDArray[np.bool_], back: Integers, random: Generator) -> list[int]:
-        """Destinations to try, at random: those of groups that still may receive."""
+        """Returns a few random destinations that are not fast, in groups that may still receive."""
         drawn = random.choice(self._sound, min(len(self._sound), thresholds.TRIES_OF_CABLES), replace=False)
         open_ = (back[self._labels[drawn]] > 0) & ~fast[source, drawn]
         return [int(rank) for rank in drawn[open_]]

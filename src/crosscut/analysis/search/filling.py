@@ -1,4 +1,4 @@
-"""Phases that fill what groups share: all trunks at once, and limits that hardly any permutation fills."""
+"""Phases that fill what groups share: all trunks at once, or limits that permutations hardly ever fill."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _TRUNKS = (Reach.LEAVING, Reach.ENTERING)
 
 
 def tours(labels: Integers, count: int, random: Generator, among: Sequence[int] = ()) -> list[Phase]:
-    """Half of each group sends to one other group, half to a second; other groups in every phase. All trunks
-    are full at the same time, but for those of groups that exchange with a slow trunk: they lack part of what
-    it holds back. `among`: these groups only."""
+    """Returns phases in which half of each group sends to one other group, half to a second one.
+
+    These groups change from phase to phase. All trunks are full at the same time, except those of groups that
+    exchange with a slow trunk, which holds back part of their traffic. `among`: these groups only.
+    """
     groups = list(among) or list(range(int(labels.max()) + 1))
     if len(groups) < 2:
         return []
     shifts = 1 + random.permutation(len(groups) - 1)
-    # Few groups would meet in every phase, and what one holds back would look like a limit of another.
+    # With few groups, the same ones would meet in every phase, and a slow one would make others look limited.
     halves = (0, 1) if len(groups) >= thresholds.MANY_GROUPS else (0, 0)
     found = []
     for number in range(count):
@@ -37,7 +39,7 @@ def tours(labels: Integers, count: int, random: Generator, among: Sequence[int] 
 
 
 def tours_within(inner: Integers, outer: Integers, count: int, random: Generator) -> list[Phase]:
-    """Tours of the inner groups of each outer one, all at the same time."""
+    """Returns tours of the inner groups of each outer one, all at the same time."""
     inside = [np.unique(inner[outer == group]).tolist() for group in range(int(outer.max()) + 1)]
     parted = [tours(inner, count, random, among) for among in inside if len(among) > 1]
     return [[route for phase in phases for route in phase] for phases in zip(*parted, strict=True)]
@@ -61,18 +63,22 @@ def _tour(
 
 
 def missing(found: Inferred, seen: Observed, random: Generator, *, toured: bool) -> list[Phase]:
-    """Phases that fill limits of which others of their kind are known; none if none is missing. `toured`: all
-    trunks were loaded at once."""
+    """Returns phases that fill missing limits, if others of their kind are known; none if none is missing.
+
+    `toured`: all trunks were filled at once.
+    """
     one_trunk = len(found.capacities) <= thresholds.LIMITS_OF_ONE_TRUNK
     if toured and one_trunk and found.explained >= WELL_EXPLAINED:
-        return []  # the other trunks carry all that their hosts send
+        return []  # all other trunks carry what their hosts send
     labels = found.grouping.labels
     return phases(found.capacities, labels, random, carrying(seen, labels, unshared(seen).nominal))
 
 
 def at_once(found: Inferred, wanted: list[Phase], most: int, random: Generator) -> list[Phase]:
-    """`wanted`, or tours of groups without a slow trunk if these are fewer (`most`). Limits of pairs
-    do not fill so."""
+    """Returns `wanted`, or `most` tours of groups without a slow trunk if these are fewer.
+
+    Tours do not fill limits of pairs of groups.
+    """
     if len(wanted) <= most or any(one.reach is Reach.BETWEEN for one in found.capacities):
         return wanted
     labels = found.grouping.labels
@@ -80,12 +86,12 @@ def at_once(found: Inferred, wanted: list[Phase], most: int, random: Generator) 
 
 
 def has_slow_trunks(found: Inferred) -> bool:
-    """True if a trunk is known that keeps others from being full."""
+    """Returns True if a trunk is known that keeps others from being full."""
     return len(sound(found.capacities, found.grouping.labels)) < found.grouping.count
 
 
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
-    """Groups whose trunk is not known to be slower than others'."""
+    """Returns the groups whose trunk is not known to be slower than others."""
     trunks = [one for one in capacities if one.reach in _TRUNKS]
     middle = float(np.median([one.bytes_per_second for one in trunks])) if trunks else 0.0
     slow = {one.groups[0] for one in trunks if one.bytes_per_second < thresholds.SLOWER_TRUNK * middle}
@@ -93,8 +99,10 @@ def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
 
 
 def carrying(observed: Observed, labels: Integers, nominal: float) -> frozenset[tuple[Reach, int]]:
-    """Trunks that carried, in some phase, nearly all that hosts can send over them: they have no limit to
-    fill. `nominal`: bytes per second of a host."""
+    """Returns the trunks that in some phase carried nearly all that hosts can send over them.
+
+    They have no limit to fill. `nominal`: bytes per second of a host.
+    """
     size = np.bincount(labels)
     most = np.minimum(size, len(labels) - size) * nominal
     found: list[tuple[Reach, int]] = []
@@ -108,8 +116,11 @@ def phases(
     capacities: Sequence[Capacity], labels: Integers, random: Generator,
     unlimited: frozenset[tuple[Reach, int]] = frozenset(), outer: Integers | None = None,
 ) -> list[Phase]:  # fmt: skip
-    """Phases for limits that are missing among those of a known kind. `unlimited`: trunks without a limit.
-    `outer`: [rank] group further out, of which no more than one group's trunk is filled at a time."""
+    """Returns phases for limits that are missing among those of a known kind.
+
+    `unlimited`: trunks without a limit. `outer`: [rank] its outer group; at most one trunk inside each outer
+    group is filled at a time.
+    """
     groups = range(int(labels.max()) + 1)
     known = {(one.reach, one.groups) for one in capacities}
     reaches = {one.reach for one in capacities}
@@ -126,7 +137,7 @@ def phases(
 
 
 def _between(left: list[tuple[int, int]], labels: Integers, random: Generator) -> list[Phase]:
-    """As many pairs of groups at once as have no sender and no receiver in common."""
+    """Fills as many pairs of groups at once as have no sending and no receiving group in common."""
     found: list[Phase] = []
     while left:
         together: list[tuple[int, int]] = []
@@ -150,8 +161,11 @@ def _from_to(a: int, b: int, load: float, labels: Integers, random: Generator) -
 def _of_trunks(
     missing: list[tuple[Reach, int]], able: list[int], labels: Integers, of: Integers, random: Generator
 ) -> list[Phase]:
-    """Few groups send to many, or many to few: the few's trunks are full, the many's are not. `able`: groups
-    whose trunk holds nobody back; `of`: [group] of which only one is filled at a time."""
+    """Returns phases in which few groups send to many, or many to few, so that only the few trunks fill.
+
+    `able`: groups whose trunk does not hold others back. `of`: [group] its outer group, in which only one
+    trunk is filled at a time.
+    """
     found: list[Phase] = []
     most = max(1, (len(able) - 1) // 3)
     for reach in _TRUNKS:
@@ -167,7 +181,7 @@ def _of_trunks(
 
 
 def _few_to_many(few: list[int], many: list[int], load: float, labels: Integers, random: Generator) -> Phase:
-    """Hosts of each of `few`, each with one of `many`, evenly spread."""
+    """Pairs hosts of each of `few` with hosts of `many`, evenly spread over these groups."""
     partners = {group: random.permutation(np.nonzero(labels == group)[0]).tolist() for group in many}
     routes: Phase = []
     for group in few:

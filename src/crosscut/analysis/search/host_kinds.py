@@ -1,8 +1,8 @@
-"""Hosts of a slower kind: another adapter or processor, by design. All of them reach the same lower rate.
+"""Hosts of a slower kind: by design, with another adapter or processor. They all reach the same lower rate.
 
-Under everybody's load a limit that they share looks the same. So half of them exchange with sound hosts while
-the other half is silent, by turns: a limit that they share would leave the half more, their own links would
-not. The method is our own.
+Under full load, a limit that they share looks the same. So half of them exchange with sound hosts while the
+other half is silent, in turns. With a shared limit, the active half would get faster; with slow links of
+their own, it would not. The method is our own.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from crosscut.analysis.structure.unshared import unshared
 @dataclass(frozen=True)
 class HostKinds:
     of_kind: Floats | None = None
-    """[rank] ordinary rate of its kind, as a share of the fastest kind's; None: one kind, or not known."""
+    """[rank] ordinary rate of its kind as a share of the fastest kind's; None: one kind, or unknown."""
     candidates: tuple[int, ...] = ()
     asked: bool = False
 
     def ask(self, full: Observed, random: Generator) -> tuple[list[list[Route]], HostKinds]:
-        """Two phases, or none where hosts are of one kind."""
+        """Returns two phases, or none if all hosts seem to be of one kind."""
         slower = alike_and_slower(full)
         if not slower.any():
             return [], self
@@ -43,7 +43,7 @@ class HostKinds:
         ], asked
 
     def learn(self, full: Observed, seen: Observed) -> HostKinds:
-        """Hosts that are as slow, both ways, with half of their like silent are of another kind."""
+        """Hosts that stay as slow, both ways, while half of their kind is silent are of a slower kind."""
         before = full.where(
             np.isin(full.source, self.candidates) | np.isin(full.destination, self.candidates)
         )
@@ -54,7 +54,7 @@ class HostKinds:
         slow = logs < (usual + math.log(ordinary.nominal)) / 2
         near = np.abs(logs - usual) < max(thresholds.AS_OF_KIND, 3 * ordinary.noise)
         if slow.mean() < 0.5 or near[slow].mean() < thresholds.SURELY_OF_KIND:
-            return self  # what they share, or something else, slows them
+            return self  # a shared limit or something else slows them
         fast = np.concatenate([seen.source[~slow], seen.destination[~slow]])
         slower = np.setdiff1d(self.candidates, fast)
         of_kind = np.ones(full.ranks)
@@ -63,8 +63,10 @@ class HostKinds:
 
 
 def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
-    """[rank] whether it may be of a slower kind: all its messages are slow, and all of these at the same
-    rate; none where others' messages are slow as well, or where few hosts or most are so slow."""
+    """Returns [rank] True if it may be of a slower kind: all its messages are slow, at one common rate.
+
+    All False if messages between other hosts are slow as well, or if only a few hosts or most are so slow.
+    """
     slow, none = slow_messages.slow(full, full), np.zeros(full.ranks, bool)
     always = np.ones(full.ranks, bool)
     for ends in (full.source, full.destination):

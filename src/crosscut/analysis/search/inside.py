@@ -1,9 +1,8 @@
-"""Stages 5 and 6: what is slow within groups, hosts or parts of groups.
+"""Stages 5 and 6: slow hosts, and limits of parts of groups.
 
-Stage 5: only suspects
-send, and reference pairs where all hosts may be slow alike (suspects.py). It hands on
-what hosts send and receive alone. Stage 6: limits that all hosts of a part of a group share, such as a
-switching chip's. It hands on the parts and their limits. The methods are our own.
+In stage 5, only suspects and their partners send, and reference pairs if all hosts may be equally slow
+(suspects.py). It hands on what hosts send and receive alone. Stage 6 finds limits that all hosts of a part of
+a group share, such as a switching chip's. It hands on the parts and their limits. The methods are our own.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ from crosscut.analysis.structure.unshared import Unshared, unshared
 
 
 class Alone:
+    """Stage 5."""
+
     def ask(self, state: State, random: Generator) -> Asked:
         seen = state.within if len(state.within) else state.full
         phases, suspects = state.suspects.ask(
@@ -36,7 +37,7 @@ class Alone:
 
 
 def _perhaps_crowded(state: State) -> bool:
-    """Groups, if there are any, leave it open that all hosts are slow alike."""
+    """Returns True if all hosts may be equally slow, as far as the groups found so far tell."""
     found = state.inferred
     if state.quiet or found is None or found.grouping.count < 2 or found.explained < WELL_EXPLAINED:
         return True
@@ -45,11 +46,14 @@ def _perhaps_crowded(state: State) -> bool:
 
 @dataclass(frozen=True)
 class GroupParts:
-    """Where a group is slow within itself, random parts of it send, until covariances of rates allow a guess
-    at who shares what (structure/subgroups.py); then phases that would refute the guess."""
+    """Stage 6: measures parts of groups that are slow within themselves.
+
+    Random parts send until covariances of rates suggest who shares what (structure/subgroups.py). Further
+    phases then try to refute the guess.
+    """
 
     measured: int = 0
-    """Phases proposed by this stage."""
+    """Phases proposed by this stage so far."""
     same: int = 0
     """Guesses in a row that agree."""
     guess: Integers | None = None
@@ -89,7 +93,7 @@ class GroupParts:
 
 
 def _shared(state: State) -> bool:
-    """Something within groups is full, not just slow hosts."""
+    """Returns True if something within groups is full, rather than just some hosts slow."""
     alone = np.fmin(state.suspects.out, state.suspects.back)
     bad = np.nonzero(alone < thresholds.SOUND * unshared(state.full).out_rate)[0]
     within = state.within
@@ -98,7 +102,7 @@ def _shared(state: State) -> bool:
 
 
 def _alone(state: State) -> Unshared:
-    """What hosts reach alone, as far as groups and suspects tell."""
+    """Returns what hosts reach alone, as far as groups and suspects tell."""
     known = (state.suspects.out, state.suspects.back)
     if state.crowded:
         known = state.pairs.known(*known, unshared(state.full))

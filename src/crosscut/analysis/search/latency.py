@@ -1,7 +1,8 @@
-"""Short messages, whose latency tells which ranks share a switch.
+"""Short messages, whose latency shows which ranks share a switch.
 
-Hosts that forward for others show so as well (Salmon, Stein and Sterling, SC98, section 3). Each rank asks
-first where it may yet belong (parallel sorting into classes: Devanny, Goodrich and Jetviroj, SPAA 2016).
+They also reveal hosts that forward for others (Salmon, Stein and Sterling, SC98, section 3). Each rank first
+tests the groups that it may still belong to (parallel sorting into equivalence classes: Devanny, Goodrich and
+Jetviroj, SPAA 2016).
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from crosscut.analysis.structure.unshared import unshared
 @dataclass(frozen=True)
 class Latency:
     budget: int
-    """Phases of full messages that the search has."""
+    """Phases of full messages that the search may use."""
     measured: Observed
     """`rate`: messages per second."""
     nearness: Nearness | None = None
-    """What these tell; None: not looked at since the last were measured."""
+    """What the measured latencies show; None: not evaluated since the last were measured."""
     over: bool = False
-    """Latency told the groups, or never will."""
+    """True if latencies revealed the groups, or never will."""
 
     @property
     def phases(self) -> int:
-        """Measured."""
+        """Phases of short messages measured."""
         return self.measured.phases
 
     def learn(self, seen: Observed) -> Latency:
@@ -42,8 +43,11 @@ class Latency:
     def ask(
         self, full: Observed, permuted: int, random: Generator, *, first: bool
     ) -> tuple[list[list[Route]], Grouping | None, Latency]:
-        """Phases to measure next, or groups, if latencies told them. Neither: they do not, or permutations
-        are to be asked (`blurred`), unless latency comes `first`."""
+        """Returns phases to measure next, or groups if latencies revealed them, and the new state.
+
+        Returns neither if latencies cannot reveal any, or if more permutations should come before (`blurred`)
+        and latency does not come `first`. `permuted`: permutations measured.
+        """
         if self.over:
             return [], None, self
         if not len(self.measured):
@@ -62,23 +66,26 @@ class Latency:
         return idle.phases(self.measured, found.fragments, count, random), None, looked
 
     def blurred(self, permuted: int) -> bool:
-        """True if latency hardly tells near from far, and fewer than enough permutations were measured.
-        `permuted`: phases."""
+        """Returns True if near and far hardly differ, and too few permutations (`permuted`) were measured."""
         found = self.nearness
         blurred = found is not None and not found.sure and (found.blurred or found.hopeless)
         per_doubling = thresholds.BLURRED_PER_DOUBLING * math.log2(self.measured.ranks)
         return blurred and permuted < min(per_doubling, math.ceil(thresholds.BLURRED_OF_BUDGET * self.budget))
 
     def _is_nothing(self, full: Observed) -> bool:
-        """True if a byte takes hardly longer than on the wire, as in a network described without latencies:
-        then differences only tell which messages happened to share a link."""
+        """Returns True if a message takes hardly longer than its bytes on the wire.
+
+        This happens in a model without latencies; differences only show which messages shared a link.
+        """
         seconds = 1 / float(np.median(self.measured.rate))
         return seconds < thresholds.BYTES_OF_LATENCY / float(unshared(full).nominal)
 
 
 def _most_phases(found: Nearness, ranks: int) -> int:
-    """Where latency clearly tells near from far, a rank finds its group after about as many tests as there
-    are groups."""
+    """Returns the most phases of short messages worth measuring.
+
+    If near and far differ clearly, a rank finds its group after about as many tests as there are groups.
+    """
     most = max(thresholds.FEWEST_SHORT, thresholds.SHORT_PER_DOUBLING * math.log2(ranks))
     if not found.blurred and found.near_share > 0:
         most = max(most, min(thresholds.SHORT_PER_GROUP / found.near_share, thresholds.MOST_SHORT))

@@ -1,10 +1,10 @@
-"""Stage 4: groups within groups, and what is slow within the innermost.
+"""Stage 4: groups within groups, and what is slow within the innermost groups.
 
-What leaves a row of racks meets the row's limit, and leaves those of its racks unfilled. So all that a rack
-sends goes to others of its row. A bad trunk holds back those that exchange with it: racks whose limit did not
+Messages that leave a row of racks meet the row's limit and leave its racks' limits unfilled. So racks send
+only to others of their row. A bad trunk holds back those that exchange with it; racks whose limit did not
 show then send to all others, one rack of each row at a time, unless a row's limit is no more than a rack's.
-Then everybody sends within the innermost groups that share limits, for limits between groups hide slow hosts.
-Hands on groups within groups, their limits, and who is slow within the innermost.
+Finally everybody sends within the innermost groups that share limits, because limits between groups hide slow
+hosts. The stage hands on groups within groups, their limits, and who is slow within the innermost.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from crosscut.analysis.structure.unshared import unshared
 @dataclass(frozen=True)
 class Inside:
     at: int = 0
-    """Level, the outermost first."""
+    """Index of the level, the outermost first."""
     toured: bool = False
-    """All its trunks were filled at once."""
+    """All trunks of the level were filled at once."""
     filled: bool = False
-    """Those whose limit did not show then were filled as well."""
+    """Trunks whose limit did not show then were filled as well."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.inferred
@@ -55,8 +55,10 @@ class Inside:
 
 
 def _missing(outer: Inferred, level: Inner, state: State, random: Generator) -> list[Phase]:
-    """Phases for trunks of inner groups whose limit did not show, if others' did, and if these carry less
-    than what leaves an outer group."""
+    """Returns phases that fill the trunks of inner groups whose limit did not show.
+
+    There are none if no inner limit showed, or if inner limits are hardly smaller than those of outer groups.
+    """
     inner = level.inferred
     rates = [one.bytes_per_second for one in inner.capacities]
     out = [one.bytes_per_second for one in outer.capacities if one.reach is not Reach.BETWEEN]
@@ -69,15 +71,17 @@ def _missing(outer: Inferred, level: Inner, state: State, random: Generator) -> 
 
 
 def _whole(inner: Integers, outer: Integers) -> frozenset[tuple[Reach, int]]:
-    """Trunks of inner groups that are all of their outer one."""
+    """Returns the trunks of inner groups that are the only one in their outer group."""
     inside = (np.unique(inner[outer == group]).tolist() for group in range(int(outer.max()) + 1))
     groups = [alone[0] for alone in inside if len(alone) == 1]
     return frozenset((reach, group) for reach in (Reach.LEAVING, Reach.ENTERING) for group in groups)
 
 
 def _settled(state: State) -> State:
-    """With the innermost groups that share limits, and without outer ones whose limits are only the sum of
-    those inside."""
+    """Sets the innermost groups that share limits, and drops outer groups whose limits are only sums.
+
+    The sums are of the limits of the groups inside.
+    """
     found = state.inferred
     if found is None:
         return state
@@ -96,7 +100,7 @@ def _settled(state: State) -> State:
 
 class WithinGroups:
     def ask(self, state: State, random: Generator) -> Asked:
-        # Twice only if the first shows something: most networks have no slow host.
+        # A second phase only if the first shows something: most networks have no slow host.
         most = 2 if state.slow_by_itself(state.within).any() else 1
         groups = state.groups(2)
         if state.quiet or state.within.phases >= most or not groups:

@@ -1,9 +1,9 @@
 """Stage 1: everybody sends by a permutation, until slow hosts or groups show.
 
 Ranks are numbered at random and no route is measured twice; all N - 1 permutations would be an all-to-all
-(AAPC; Kurmann, Rauch and Stricker 2003, section 4.2.2). Which routes are slow together tells groups. Three
-other kinds of phases help: short messages (latency.py), ranks in the order of their numbers, and routes
-that repeat a suspicion (rare_limits.py). Hands on groups and limits, or groups that latency told.
+(AAPC; Kurmann, Rauch and Stricker 2003, section 4.2.2). Routes that are slow together reveal groups. Three
+other kinds of phases help: short messages (latency.py), ranks in the order of their numbers, and routes that
+test a suspicion again (rare_limits.py). The stage hands on groups and limits, or groups found by latency.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
 @dataclass(frozen=True)
 class Permutations:
     ordered: tuple[int, ...] | None = None
-    """Phases in the order of numbers that were not judged yet; None: not asked yet."""
+    """Phases in the order of rank numbers that are not judged yet; None: not asked for yet."""
     judged: int = 0
     """Phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
-    """[rank] its group then."""
+    """[rank] its group at that time."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         stage = self
@@ -57,9 +57,12 @@ class Permutations:
         return stage.everybody(state, random)
 
     def crossed(self, state: State, random: Generator) -> Asked:
-        """Nothing is slow. Of a permutation only some messages leave a group, too few to fill a trunk that
-        carries more than half of what its hosts send: all leave it in a tour of groups that latency tells."""
-        (apart,) = random.spawn(1)  # later draws are those of a search that asks no latencies
+        """Looks for full trunks although nothing was slow.
+
+        In a permutation only some messages leave a group, too few to fill a trunk that carries more than half
+        of what its hosts send. In a tour of the groups that latency reveals, all of them leave.
+        """
+        (apart,) = random.spawn(1)  # keeps later draws the same as in a search without latencies
         phases, near, latency = state.latency.ask(state.full, state.measured, apart, first=True)
         state = replace(state, latency=latency)
         if phases:
@@ -70,7 +73,7 @@ class Permutations:
 
     def everybody(self, state: State, random: Generator) -> Asked:
         blurred = state.inferred is not None and _blurred(state)
-        # Batches grow with what is known: inferring then takes longer than measuring.
+        # Batches grow with the number of phases, because inferring then takes longer than measuring.
         count = max(thresholds.BATCH, state.measured // thresholds.PHASES_PER_BATCH)
         if not state.used:
             count = thresholds.FIRST_PERMUTATIONS
@@ -90,8 +93,10 @@ class Permutations:
         return Asked(*state.permutations(count, random, groups), self)
 
     def noticed(self, state: State) -> tuple[Permutations, State]:
-        """Looks for limits that permutations seldom fill: in the order of the ranks' numbers many routes are
-        slow, or a few routes are slow together."""
+        """Looks for limits that permutations seldom fill.
+
+        They show if many routes are slow in the order of the ranks' numbers, or a few are slow together.
+        """
         stage, slow = self, state.slow(state.full) & ~slow_messages.of_slow_hosts(state.full)
         if self.ordered:
             by_number = rare_limits.numbered_so(slow, np.isin(state.full.phase, self.ordered))
@@ -99,12 +104,12 @@ class Permutations:
         return stage, replace(state, rare=state.rare.notice(state.full, slow))
 
     def settled(self, state: State) -> tuple[Permutations, State, bool]:
-        """True if more of the same would tell nothing new."""
+        """Decides if more permutations would reveal nothing new: then the last value is True."""
         if not state.rare.on and state.quiet:
             if state.least_phases:
                 enough = state.measured >= state.least_phases
             else:
-                # Two permutations name slow hosts; limits that few permutations fill take some more.
+                # Two permutations reveal slow hosts; limits that few permutations fill need some more.
                 named = bool(slow_messages.of_slow_hosts(state.full).any())
                 enough = named or state.used >= math.ceil(math.log2(state.ranks))
             return self, replace(state, sure=True), enough
@@ -129,13 +134,15 @@ class Permutations:
 
 
 def _blurred(state: State) -> bool:
-    """Permutations are asked before more short messages."""
+    """Returns True if permutations come before more short messages."""
     return not state.rare.on and state.latency.blurred(state.measured)
 
 
 def _vouched(found: Inferred, unsure: float) -> bool:
-    """True if limits may place ranks of which routes tell too little: totals are not constant with a rank in
-    a wrong group. Slow hosts must all be placed. `unsure`: share of ranks."""
+    """Returns True if limits may place the ranks that routes alone leave unsure (`unsure`: their share).
+
+    With a rank in a wrong group, totals are not constant. No host may be slow or unplaced.
+    """
     slow_hosts = len(found.out_suspects) + len(found.in_suspects) + len(found.unplaced)
     constant = unsure < thresholds.FEW_UNSURE and found.explained > thresholds.SURELY_EXPLAINED
     slow = found.grouping.count > 2 and found.slow_share > thresholds.MOSTLY_SLOW

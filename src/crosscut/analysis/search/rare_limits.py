@@ -1,12 +1,12 @@
 """Limits that permutations seldom fill: how they are suspected, confirmed, and then filled.
 
-A link between two groups that carries nearly all that permutations send over it shows in few of them: by
-chance more routes than usual lead from the one group to the other, and these alone are slow. The same hosts
-then send to each other in other orders. If they are slow again, groups send to each other as a whole; a rank
-that joins the slow routes belongs to the group, and a group that parts was several. Mostly hosts are numbered
-as they hang on the network: then they show in permutations by the ranks' numbers.
+A link between two groups that carries nearly all that permutations send over it shows in few of them: when by
+chance more routes than usual lead from one group to the other, and only these are slow. The same hosts then
+send to each other in other orders. If they are slow again, whole groups send to each other: a rank that
+joins the slow routes belongs to the group, and a group that splits was several. Hosts are usually numbered by
+their position in the network: then such limits show in permutations in the order of the ranks' numbers.
 
-The method is our own. Chance is bounded by Boole's inequality (`_log_chance`).
+The method is our own. Boole's inequality bounds the effect of chance (`_log_chance`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import unshared
 
 Slow = NDArray[np.bool_]
-"""[message]"""
+"""[message] True if slow."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class SlowTogether:
 
 @dataclass(frozen=True)
 class RareLimit:
-    """A suspicion: asked again, then confirmed and filled, or given up."""
+    """A suspected limit: measured again, then confirmed and filled, or given up."""
 
     found: SlowTogether | None = None
     asked: bool = False
     confirmed: bool = False
     refuted: tuple[int, ...] = ()
-    """Phases whose slow routes were chance, or were of several limits at once."""
+    """Phases whose slow routes were due to chance, or to several limits at once."""
     turn: int = 0
-    """Phases that concentrate on the limit."""
+    """Phases so far that concentrate on the limit."""
     unchanged: int = 0
-    """Phases since groups last changed."""
+    """Phases since the groups last changed."""
     most: int = 0
-    """Routes that just fill the link."""
+    """Number of routes that just fill the link."""
     labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
-    """[rank] group, when last asked."""
+    """[rank] its group when phases were last asked for."""
 
     @property
     def on(self) -> bool:
@@ -59,11 +59,11 @@ class RareLimit:
 
     @property
     def settled(self) -> bool:
-        """Each group has sent to each other as a whole, and within itself, since groups changed."""
+        """True if every group has sent to every other and within itself since the groups last changed."""
         return self.confirmed and self.unchanged >= thresholds.ENOUGH
 
     def notice(self, seen: Observed, slow: Slow) -> RareLimit:
-        """`seen`: all that was measured; `slow`: without messages of hosts that are slow by themselves."""
+        """Updates the suspicion. `slow`: [message of `seen`], False for hosts that are slow by themselves."""
         if self.found is None:
             tried = len(self.refuted) >= thresholds.MOST_REFUTED
             if tried or not len(seen) or slow.mean() > thresholds.RARE:
@@ -81,7 +81,7 @@ class RareLimit:
     def ask(
         self, seen: Observed, slow: Slow, count: int, random: Generator
     ) -> tuple[list[list[Route]], RareLimit]:
-        """Phases to measure next, `count` at most."""
+        """Returns at most `count` phases to measure next."""
         if self.found is None:
             return [], self
         if not self.asked:
@@ -96,8 +96,11 @@ class RareLimit:
 
 
 def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
-    """The slow routes of the phase that has fewest, among phases with more than chance explains: few are most
-    likely of one limit. None if no phase has."""
+    """Returns the slow routes of one phase, or None if chance explains all of them.
+
+    Of the phases with more slow routes than chance explains, the one with fewest is taken: a few most likely
+    share one limit.
+    """
     if not slow.any():
         return None
     numbers, phase = np.unique(seen.phase, return_inverse=True)
@@ -114,20 +117,22 @@ def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
 
 
 def _log_chance(slow: int, total: int) -> float:
-    """Upper bound of the logarithm of the probability that so many of `total` messages are slow by chance:
-    the expected number of such choices (Boole's inequality)."""
+    """Bounds the log probability that `slow` of `total` messages are slow by chance.
+
+    The bound is the expected number of such choices (Boole's inequality).
+    """
     choices = math.lgamma(total + 1) - math.lgamma(slow + 1) - math.lgamma(total - slow + 1)
     return choices + slow * math.log(thresholds.SLOW_BY_CHANCE)
 
 
 def _later(found: SlowTogether, seen: Observed) -> Slow:
-    """[message] True for those between the same hosts in later phases."""
+    """Returns [message] True for messages between the same hosts in later phases."""
     later = (seen.phase > found.phase) & np.isin(seen.source, found.sources)
     return later & np.isin(seen.destination, found.destinations)
 
 
 def steady(found: SlowTogether, seen: Observed, slow: Slow) -> SlowTogether:
-    """Without hosts that were mostly fast later: they were slow in the same phase by chance."""
+    """Removes hosts that were mostly fast later: they were slow in that phase by chance."""
     later = _later(found, seen)
     kept = []
     for ends, mine in ((seen.source, found.sources), (seen.destination, found.destinations)):
@@ -138,8 +143,11 @@ def steady(found: SlowTogether, seen: Observed, slow: Slow) -> SlowTogether:
 
 
 def joined(labels: Integers, seen: Observed, slow: Slow) -> Integers:
-    """[rank] 0 and 1: the groups; 2: all others. A rank joins a group if it was mostly slow to the other
-    group, or from it, in phases in which that group's messages were slow as well."""
+    """Extends groups 0 and 1 by ranks of neither (2); returns [rank] the new labels.
+
+    A rank joins a group if it was mostly slow to or from the other group in phases in which the known
+    members' messages there were slow as well.
+    """
     labels = labels.copy()
     while True:
         for_it, against = np.zeros((2, seen.ranks)), np.zeros((2, seen.ranks))
@@ -163,8 +171,10 @@ def joined(labels: Integers, seen: Observed, slow: Slow) -> Integers:
 
 
 def again(found: SlowTogether, ranks: int, count: int, random: Generator) -> list[list[Route]]:
-    """The same hosts send to each other in other orders, and back unless one is on both sides; all others
-    send among themselves."""
+    """Returns `count` phases in which the same hosts send to each other in other orders.
+
+    They also send back, unless a host is on both sides. All others send among themselves.
+    """
     there, here = found.sources, found.destinations
     both_ways = not np.isin(there, here).any()
     made = []
@@ -176,7 +186,7 @@ def again(found: SlowTogether, ranks: int, count: int, random: Generator) -> lis
 
 
 def fill_barely(found: SlowTogether, seen: Observed) -> int:
-    """The most of these routes that are not slow together: one more, and all are."""
+    """Returns how many of these routes just fit the link: one more, and all are slow. 0: unknown."""
     later = _later(found, seen)
     if not later.any():
         return 0
@@ -187,9 +197,12 @@ def fill_barely(found: SlowTogether, seen: Observed) -> int:
 
 
 def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> list[Route]:
-    """In turn: groups send as a whole, each to another or within itself; and, more often, all known groups
-    (the last has ranks of no known group) send to each other so many routes (`most`; 0: never) that one
-    more fills the link. The other ranks send to each other; those that are slow show where they belong."""
+    """Returns a phase that concentrates on the limit; its kind depends on `turn`.
+
+    In some turns, whole groups send, each to another or within itself. More often, known groups (all but the
+    last, which holds the ranks of no known group) send each other `most` messages (0: never), so that one
+    more fills the link. The other ranks send to each other; those that are slow show where they belong.
+    """
     groups = int(labels.max()) + 1
     members = [random.permutation(np.nonzero(labels == group)[0]) for group in range(groups)]
     known = list(range(groups - 1))
@@ -207,24 +220,24 @@ def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> l
 
 
 def pairs_of(sources: Integers, destinations: Integers) -> list[Route]:
-    """As many as the smaller side has; none with itself."""
+    """Pairs both sides up to the length of the shorter one, without pairs of a rank with itself."""
     ends = zip(sources.tolist(), destinations.tolist(), strict=False)
     return [(source, destination) for source, destination in ends if source != destination]
 
 
 def completed(routes: list[Route], ranks: int, random: Generator) -> list[Route]:
-    """With everybody who does not send yet, each to somebody who does not receive yet."""
+    """Adds routes for all ranks that do not send yet, each to a rank that does not receive yet."""
     senders, receivers = (
         random.permutation(np.setdiff1d(np.arange(ranks), [route[end] for route in routes])) for end in (0, 1)
     )
     for at in np.nonzero(senders == receivers)[0].tolist():
-        other = (at + 1) % len(receivers)  # differs: nobody is there twice
+        other = (at + 1) % len(receivers)  # never the same rank, because each occurs once
         receivers[[at, other]] = receivers[[other, at]]
     return routes + pairs_of(senders, receivers)
 
 
 def _of(found: SlowTogether, ranks: int) -> Integers:
-    """Labels: who sent, who received, and all others."""
+    """Returns [rank] labels: 0 for senders, 1 for receivers, 2 for all others."""
     labels = np.full(ranks, 2)
     labels[found.destinations] = 1
     labels[found.sources] = 0
@@ -232,15 +245,19 @@ def _of(found: SlowTogether, ranks: int) -> Integers:
 
 
 def in_order(ranks: int, count: int) -> list[list[Route]]:
-    """Each rank sends to the one half of all ranks further, a quarter, and so on: mostly hosts are numbered
-    as they hang on the network, and then whole groups send to one other."""
+    """Returns phases in which each rank sends to the one half of all ranks further on, a quarter, and so on.
+
+    Hosts are usually numbered by their position in the network; then whole groups send to one other group.
+    """
     distances = [distance for power in range(1, count + 1) if (distance := ranks >> power) > 0]
     return [[(rank, (rank + distance) % ranks) for rank in range(ranks)] for distance in distances]
 
 
 def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]:
-    """At that distance, but shuffled within an eighth of the ranks: whole groups still send to one other. In
-    strict order the ends of groups look like groups of their own."""
+    """Returns a phase at that distance, with receivers shuffled within each eighth of the ranks.
+
+    Whole groups still send to one other group. In strict order, the ends of groups would look like groups.
+    """
     width = max(1, ranks // thresholds.WINDOWS)
     receivers = (np.arange(ranks) + distance) % ranks
     order = [random.permutation(receivers[at : at + width]) for at in range(0, ranks, width)]
@@ -248,7 +265,7 @@ def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]
 
 
 def numbered_so(slow: Slow, ordered: Slow) -> bool:
-    """True if messages in the order of the ranks' numbers (`ordered`) are slow far more often than others."""
+    """Returns True if messages in the order of rank numbers (`ordered`) are slow far more often."""
     if not ordered.any() or ordered.all():
         return False
     return bool(

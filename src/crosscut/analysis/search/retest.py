@@ -1,10 +1,10 @@
-"""Stage 7: what would be told as a fault is measured again.
+"""Stage 7: measures suspected faults again.
 
-Trunks are filled by themselves; another limit, or another job, may have held them back. Noise that only
-slows makes some of thousands of routes slow: once, and elsewhere the next time. Hosts that were slow alone
-exchange with other sound partners: few of a group at a time, and at the end each by itself, because two that
-share a cable slow each other. Then routes that seemed slow run with nobody else. These phases are beyond the
-budget: eight at most. What was not slow again is not told (findings/).
+Trunks are filled by themselves, because another limit, or another job, may have held them back. Hosts that
+were slow alone exchange with other sound partners: few of a group at a time, and finally each by itself,
+because two that share a cable slow each other. Routes that seemed slow run while all others are silent: noise
+that only slows makes some of thousands of routes slow, but others the next time. These phases, at most eight,
+are beyond the budget. What was not slow again is not reported (findings/).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
 class Retest:
-    """Trunks that carry less than their like are filled once more, each by itself."""
+    """Fills trunks that carry less than others once more, each by itself."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
@@ -35,7 +35,7 @@ class Retest:
 
 @dataclass(frozen=True)
 class RetestInside:
-    """The same of groups within groups, level by level."""
+    """Does the same for groups within groups, level by level."""
 
     at: int = 0
 
@@ -49,7 +49,7 @@ class RetestInside:
 
 
 def _again(found: Inferred, slow: Sequence[Finding], random: Generator) -> list[Phase]:
-    """Phases that fill what these findings are of, each by itself."""
+    """Returns phases that fill the trunks of these findings, each by itself."""
     numbers = {found.name(number): number for number in range(found.grouping.count)}
     parts = list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
     most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(parts))
@@ -57,7 +57,7 @@ def _again(found: Inferred, slow: Sequence[Finding], random: Generator) -> list[
 
 
 def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:
-    """What fills the trunk of a group, or the way from one group to another, and nothing else."""
+    """Returns a phase that only fills one group's trunk, or the links from one group to another."""
     if len(part) == 1:
         return _across(labels, part[0], random)
     ends = (random.permutation(np.nonzero(labels == group)[0]).tolist() for group in part)
@@ -65,8 +65,10 @@ def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase
 
 
 def _across(labels: Integers, group: int, random: Generator) -> Phase:
-    """Everybody of the group sends to somebody else, and receives from another; where others are fewer, as
-    many as they are."""
+    """Returns a phase in which each host of the group sends to and receives from hosts outside.
+
+    With fewer hosts outside, only as many of the group take part.
+    """
     inside = random.permutation(np.nonzero(labels == group)[0]).tolist()
     outside = random.permutation(np.nonzero(labels != group)[0]).tolist()
     pairs = list(zip(inside, outside, strict=False))
@@ -78,6 +80,8 @@ def _across(labels: Integers, group: int, random: Generator) -> Phase:
 
 @dataclass(frozen=True)
 class RetestHosts:
+    """Measures slow hosts again, with other sound partners."""
+
     found: Inferred | None = None
 
     def ask(self, state: State, random: Generator) -> Asked:
@@ -88,7 +92,7 @@ class RetestHosts:
             open_ = slow_parts.unconfirmed(suspects.measured, found)
             by_itself = [rank for rank, lacks_only_that in open_.items() if lacks_only_that]
             chosen = frozenset(by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random))
-            # All others that were ever suspected partner nobody.
+            # No other rank that was ever suspected may be a partner.
             now = replace(suspects, ranks=chosen, cleared=suspects.cleared | (suspects.ranks - chosen))
             phase = now.exchanges(
                 found.grouping.labels, random, state.kinds.of_kind, within_only=state.near is not None
@@ -102,7 +106,7 @@ class RetestHosts:
 
 
 def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[int]:
-    """Ranks at random, so few of a group that what the group shares does not slow them."""
+    """Draws so few of the ranks from each group that what the group shares does not slow them."""
     sizes = np.bincount(labels)
     taken: dict[int, int] = {}
     chosen = []
@@ -116,9 +120,11 @@ def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[
 
 @dataclass(frozen=True)
 class RetestRoutes:
+    """Measures slow routes again while all others are silent."""
+
     found: Inferred
     suspected: Mapping[Route, float]
-    """As slow_routes.suspected."""
+    """As in slow_routes.suspected."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []
@@ -130,15 +136,18 @@ class RetestRoutes:
         return Asked([phase] if phase else [], state, self, Sent.AGAIN)
 
     def _still_slow(self, state: State) -> list[Route]:
-        """Routes that seemed slow, and were not fast since: as often as phases allow, for what another job
-        slowed for a while is slow three times, too."""
+        """Returns routes that seemed slow and were not fast since.
+
+        They are measured as often as phases allow, because a route that another job slows for a while may be
+        slow three times, too.
+        """
         fast = slow_routes.refuted(self.suspected, state.again, self.found)
         slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]
         return [route for route in slowest if route not in fast]
 
 
 def _others_of_ends(slow: list[Route], state: State, random: Generator) -> list[Route]:
-    """A route that was not measured yet from each source of these, and one to each destination."""
+    """Returns an unmeasured route from each source of `slow`, and one to each destination."""
     seen, found = joined(state.full, state.again), list[Route]()
     known = {*zip(seen.source.tolist(), seen.destination.tolist(), strict=True)}
     ends = {rank for route in slow for rank in route}
@@ -153,7 +162,7 @@ def _others_of_ends(slow: list[Route], state: State, random: Generator) -> list[
 
 
 def _disjoint(routes: list[Route], random: Generator) -> Phase:
-    """As many as find each host free to send, and free to receive."""
+    """Returns as many of the routes, in random order, as share no sender and no receiver."""
     chosen: Phase = []
     for at in random.permutation(len(routes)).tolist():
         source, destination = routes[at]

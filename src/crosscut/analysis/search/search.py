@@ -1,8 +1,8 @@
-"""The search: asks its stages in turn what to measure next, and says what was found.
+"""The search: asks its stages in turn what to measure next, and reports what was found.
 
-It has no clock and no network. `propose` gives the routes to measure at once, phase by phase; `learn` takes
-their rates. A session (campaigns/locate.py) or a computed network (benchmarks/truth) measures. README.md in
-this folder shows the stages.
+It has no clock and no network. `propose` returns phases, each a list of routes to measure at once; `learn`
+takes their rates. A session (campaigns/locate.py) or a computed network (benchmarks/truth) measures.
+README.md in this folder shows the stages.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Search:
         self, ranks: int, *, most_phases: int = 0, least_phases: int = 0,
         seed: int = 1, confidence: float = thresholds.CONFIDENCE,
     ) -> None:  # fmt: skip
-        """`most_phases`: the budget; 0: as many as an all-to-all has, but 16 at least. `least_phases`:
-        permutations where nothing is slow; 0: one for each doubling of the ranks. `confidence`: probability
-        that each rank is in its group, before permutations end."""
+        """`most_phases`: the budget; 0: as many as an all-to-all has, but at least 16. `least_phases`:
+        permutations if nothing is slow; 0: one for each doubling of the ranks. `confidence`: probability
+        that each rank is in its group, required before permutations end."""
         self._random = np.random.default_rng(seed)
         budget = most_phases or max(thresholds.LEAST_BUDGET, ranks - 1)
         order = self._random.permutation(ranks)
@@ -48,7 +48,7 @@ class Search:
         self._sent = Sent.EVERYBODY
 
     def propose(self) -> list[Phase]:
-        """Phases to measure next; none: the search is over."""
+        """Returns the phases to measure next; none if the search is over."""
         while not self._phases:
             before, asked = type(self.stage), self.stage.ask(self.state, self._random)
             self.state, self.stage, self._sent = asked.state, asked.stage, asked.sent
@@ -60,17 +60,16 @@ class Search:
 
     @property
     def asks_latency(self) -> bool:
-        """True if the proposed phases are of short messages, of which `learn` takes messages per second."""
+        """True if the proposed phases send short messages; `learn` then takes messages per second."""
         return self._sent is Sent.SHORT
 
     def learn(self, rates: Floats) -> None:
-        """Bytes per second of all routes of the proposed phases, in their order; NaN: measured, but not to be
-        used."""
+        """Takes [route] bytes per second of all proposed phases, in order; NaN: measured, but unusable."""
         self.state = self.state.learn(self._phases, self._sent, rates)
         self._phases = []
 
     def located(self, names: Sequence[str] = ()) -> Located:
-        """What is known so far. `names`: [rank] of its host."""
+        """Returns what is known so far. `names`: [rank] host name."""
         state = self.state
         if not state.parts_asked:
             state = replace(state, together=state.limit_of_all())
@@ -88,7 +87,7 @@ class Search:
         if parts is not None:
             innermost = next((one.inferred for one in reversed(inner) if one.inferred.capacities), found)
             parts = placed(parts, innermost.grouping.labels, innermost.name)
-            # A limit of all is the sum of its parts' limits, or these phases refuted it.
+            # A limit of all hosts is the sum of its parts' limits, or these phases refuted it.
             explained = crowded and bool(parts.limits)
             found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
             outline = replace(structure(found, hosts, used), notes=() if explained else notes)
@@ -113,9 +112,9 @@ def _crossed(groups: int) -> str:
 
 
 def _alike(state: State, found: Inferred) -> Within | None:
-    """What slow hosts all share: limits of parts, or one of all that phases of parts do not refute."""
+    """Returns what equally slow hosts share: limits of parts, or one of all that parts do not refute."""
     parts, everybody = state.parts, state.together
-    if parts is None:  # too few phases were left
+    if parts is None:  # too few phases were left to look into parts
         return everybody or subgroups.as_whole(state.ranks, found.capacities)
     if parts.limits or everybody is None:
         return parts

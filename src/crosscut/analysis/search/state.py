@@ -1,4 +1,4 @@
-"""What the search knows, as stages hand it on, and what a stage answers."""
+"""The state that stages of the search hand on, and the answer of a stage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Phase = list[Route]
 
 
 class Sent(Enum):
-    """Which messages a phase has, and so where their rates belong."""
+    """The messages of a phase, which decide where their rates belong."""
 
     EVERYBODY = "everybody"
     SHORT = "short"
@@ -46,12 +46,14 @@ class Sent(Enum):
 
     @property
     def free(self) -> bool:
-        """No budget counts these phases: short messages take no time to speak of, and nothing is told that
-        was not measured again."""
+        """True if the budget does not count such phases.
+
+        Short messages take next to no time, and every suspected fault must be measured again.
+        """
         return self in (Sent.SHORT, *_AGAIN)
 
 
-# Part of the state that such phases add to.
+# The field of State that collects these messages.
 _JOINED = {
     Sent.EVERYBODY: "full", Sent.FULL_AGAIN: "full", Sent.WITHIN: "within", Sent.INSIDE: "inside",
     Sent.INSIDE_AGAIN: "inside", Sent.FEW: "few", Sent.FEW_AGAIN: "few", Sent.AGAIN: "again",
@@ -65,72 +67,73 @@ class State:
     budget: int
     """Phases of full messages."""
     extensible: bool
-    """True if nobody asked for this budget."""
+    """True if the budget is the default, which the search may raise."""
     least_phases: int
-    """Permutations where nothing is slow; 0: one for each doubling of the ranks."""
+    """Permutations if nothing is slow; 0: one for each doubling of the ranks."""
     confidence: float
-    """Probability that each rank is in its group, before permutations end."""
+    """Probability that each rank is in its group, required before permutations end."""
     order: Integers
-    """[position] rank, at random."""
+    """[position] rank, in random order."""
     distances: tuple[int, ...]
-    """Distances of permutations not measured yet; the last comes next."""
+    """Distances of permutations not measured yet; the last one is next."""
     full: Observed
-    """Messages of phases of everybody."""
+    """Messages of phases in which everybody sends, and of trunks filled again."""
     within: Observed
     """Messages of phases within groups."""
     latency: Latency
     suspects: Suspects
     pairs: ReferencePairs
     again: Observed
-    """Messages of routes that seemed slow, and of nobody else."""
+    """Messages of routes that seemed slow, measured again while all others were silent."""
     few: Observed
-    """Messages between groups, of phases with so few that hardly any meet on a cable."""
+    """Messages between groups from phases with so few that hardly any meet on a cable."""
     inside: Observed
     """Messages of phases that fill what groups within groups share."""
     kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
-    """Phases measured, short ones and those beyond the budget too."""
+    """Phases measured, including short ones and those beyond the budget."""
     retested: int = 0
-    """Phases that measured again what would be told as a fault."""
+    """Phases that measured suspected faults again."""
     near: Grouping | None = None
-    """Groups that later stages take as given: by latency, or sure permutations."""
+    """Groups that later stages take as given, from latency or from permutations that were sure."""
     levels: tuple[Level, ...] = ()
     """Groups within those of `near`, the outermost first."""
     innermost: Integers | None = None
-    """[rank] group of the innermost level that shares limits; None: no level within groups does."""
+    """[rank] group on the innermost level that shares limits; None: no level within groups does."""
     by_latency: bool = False
     by_number: bool = False
-    """Permutations keep nearly to the order of the ranks' numbers."""
+    """Further permutations follow the order of the ranks' numbers approximately."""
     toured: bool = False
     """All trunks were filled at once."""
     crossed: int = 0
-    """Groups that latency tells, between which nothing was slow when all messages left their group."""
+    """Number of groups found by latency, if nothing was slow when all messages left their group."""
     inferred: Inferred | None = None
     sure: bool = False
-    """More of the same would not change the groups."""
+    """More of the same phases would not change the groups."""
     parts_asked: bool = False
     together: Within | None = None
-    """What all share, if that is one limit, before parts were asked."""
+    """The one limit that all hosts share, if there is one, as known before parts were measured."""
     parts: Within | None = None
-    """Parts of groups, and their limits; None: not looked into."""
+    """Parts of groups and their limits; None: not measured."""
 
     @property
     def measured(self) -> int:
-        """Phases of full messages."""
+        """Phases of full messages that count towards the budget."""
         return self.used - self.latency.phases - self.retested
 
     @property
     def left(self) -> int:
-        """Phases of full messages; short ones take no time to speak of."""
+        """Phases of full messages left in the budget; short ones take next to no time."""
         return self.budget - self.measured
 
     @property
     def spare(self) -> int:
-        """Phases left but for those kept for the stages within groups. The smallest budgets keep few."""
+        """Phases left, less those reserved for the last stages; the smallest budgets reserve fewer."""
         return self.left - min(thresholds.RESERVE, self.budget - thresholds.FIRST_PERMUTATIONS)
 
     def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
+        """`rates`: of all routes of these phases, in order; not finite: not usable."""
         seen = of_phases(self.ranks, phases, rates, self.used)
         seen = seen.where(np.isfinite(seen.rate))
         if sent is not Sent.SHORT:
@@ -152,9 +155,11 @@ class State:
     def permutations(
         self, count: int, random: Generator, groups: Integers | None = None
     ) -> tuple[list[Phase], State]:
-        """The next `count` permutations, at random or nearly by the ranks' numbers. `groups`: [rank] as far
-        as known; then in every second permutation ranks send where it is open if they are together: groups
-        taken for one would never be asked within."""
+        """Returns the next `count` permutations, at random or approximately by the ranks' numbers.
+
+        `groups`: [rank] its group as far as known. If given, ranks send in every second permutation to groups
+        that may yet be one with their own. The random ones are needed to detect groups wrongly taken for one.
+        """
         distances, phases = list(self.distances), []
         for number in range(count):
             if number % 2 and groups is not None:
@@ -177,24 +182,24 @@ class State:
 
     @property
     def quiet(self) -> bool:
-        """Nothing was slow but a few hosts."""
+        """True if nothing was slow but a few hosts."""
         return slow_messages.quiet(self.full)
 
     def quiet_since(self, phase: int) -> bool:
-        """As `quiet`, of the phases of everybody from this one on."""
+        """Returns `quiet` for the phases of `full` from this one on."""
         return slow_messages.quiet(self.full, self.full.phase >= phase)
 
     @property
     def divided(self) -> bool:
-        """There is something that groups would explain."""
+        """True if there is something that groups could explain."""
         return self.toured or self.rare.on or not self.quiet
 
     def explained(self) -> State:
-        """With groups and limits as all phases of everybody tell them, if there is anything to explain."""
+        """Sets `inferred` from all phases in which everybody sent; None if there is nothing to explain."""
         return replace(self, inferred=infer(self.full, near=self.near) if self.divided else None)
 
     def found(self) -> Inferred:
-        """Groups and limits, by all that was measured."""
+        """Returns the groups and limits by all that was measured."""
         alone = unshared(self.full)
         known = self.suspects.known(self.within, self.slow, alone)
         if self.crowded:
@@ -208,11 +213,11 @@ class State:
         return levels.without_sums(found, inner[0].inferred) if inner else found
 
     def inner(self, found: Inferred) -> tuple[Inner, ...]:
-        """Groups within those that were found, the outermost first."""
+        """Returns the levels of groups within those of `found`, the outermost first."""
         return levels.look(self.levels, self.inside, found) if found.grouping.count > 1 else ()
 
     def limit_of_all(self) -> Within | None:
-        """One limit that everybody shares, if the reference pairs were faster and totals agree."""
+        """Returns the one limit that everybody shares, if reference pairs were faster and totals agree."""
         found = self.inferred
         if self.by_latency and found is not None and found.explained >= WELL_EXPLAINED:
             return None
@@ -223,26 +228,26 @@ class State:
         return subgroups.of_everybody(joined(self.full, self.within), reached)
 
     def fills(self, at: int, phases: int) -> State:
-        """The next so many phases fill what groups of this level share."""
+        """Records that the next `phases` phases fill what the groups of level `at` share."""
         level = self.levels[at]
         filled = replace(level, phases=(*level.phases, *range(self.used, self.used + phases)))
         return replace(self, levels=(*self.levels[:at], filled, *self.levels[at + 1 :]))
 
     @property
     def crowded(self) -> bool:
-        """All hosts are slow alike, by something that all of them fill."""
+        """True if all hosts are equally slow because of something that all of them fill."""
         alike = self.together is not None or self.quiet
         return alike and self.pairs.faster_than(unshared(self.full))
 
     @property
     def labels(self) -> Integers:
-        """[rank] its group; of groups within groups the innermost that share limits."""
+        """[rank] its group; with groups within groups, the innermost that share limits."""
         if self.inferred is None or self.together is not None:
             return np.zeros(self.ranks, np.int64)
         return self.inferred.grouping.labels if self.innermost is None else self.innermost
 
     def groups(self, fewest: int) -> list[list[int]]:
-        """Ranks of each group of `fewest` or more."""
+        """Returns the ranks of each group that has at least `fewest`."""
         labels = self.labels
         groups = [np.nonzero(labels == number)[0].tolist() for number in range(int(labels.max()) + 1)]
         return [group for group in groups if len(group) >= fewest]
@@ -250,12 +255,12 @@ class State:
 
 @dataclass(frozen=True)
 class Asked:
-    """A stage's answer. The search ends if a stage asks nothing and keeps the turn."""
+    """A stage's answer. The search ends if a stage proposes no phases and keeps the turn."""
 
     phases: list[Phase]
     state: State
     stage: Stage
-    """Whose turn it is after these phases."""
+    """The stage whose turn is next."""
     sent: Sent = Sent.EVERYBODY
 
 

@@ -1,7 +1,7 @@
-"""What hosts reach alone: suspects, that may be slow by themselves, and a few reference pairs.
+"""Rates that hosts reach alone: of suspects, which may be slow by themselves, and of a few reference pairs.
 
-All suspects are measured at once, each with a sound host of its group, and once more if they were slow alone.
-The methods are our own.
+All suspects are measured at once, each with a sound host of its group, and again if they were slow alone. The
+methods are our own.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from crosscut.analysis.structure.observed import Integers, Observed, Route, join
 from crosscut.analysis.structure.unshared import Unshared
 
 Slow = Callable[[Observed], NDArray[np.bool_]]
-"""[message] whether it is slow against what an ordinary host reaches."""
+"""Returns [message] True if it is slow compared with what an ordinary host reaches."""
 
 
 @dataclass(frozen=True)
 class Suspects:
     measured: Observed
-    """Messages of suspects and of their partners."""
+    """Messages between suspects and their partners."""
     out: Floats
-    """[rank] bytes per second that a suspect sent alone; NaN: it was none."""
+    """[rank] bytes per second that a suspect sent alone; NaN: not measured alone."""
     back: Floats
     """[rank] the same, received."""
     ranks: frozenset[int] = frozenset()
     cleared: frozenset[int] = frozenset()
-    """Suspects that were fast alone. They partner nobody: their own limit would show in the other's rate."""
+    """Suspects that were fast alone; never partners, because their own limit would slow the suspect."""
     times: int = 0
-    """Phases that were proposed."""
+    """Phases proposed so far."""
 
     def learn(self, seen: Observed) -> Suspects:
-        """Partners are sound, so what is slow is the suspect."""
+        """Adds messages. Partners are sound, so a slow message is attributed to the suspect."""
         measured, known = joined(self.measured, seen), []
         for ends, before in ((measured.source, self.out), (measured.destination, self.back)):
             after = before.copy()
@@ -54,13 +54,15 @@ class Suspects:
         self, seen: Observed, slow: Slow, inferred: Inferred | None, random: Generator, *,
         forwarded: bool,
     ) -> tuple[list[list[Route]], Suspects]:  # fmt: skip
-        """Phases to measure next; none: no host is suspected any more. `forwarded`: hosts may be busy with
-        others' messages, unless all stay within their group."""
+        """Returns the phases to measure next; none if no host is suspected any more.
+
+        `forwarded`: hosts may be busy forwarding others' messages, unless all messages stay within groups.
+        """
         if self.times >= thresholds.RETESTS:
             return [], self
         if not self.times:
             asked = replace(self, ranks=_suspected(seen, slow(seen), inferred))
-        else:  # a suspect that was fast is not measured again
+        else:  # suspects that were fast are not measured again
             again = self.measured.where(slow(self.measured))
             measured, slow_again = (
                 {*one.source.tolist()} | {*one.destination.tolist()} for one in (self.measured, again)
@@ -74,12 +76,14 @@ class Suspects:
     def exchanges(
         self, labels: Integers, random: Generator, of_kind: Floats | None, *, within_only: bool
     ) -> list[Route]:
-        """Each with a sound host of its own group, both ways at once; of another group where all of its own
-        are suspects. So few messages have the network to themselves; where suspects are many, within groups
-        at least.
+        """Returns a phase in which each suspect exchanges with a sound host, both ways at once.
+
+        The partner is of its own group, or of another one if its group has no partner left; with
+        `within_only`, that is done only for groups without any sound host. A few such messages have the
+        network to themselves; many stay at least within groups.
         """
         everybody = random.permutation(len(labels)).tolist()
-        if of_kind is not None:  # partners of the fastest kind tell of every host
+        if of_kind is not None:  # partners of the fastest kind can test any host
             everybody.sort(key=lambda rank: -of_kind[rank])
         partners = [rank for rank in everybody if rank not in self.ranks | self.cleared]
         with_sound = {int(labels[rank]) for rank in partners}
@@ -87,15 +91,17 @@ class Suspects:
         for suspect in sorted(self.ranks):
             near = [partner for partner in partners if labels[partner] == labels[suspect]]
             if not partners or (not near and within_only and int(labels[suspect]) in with_sound):
-                continue  # a path through hosts that forward would tell of those
+                continue  # a path through forwarding hosts would measure those
             partner = near[0] if near else partners[0]
             partners.remove(partner)
             routes += [(suspect, partner), (partner, suspect)]
         return routes
 
     def known(self, within: Observed, slow: Slow, sound: Unshared) -> tuple[Floats, Floats]:
-        """[rank] bytes per second that it sends, and receives, alone: as measured; or as `sound` has it where
-        it was as fast as everybody within its group; NaN: not known."""
+        """Returns [rank] the bytes per second that it sends, and receives, alone.
+
+        This is the measured rate, or that of `sound` if a message within its group was fast; NaN: unknown.
+        """
         fast = within.where(~slow(within))
         found = []
         for ends, alone, usual in (
@@ -111,17 +117,17 @@ def nobody(ranks: int) -> Suspects:
 
 
 def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | None) -> frozenset[int]:
-    """Ranks at the ends of slow messages that nothing else explains."""
+    """Returns the ranks at the ends of slow messages that nothing else explains."""
     suspects: set[int] = set()
     for ends in (seen.source, seen.destination):
         tells = seen.tells_of(ends)
         times = np.bincount(ends[tells], minlength=seen.ranks)
         share = np.bincount(ends[tells & slow], minlength=seen.ranks) / np.maximum(times, 1)
         suspects |= set(np.nonzero((times > 0) & (share > thresholds.ALWAYS))[0].tolist())
-    if len(suspects) > max(2, seen.ranks // 3):  # a limit that they share, or the few whom all of them met
+    if len(suspects) > max(2, seen.ranks // 3):  # they share a limit, or all of them met the same few ranks
         suspects = _met_by_all(seen.where(slow))
     if inferred is not None:
-        # Whoever was fast within its group, that way, has a sound link: what it shares is slow.
+        # A rank that was fast within its group in that direction has a sound link: what it shares is slow.
         fast = seen.where(~slow)
         beyond = set(np.setdiff1d(inferred.out_suspects, fast.source).tolist())
         beyond |= set(np.setdiff1d(inferred.in_suspects, fast.destination).tolist())
@@ -130,8 +136,11 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
 
 
 def _met_by_all(slow: Observed) -> set[int]:
-    """The few ranks of which one is at an end of each of these messages, found one after another by how many
-    they explain; none, where they are many or it could as well be others."""
+    """Returns a few ranks that together are at an end of every slow message.
+
+    They are found greedily, by the number of messages that each explains. Returns none if they are many or
+    if others would do as well.
+    """
     left, found = slow, set[int]()
     while len(left):
         ends = np.bincount(np.concatenate([left.source, left.destination]), minlength=left.ranks)
@@ -143,41 +152,46 @@ def _met_by_all(slow: Observed) -> set[int]:
     return found
 
 
-# Standard error of a median against that of a mean, of normal errors.
+# Standard error of a median over that of a mean, for normal errors.
 _OF_A_MEDIAN = math.sqrt(math.pi / 2)
 
 
 @dataclass(frozen=True)
 class ReferencePairs:
-    """A few pairs of ranks, while everybody else is silent. Where all hosts are equally slow, no message
-    stands out: a switch that cannot carry everybody's load looks like slow links. A few messages with the
-    switch to themselves tell the two apart."""
+    """A few pairs of ranks that exchange while all others are silent.
+
+    If all hosts are equally slow, no message stands out: a switch that cannot carry the full load looks like
+    slow links. A few messages that have the switch to themselves tell the two apart.
+    """
 
     ranks: int
     routes: tuple[Route, ...] = ()
-    """Proposed; their rates are not known yet."""
+    """Proposed routes whose rates are not known yet."""
     at: int = 0
-    """Which of the proposed phases has them."""
+    """Index of the proposed phase that contains them."""
     measured: int = 0
-    """Routes."""
+    """Routes measured."""
     tries: int = 0
     rate: float = math.nan
-    """Bytes per second, the median; NaN: not measured."""
+    """Median in bytes per second; NaN: not measured."""
 
     @property
     def done(self) -> bool:
-        """A phase that gave nothing (a limited machine, a spent budget) is asked once more."""
+        """True once measured or tried twice: a limited machine or a spent budget may spoil the first try."""
         return math.isfinite(self.rate) or self.tries == thresholds.REFERENCE_TRIES
 
     def added_to(
         self, phases: list[list[Route]], random: Generator, *, apart: bool
     ) -> tuple[list[list[Route]], ReferencePairs]:
-        """These phases with the pairs in the first, if that has other hosts. `apart`: in a phase of their own
-        after all others, which may be many, and fill what they share."""
+        """Adds the pairs to the first phase if they can be disjoint from it, otherwise as a last phase.
+
+        `apart`: always adds a phase of their own, because the other messages may be many and fill what they
+        share.
+        """
         if self.ranks < thresholds.REFERENCE_PAIRS:
             return phases, replace(self, tries=thresholds.REFERENCE_TRIES)
         taken = {rank for phase in phases for route in phase for rank in route}
-        # Ranks that nobody suspects come first; all may be suspects.
+        # Ranks not in these phases come first; there may be none.
         order = sorted(random.permutation(self.ranks).tolist(), key=taken.__contains__)
         count = max(1, min(thresholds.REFERENCE_PAIRS, self.ranks // thresholds.RANKS_A_PAIR))
         routes = tuple((order[2 * pair], order[2 * pair + 1]) for pair in range(count))
@@ -186,7 +200,7 @@ class ReferencePairs:
         return [*phases, [*routes]] if apart else [[*phases[0], *routes], *phases[1:]], asked
 
     def learn(self, seen: Observed, first: int) -> tuple[Observed, ReferencePairs]:
-        """All other messages, and what the pairs reached. `first`: number of the first proposed phase."""
+        """Splits off what the pairs reached from all other messages. `first`: first proposed phase."""
         if not self.routes:
             return seen, self
         ends = sorted({source * self.ranks + destination for source, destination in self.routes})
@@ -195,7 +209,7 @@ class ReferencePairs:
         return seen.where(~mine), replace(self, routes=(), measured=int(mine.sum()), rate=rate)
 
     def faster_than(self, everybody: Unshared) -> bool:
-        """True if all hosts share something that all together fill."""
+        """Returns True if the pairs were clearly faster: all hosts together fill something they share."""
         if not math.isfinite(self.rate):
             return False
         deviations = thresholds.TIMES_NOISE * min(1.0, _OF_A_MEDIAN / math.sqrt(self.measured))
@@ -203,7 +217,10 @@ class ReferencePairs:
         return math.log(self.rate / everybody.nominal) > enough
 
     def known(self, out: Floats, back: Floats, everybody: Unshared) -> tuple[Floats, Floats]:
-        """[rank] bytes per second that hosts send, and receive, alone: as given; else, as these pairs."""
+        """Returns [rank] bytes per second sent, and received, alone, with gaps filled by the pairs' rate.
+
+        Returns `out` and `back` unchanged if the pairs were not faster than everybody.
+        """
         if not self.faster_than(everybody):
             return out, back
         return np.where(np.isfinite(out), out, self.rate), np.where(np.isfinite(back), back, self.rate)

@@ -1,10 +1,10 @@
 """Stages 2 and 3: what the trunks between groups carry.
 
-Stage 2 follows where latency told groups: all trunks are filled at once, so a slow one stands out. If limits
-of these groups explain little, it fills the trunks of wider ones, by the next level of latency. Stage 3 fills
-limits of which others of their kind are known (filling.py). A total that stays the same whatever passes
-is a limit (max-min shares: Bertsekas and Gallager, Data Networks, section 6.5.2). Both hand on groups and
-limits.
+Stage 2 follows if latency revealed groups. It fills all trunks at once, so a slow one stands out, and starts
+with the widest groups. If their limits explain little, it fills the trunks of the groups inside. Stage 3
+fills missing limits if others of their kind are known (filling.py). A total that stays the same whatever
+passes is a limit (max-min shares: Bertsekas and Gallager, Data Networks, section 6.5.2). Both stages hand on
+groups and limits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Trunks:
     quiet: bool = False
     """Nothing was slow before the tours."""
     best: State | None = None
-    """With the groups whose limits explained most so far, where wider ones were asked first."""
+    """The state with the groups whose limits explained most so far, if wider groups were tried first."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         if not state.toured and state.near is not None:
@@ -42,13 +42,13 @@ class Trunks:
             return Asked([], replace(state, near=None, levels=(), toured=False, crossed=crossed), Missing())
         found, state = self._most_told(state)
         if found.explained < thresholds.EXPLAINED and state.levels and state.spare >= thresholds.TOURS:
-            # What is full may be further in: what leaves a rack, not what leaves a row of racks.
+            # The full trunks may be further in: those of racks, not those of rows of racks.
             nearer = replace(state, near=state.levels[0].grouping, levels=state.levels[1:], toured=False)
             return replace(self, best=state).ask(nearer, random)
         stage, state = replace(self, best=None), replace(state, inferred=found)
         missing = not self.permuted and filling.missing(found, state.full, random, toured=True)
         if missing and not filling.has_slow_trunks(found):
-            # In a tour all that a group sends goes to two others; other limits show when it goes to more.
+            # In a tour, a group sends to at most two others; other limits show when it sends to more.
             stage = Trunks(permuted=True)
             count = min(thresholds.TOURS - 1, state.spare, len(state.distances))
             if count > 0:
@@ -57,11 +57,11 @@ class Trunks:
         enough = found.explained >= thresholds.EXPLAINED or state.measured >= thresholds.FEWEST_FOR_GROUPS
         if enough or count <= 0:
             return Asked([], state if enough else state.explained(), Missing())
-        # These trunks are not what is full: permutations show which ranks are slow together.
+        # Something other than these trunks is full: permutations show which ranks are slow together.
         return Asked(*state.permutations(count, random), stage)
 
     def _most_told(self, state: State) -> tuple[Inferred, State]:
-        """By these groups, or by wider ones that were asked before, if their limits explain as much."""
+        """Infers with these groups, or with the wider ones tried before if their limits explain as much."""
         found = infer(state.full, near=state.near)
         if self.best is None:
             return found, state
@@ -72,7 +72,7 @@ class Trunks:
 
 
 def _outermost(state: State) -> State:
-    """Groups by the widest level of latency that tells any, if there are phases to fill trunks of two."""
+    """Sets `near` to the widest groups that latency reveals, as far as phases for all levels are left."""
     near, levels = state.near, state.levels
     while near is not None and state.spare >= thresholds.TOURS * (len(levels) + 2):
         wider = idle.wider(state.latency.measured, near.labels)
@@ -84,8 +84,10 @@ def _outermost(state: State) -> State:
 
 @dataclass(frozen=True)
 class Missing:
+    """Stage 3."""
+
     times: int = 0
-    """Times that phases were asked for."""
+    """How often phases were asked for."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         known, times, most = state.inferred, self.times, state.spare
@@ -95,7 +97,7 @@ class Missing:
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
             return Asked([], state, Inside())
         if times and known is not None and len(found.capacities) <= len(known.capacities):
-            # What is not full by now is not full by what its hosts can send.
+            # Limits that are still not full cannot be filled by what their hosts send.
             return Asked([], state, Inside())
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:

@@ -1,4 +1,4 @@
-"""Histograms whose bins begin at round numbers, and which values are too far out to draw to scale."""
+"""Histograms with round bin edges, without the few values too far out to draw to scale."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
 
-# More values than this share are no outliers.
+# A larger share of the values is not taken for outliers.
 LARGEST_SHARE_FAR_OUT = 0.05
-# Below it powers of ten are no longer exact.
+# Powers of ten are not exact for smaller spans.
 _SMALLEST_SPAN = 1e-290
 
 
@@ -20,12 +20,12 @@ class Histogram:
     edges: Floats
     counts: NDArray[np.int64]
     below: Floats
-    """Values left of the first edge: few and far away; sorted, as is `above`."""
+    """Outliers left of the first edge, sorted; `above` holds those right of the last."""
     above: Floats
 
 
 def nice_step(span: float, most: int) -> float:
-    """The smallest of 1, 2, 2.5 or 5 times a power of ten of which at most `most` cover `span`."""
+    """Returns the smallest step (1, 2, 2.5 or 5 times a power of ten) that covers `span` in `most` steps."""
     if span < _SMALLEST_SPAN or most < 1:
         return 1.0
     power = 10.0 ** np.floor(np.log10(span / most))
@@ -33,7 +33,7 @@ def nice_step(span: float, most: int) -> float:
 
 
 def histogram(values: Floats, most_bins: int = 12) -> Histogram:
-    """Counts over bins whose edges are round numbers."""
+    """Counts the finite values in bins with round edges; outliers go to `below` and `above`."""
     none: Floats = np.zeros(0)
     there = np.sort(values[np.isfinite(values)])
     if len(there) == 0:
@@ -41,9 +41,9 @@ def histogram(values: Floats, most_bins: int = 12) -> Histogram:
     first_kept, end_kept = body(there)
     finite = there[first_kept:end_kept]
     low, high = float(finite.min()), float(finite.max())
-    # All but equal values get one bin of a tenth of a per cent, not twelve of rounding noise.
+    # The bins span at least 0.1 % of the value; otherwise nearly equal values make twelve bins of rounding.
     step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
-    bins = np.floor(finite / step)  # by number, not by edge: no value falls between two roundings
+    bins = np.floor(finite / step)  # by number, not by edge, so that rounding cannot lose a value
     first = bins.min()
     counts = np.bincount((bins - first).astype(np.int64))
     edges = (first + np.arange(len(counts) + 1)) * step
@@ -51,12 +51,15 @@ def histogram(values: Floats, most_bins: int = 12) -> Histogram:
 
 
 def body(ordered: Floats) -> tuple[int, int]:
-    """The range of sorted values to draw to scale: all, unless a few far out (beyond three interquartile
-    ranges from the quartiles: Tukey, Exploratory Data Analysis, 1977, section 2D) would take three quarters
-    of the axis. A second heap is no outlier, however far away."""
+    """Returns the slice (first, end) of sorted values to draw to scale.
+
+    This is everything, unless a few outliers would take three quarters of the axis. Outliers lie more than
+    three interquartile ranges from the quartiles (Tukey, Exploratory Data Analysis, 1977, section 2D). A
+    second cluster is not an outlier, however far away.
+    """
     count = len(ordered)
     low, high = (float(quartile) for quartile in np.percentile(ordered, (25, 75)))
-    # Values that are all but equal must not make an outlier of the next one.
+    # When most values are nearly equal, the next one must not become an outlier.
     reach = 3 * max(high - low, 0.01 * abs(high))
     first = int(np.searchsorted(ordered, low - reach, side="left"))
     end = int(np.searchsorted(ordered, high + reach, side="right"))

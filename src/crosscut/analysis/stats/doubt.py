@@ -1,4 +1,4 @@
-"""Probabilities of false alarms, under many tests at once."""
+"""Probabilities of false alarms when many tests are made at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from crosscut.analysis.stats.intervals import Floats
 
 # Probability that a healthy network raises any alarm of one kind.
 FALSE_ALARMS = 0.01
-# Smaller ones are not claimed: benchmarks/truth counts the alarms of healthy networks, and its hundreds of
-# networks show no less.
+# No smaller probability is claimed: benchmarks/truth counts alarms on hundreds of healthy networks, which is
+# too few to demonstrate less.
 SMALLEST_CLAIMED = FALSE_ALARMS
-# Logarithms of rates that differ by less are equal.
+# Logarithms of rates that differ by less count as equal.
 _ROUNDING = 1e-9
 
 
@@ -24,9 +24,11 @@ def normal_tail(deviations: Floats) -> Floats:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Probabilities adjusted for all tests made: Holm, Scandinavian Journal of Statistics 6, 1979. Those up
-    to a level keep the probability of any false alarm at that level, however the tests depend on each
-    other."""
+    """Adjusts p-values for the number of tests (Holm, Scandinavian Journal of Statistics 6, 1979).
+
+    Rejecting those up to a level keeps the probability of any false alarm at that level, however the tests
+    depend on each other.
+    """
     count = len(p_values)
     order = np.argsort(p_values, kind="stable")
     stepped = np.maximum.accumulate((count - np.arange(count)) * p_values[order])
@@ -36,21 +38,26 @@ def holm(p_values: Floats) -> Floats:
 
 
 def tail_factor(residuals: Floats, noise: float) -> float:
-    """By how much the noise's tails exceed the normal's, from the side on which nothing but noise acts: the
-    largest of so many above, over what the largest of as many normal ones would be. Contention and faults
-    only slow."""
+    """Estimates how much heavier than normal the tails of the noise are; 2 with fewer than 10 values above.
+
+    This is the largest residual above zero over the expected largest of as many normal ones. Only noise acts
+    above zero, because contention and faults only slow.
+    """
     above = residuals[residuals > 0]
     if len(above) < 10:
         return 2.0
     from scipy.special import ndtri
 
-    # The median of the largest of m: the upper quantile at 1 - (1/2)^(1/m).
+    # The median of the largest of m values is the upper quantile at 1 - (1/2)^(1/m).
     expected = float(ndtri(1 - (1 - 0.5 ** (1 / len(above))) / 2))
     return max(1.0, float(above.max()) / max(noise * expected, _ROUNDING))
 
 
 def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
-    """[value] adjusted probability that noise alone puts it so far below the middle of all; NaN stays NaN."""
+    """Returns [value] the adjusted probability that noise alone puts it so far below the median.
+
+    NaN values stay NaN; with fewer than three finite values all are NaN.
+    """
     there = np.isfinite(values)
     found = np.full(len(values), np.nan)
     if there.sum() < 3:
@@ -59,6 +66,6 @@ def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
     # The values' own spread, but no less than what noise alone gives.
     spread = max(noise, 1.4826 * float(np.median(np.abs(values[there] - middle))), _ROUNDING)
     factor = tail_factor(values[there] - middle, spread)
-    with np.errstate(over="ignore"):  # infinitely far off is far off
+    with np.errstate(over="ignore"):  # overflow to infinity is as good as a large deviation
         found[there] = holm(normal_tail((middle - values[there]) / (spread * factor)))
     return found

@@ -3,8 +3,8 @@
 The interval is bounded by two order statistics whose ranks come from the binomial distribution, which
 assumes nothing of the samples' shape. (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication
 Systems, EPFL Press 2010, theorem 2.1; recommended for measurements of networks by Hoefler and Belli, SC15,
-section 3.1.3.) From 20 samples on, the ranks lie farther apart where samples that follow each other are
-alike: `stretch`. docs/coverage.py shows how often the interval holds the median.
+section 3.1.3.) From 20 samples on, correlation between consecutive samples moves the ranks farther apart
+(`stretch`). docs/coverage.py shows how often the interval contains the median.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# Below this no pair of order statistics reaches 95 %: 1 - 2 * 0.5^5 is 93.75 %.
+# With fewer samples no pair of order statistics reaches 95 %: 1 - 2 * 0.5^5 is 93.75 %.
 FEWEST_FOR_INTERVAL = 6
-# Fewer do not tell how much samples that follow each other are alike.
+# Fewer samples do not show how strongly consecutive samples are correlated.
 FEWEST_FOR_CORRELATION = 20
 _MOST_CORRELATION = 0.99
-# Cells whose samples are ranked at once: bounds memory.
+# Cells whose samples are ranked at once, to bound memory.
 _CELLS_AT_ONCE = 1 << 18
 
 
@@ -41,37 +41,37 @@ class Medians:
 
     @classmethod
     def joined(cls, parts: Sequence[Medians]) -> Medians:
-        """One after another, along the first axis."""
+        """Concatenates along the first axis."""
         columns = ([getattr(part, one.name) for part in parts] for one in fields(cls))
         return cls(*map(np.concatenate, columns))
 
     def relative_width(self) -> Floats:
-        """Width of the interval as a share of the median."""
+        """Returns the width of the interval as a share of the median."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.asarray((self.high - self.low) / self.median, dtype=np.float64)
 
 
 @lru_cache(maxsize=4096)
 def interval_ranks(count: int) -> tuple[int, int] | None:
-    """Ranks (from 0) of the order statistics that bound the interval; None where there are too few."""
+    """Returns the ranks (from 0) of the order statistics that bound the interval; None if too few samples."""
     if count < FEWEST_FOR_INTERVAL:
         return None
-    from scipy.special import bdtr  # not before it is needed: commands without statistics start sooner
+    from scipy.special import bdtr  # imported late, so that commands without statistics start faster
 
-    # How many k have P(at most k of the samples lie below the median) <= tail.
-    # Ten standard deviations off the middle all of them have.
+    # Counts the k for which P(at most k samples lie below the median) <= tail. Every k that is ten standard
+    # deviations below the middle qualifies.
     first = max(0, count // 2 - 5 * math.isqrt(count))
     below = first + int((bdtr(np.arange(first, count // 2), count, 0.5) <= (1 - CONFIDENCE) / 2).sum())
     return below - 1, count - below
 
 
 def stretch(in_time_order: Floats) -> Floats:
-    """[cell] the factor by which an interval's ranks lie farther from the middle than for independent samples
-    [sample, cell]: the square root of the variance inflation of the number of samples below the median.
+    """Returns [cell] how many times farther from the middle the ranks lie than for independent samples.
 
-    The correlation of ranks at lag one, corrected for its bias (Kendall, Biometrika 41, 1954) and raised by
-    three quarters of its standard error, is taken for that of a Gaussian process of first order, whose signs
-    correlate by the arcsine law. core/src/conduct/median_interval.cpp computes the same.
+    `in_time_order` is [sample, cell]. The factor is the square root of the variance inflation of the number
+    of samples below the median. The rank correlation at lag one, corrected for bias (Kendall, Biometrika 41,
+    1954) and raised by three quarters of its standard error, is taken for that of a first-order Gaussian
+    process, whose signs correlate by the arcsine law. The core's median_interval.cpp computes the same.
     """
     from scipy.stats import rankdata
 
@@ -93,15 +93,15 @@ def stretch(in_time_order: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _inflation(count: int) -> Callable[[Floats], Floats]:
-    """Variance inflation of how many of `count` samples are below the median, by correlation at lag one."""
-    lags = np.arange(1, min(count, 2100))  # later ones add nothing, even of the highest correlation
+    """Returns a function from the correlation at lag one to the variance inflation (see `stretch`)."""
+    lags = np.arange(1, min(count, 2100))  # longer lags add nothing, even at the highest correlation
     known = np.linspace(0, _MOST_CORRELATION, 500)[:, np.newaxis]
     sums = (4 / math.pi * (1 - lags / count) * np.arcsin(known**lags)).sum(axis=1)
     return lambda alike: np.asarray(1 + np.interp(alike, known[:, 0], sums), dtype=np.float64)
 
 
 def medians(values: Floats, *, in_time_order: bool = True) -> Medians:
-    """Medians along the first axis, NaN cells left out. Not `in_time_order`: samples are independent."""
+    """Returns medians along the first axis, without NaN. Not `in_time_order`: samples are independent."""
     there = np.isfinite(values)
     if there.all():
         timed, ordered = values, np.sort(values, axis=0)
@@ -132,6 +132,6 @@ def medians(values: Floats, *, in_time_order: bool = True) -> Medians:
 
 
 def inverted(times: Medians, numerator: Floats) -> Medians:
-    """Rates from times: the median is numerator / median, and the interval's bounds change places."""
+    """Converts times to rates: divides `numerator` by the median and by the bounds, which swap places."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return Medians(numerator / times.median, numerator / times.high, numerator / times.low, times.count)

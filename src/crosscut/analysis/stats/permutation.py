@@ -1,10 +1,10 @@
-"""Many tests at once on few repetitions, by permuting which run a repetition belongs to.
+"""Permutation tests: many at once on few repetitions, by permuting which run a repetition belongs to.
 
-The step-down maximum of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley 1993,
-algorithm 2.8: the chance of any false alarm among all tests stays below the level, whatever the noise looks
-like and however the tests depend on each other. Unlike a correction by the number of tests, it costs no power
-where thousands of routes are looked at with six repetitions each. It takes the repetitions of a run to be
-exchangeable.
+The method is the step-down maximum of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing,
+Wiley 1993, algorithm 2.8. The probability of any false alarm among all tests stays below the level, whatever
+the noise looks like and however the tests depend on each other. Unlike a correction by the number of tests,
+it costs no power when thousands of routes have six repetitions each. It assumes that the repetitions of a run
+are exchangeable.
 """
 
 from __future__ import annotations
@@ -21,25 +21,24 @@ from crosscut.analysis.stats.intervals import Floats
 Columns = NDArray[np.int64]
 Sides = NDArray[np.bool_]
 
-# All ways to divide the repetitions are tried up to so many; of more, so many are drawn.
+# All ways to divide the repetitions are tried if there are no more than this; otherwise this many are drawn.
 MOST_EXACT = 4000
 _CELLS_AT_ONCE = 1 << 21
-# Differences of logarithms below this are rounding.
+# Smaller differences of logarithms are rounding errors.
 _ROUNDING = 1e-9
 
 
 def smallest_doubt(first: int, second: int) -> float:
-    """What the clearest difference possible would get: two-sided, with so many repetitions on each side."""
+    """Returns the smallest two-sided p-value that this many repetitions on each side can reach."""
     ways = math.comb(first + second, first)
     alike = 2 if first == second else 1  # exchanging the sides gives the same statistic
     return alike / ways if ways <= MOST_EXACT else 1 / (MOST_EXACT + 1)
 
 
 def doubts(first: Floats, second: Floats) -> Floats:
-    """[test] adjusted probability of such a difference where there is none; `first` and `second` are
-    [repetition, test], without gaps."""
+    """Returns [test] adjusted p-values of the difference; `first`, `second`: [repetition, test], no NaN."""
     values = np.concatenate([first, second])
-    values = values - values.mean(axis=0)  # for sums of squares that keep their digits
+    values = values - values.mean(axis=0)  # keeps the sums of squares precise
     assignments = _assignments(len(first), len(second))
     observed = np.zeros((1, len(values)), bool)
     observed[0, : len(first)] = True
@@ -52,24 +51,24 @@ def doubts(first: Floats, second: Floats) -> Floats:
 
 
 def orders(count: int) -> tuple[Columns, bool]:
-    """[way, position] orders of so many runs, and whether they are only some of all."""
+    """Returns [way, position] orders of `count` runs, and whether they are only a sample of all orders."""
     if math.factorial(count) <= MOST_EXACT:
         return np.array(list(permutations(range(count))), np.int64), False
     return _drawn(count), True
 
 
 def _drawn(count: int) -> Columns:
-    """[way, position] some orders, always the same."""
+    """Returns [way, position] MOST_EXACT random orders, the same on every call."""
     return np.argsort(np.random.default_rng(1).random((MOST_EXACT, count)), axis=1)
 
 
 def step_down(observed: Floats, permuted: Floats, *, drawn: bool) -> Floats:
-    """[test] from statistics that are there already: [test], [way, test]."""
+    """Returns [test] adjusted p-values from statistics: observed [test], permuted [way, test]."""
     return _step_down(observed, lambda columns: permuted[:, columns], drawn=drawn)
 
 
 def _assignments(first: int, second: int) -> Sides:
-    """[way, repetition] whether it is taken to be of the first run."""
+    """Returns [way, repetition] True if the repetition is assigned to the first run."""
     count = first + second
     if math.comb(count, first) <= MOST_EXACT:
         chosen = np.array(list(combinations(range(count), first)))
@@ -81,7 +80,7 @@ def _assignments(first: int, second: int) -> Sides:
 
 
 def _spread(values: Floats, of_first: Sides) -> tuple[Floats, Floats]:
-    """[way, test] difference of means, second less first; standard error of it, of Welch's kind."""
+    """Returns [way, test] the difference of means, second minus first, and its Welch standard error."""
     one = of_first.astype(np.float64)
     other = 1 - one
     n1, n2 = one.sum(axis=1)[:, None], other.sum(axis=1)[:, None]
@@ -93,8 +92,11 @@ def _spread(values: Floats, of_first: Sides) -> tuple[Floats, Floats]:
 
 
 def _floor(values: Floats, observed: Sides) -> float:
-    """Added to every standard error, so that a test whose few repetitions agree by chance does not outshine
-    all others (Tusher, Tibshirani, Chu, PNAS 98, 2001: the `fudge factor`): the median one."""
+    """Returns the median standard error, which is added to every standard error.
+
+    Without it, a test whose few repetitions agree by chance would dominate (the `fudge factor` of Tusher,
+    Tibshirani, Chu, PNAS 98, 2001).
+    """
     return max(float(np.median(_spread(values, observed)[1])) if values.shape[1] else 0.0, _ROUNDING)
 
 
@@ -117,7 +119,7 @@ def _step_down(seen: Floats, permute: Callable[[Columns], Floats], *, drawn: boo
         running = np.maximum.accumulate(np.concatenate([highest[:, None], block], axis=1), axis=1)
         highest = running[:, -1]
         reached = (running[:, 1:] >= seen[part] * (1 - 1e-9)).sum(axis=0)
-        # A drawn sample lacks the division that was observed: it counts as one more (Phipson and Smyth,
+        # A drawn sample lacks the observed division, which counts as one more (Phipson and Smyth,
         # Statistical Applications in Genetics and Molecular Biology 9, 2010).
         adjusted[part] = (reached + drawn) / (len(block) + drawn)
     falling = rising[::-1]

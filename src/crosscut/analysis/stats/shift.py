@@ -1,8 +1,8 @@
-"""How far two samples are apart: the median of all pairwise differences, and its 95 % interval.
+"""Shift between two samples: the median of all pairwise differences, and its 95 % interval.
 
-J. L. Hodges and E. L. Lehmann, Annals of Mathematical Statistics 34, 1963; the interval is that of the test
-of Mann and Whitney (ibid. 18, 1947) turned round, exact up to 50 values a side. No distribution's shape is
-assumed.
+The estimate is by J. L. Hodges and E. L. Lehmann, Annals of Mathematical Statistics 34, 1963. The interval
+inverts the test of Mann and Whitney (ibid. 18, 1947), exactly up to 50 values on each side. No shape of the
+distributions is assumed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST_EXACT = 50
 
 @dataclass(frozen=True)
 class Shift:
-    """Difference of logarithms, second less first; `low`, `high` NaN if values are too few for 95 %."""
+    """Difference of logarithms, second minus first; `low` and `high` are NaN with too few values for 95 %."""
 
     middle: float
     low: float
@@ -32,6 +32,7 @@ class Shift:
 
 
 def shift(first: Floats, second: Floats) -> Shift:
+    """`first` and `second` are logarithms, such as of times."""
     differences = np.sort((second[None, :] - first[:, None]).ravel())
     cut = _cut(len(first), len(second))
     middle = float(np.median(differences))
@@ -42,7 +43,7 @@ def shift(first: Floats, second: Floats) -> Shift:
 
 @lru_cache(maxsize=1024)
 def _cut(first: int, second: int) -> int | None:
-    """How many of the ordered differences lie outside on each side."""
+    """Returns how many ordered differences lie outside the interval on each side; None if it is unbounded."""
     if max(first, second) > _LARGEST_EXACT:
         middle = first * second / 2
         return math.floor(middle - 1.96 * math.sqrt(middle * (first + second + 1) / 6))
@@ -57,9 +58,9 @@ def _cut(first: int, second: int) -> int | None:
 
 
 def _counts(first: int, second: int) -> list[int]:
-    """[u] orders in which Mann and Whitney's statistic is u: coefficients of a Gaussian binomial."""
+    """Returns [u] the number of orders whose Mann-Whitney statistic is u: Gaussian binomial coefficients."""
     counts = [1] + [0] * (first * second)
-    for i in range(1, second + 1):  # times (1 - q^(first+i)), over (1 - q^i)
+    for i in range(1, second + 1):  # multiply by 1 - q^(first + i), divide by 1 - q^i
         for u in range(first * second, first + i - 1, -1):
             counts[u] -= counts[u - first - i]
         for u in range(i, first * second + 1):

@@ -1,8 +1,8 @@
 """Spread and tail of repeated measurements: how steady each phase, route and rank is.
 
-Spread: the interquartile range over the median. Tail: the time that one in a hundred exceeds, over the
-median; of fewer than a hundred, the longest. Hoefler and Belli (SC15, rules 5 to 8) ask for both beside the
-median, as networks' times are skewed: a mean and a standard deviation describe none of them.
+The spread is the interquartile range over the median. The tail is the 99th percentile over the median, or the
+maximum over the median with fewer than 100 repetitions. Hoefler and Belli (SC15, rules 5 to 8) ask for both
+beside the median, because network times are skewed: mean and standard deviation do not describe them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ FEWEST_FOR_PERCENTILE = 100
 
 @dataclass(frozen=True)
 class Variation:
-    """[subject] each; NaN where there are too few repetitions."""
+    """Spread and tail, [subject] each; NaN with too few repetitions."""
 
     spread: Floats
     tail: Floats
 
     def widest(self) -> int | None:
-        """The subject with the longest tail; None where nothing is known."""
+        """Returns the subject with the longest tail; None if none is known."""
         return int(np.nanargmax(self.tail)) if np.isfinite(self.tail).any() else None
 
 
 def variation(seconds: Floats) -> Variation:
-    """Variation of [repetition, subject] times; NaN where nothing was measured."""
+    """Returns the variation of [repetition, subject] times in seconds; NaN or 0: not measured."""
     usable = np.where(np.isfinite(seconds) & (seconds > 0), seconds, np.nan)
     ordered = np.sort(usable, axis=0)  # NaN goes last
     counts = np.isfinite(usable).sum(axis=0)
@@ -45,7 +45,7 @@ def variation(seconds: Floats) -> Variation:
 
 
 def _quantile(ordered: Floats, counts: np.ndarray[tuple[int], np.dtype[np.int64]], share: float) -> Floats:
-    """Between the two nearest order statistics; NaN where there is none."""
+    """Interpolates between the two nearest order statistics of each column; NaN if it is empty."""
     if not len(ordered):
         return np.full(ordered.shape[1:], np.nan)
     at = share * np.maximum(counts - 1, 0)

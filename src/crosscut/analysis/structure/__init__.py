@@ -1,1 +1,1 @@
-"""The structure of a network, inferred from messages that ran together."""
+"""Infers the structure of a network from messages that ran together."""

@@ -1,10 +1,11 @@
-"""Which ranks belong together, from which routes are slow under load.
+"""Groups ranks by which routes are slow under load.
 
-A stochastic block model (Holland, Laskey and Leinhardt, Social Networks 5, 1983): whether a route is slow
-depends on the groups of its two ends alone; within a group it hardly ever is. Probabilities are integrated
-out with beta priors, so that the marginal likelihood itself decides how many groups there are (Nowicki and
-Snijders, Journal of the American Statistical Association 96, 2001). The search begins at average linkage of
-the rows' likeness and moves single ranks and merges groups while that raises the likelihood.
+The model is a stochastic block model (Holland, Laskey and Leinhardt, Social Networks 5, 1983): whether a
+route is slow depends only on the groups of its two ends, and within a group it hardly ever is. Probabilities
+are integrated out with beta priors, so the marginal likelihood itself decides how many groups there are
+(Nowicki and Snijders, Journal of the American Statistical Association 96, 2001). The search starts from
+average linkage by the ranks' similarity, then moves single ranks and merges groups while that raises the
+likelihood.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.tallies import SLOW, RouteCounts, Tallies, log_factorials
 
-# Prior of slow routes within a group: beta(1, 40), one in forty. Between groups: about as many as in all,
-# known as well as from so many routes; networks are mostly built alike, and many small groups must not be
-# dear.
+# Prior of slow routes within a group: beta(1, 40), about one in forty. Between groups: the overall share,
+# with the weight of _ALIKE_BETWEEN routes. Most networks are built regularly, and many small groups must not
+# cost much likelihood.
 _FAST_WITHIN = 40
 _ALIKE_BETWEEN = 10
 _MOST_SWEEPS = 30
 _MOST_GROUPS = 96
-# Cells of arrays [rank, group, group] at once: a few tens of megabytes.
+# Cells of [rank, group, group] arrays at once: a few tens of megabytes.
 _CELLS_AT_ONCE = 1 << 20
-# Log odds against a rank's group: no more is told apart.
+# Cap on the log odds against a rank's group.
 _MOST_DOUBT = 27.0
 
 
 @dataclass(frozen=True)
 class Grouping:
     labels: Integers
-    """[rank] numbers from 0, in the order of the groups' first ranks"""
+    """[rank] number of its group, from 0 in the order of the groups' first ranks."""
     confidence: Floats
-    """[rank] probability that it belongs to its group, the others' being known"""
+    """[rank] probability that it belongs to its group, given the groups of all others."""
     log_likelihood: float
     log_likelihood_of_one_group: float
 
@@ -48,23 +49,26 @@ class Grouping:
 
     @property
     def gain(self) -> float:
-        """Log likelihood over that of one group."""
+        """Log likelihood, less that of one group."""
         return self.log_likelihood - self.log_likelihood_of_one_group
 
     @property
     def doubt(self) -> float:
-        """Probability that there is one group alone."""
+        """Probability that there is only one group."""
         return math.exp(-min(max(self.gain, 0.0), 600.0))
 
 
 def of_one(ranks: int) -> Grouping:
-    """All ranks together."""
+    """Returns a grouping with all ranks in one group."""
     return Grouping(np.zeros(ranks, np.int64), np.ones(ranks), 0.0, 0.0)
 
 
 class _Blocks:
-    """Log marginal likelihoods by table: arguments are counts, up to four times `most` (a group merged with
-    itself, which is left out afterwards)."""
+    """Log marginal likelihoods from a table of log factorials.
+
+    The table reaches four times the number of messages, which occurs when a group is merged with itself; that
+    result is discarded.
+    """
 
     def __init__(self, routes: RouteCounts) -> None:
         slow_in_all, most = routes.counts.sum(axis=1).tolist()
@@ -77,13 +81,14 @@ class _Blocks:
 
 
 def _beta(f: Floats, slow_prior: int, fast_prior: int) -> Callable[[Integers, Integers], Floats]:
-    """Log of the beta function of counts, slow and all, less the prior's. `f`: log factorials."""
+    """Returns the log beta function of (slow, all) counts, less the prior's. `f`: log factorials."""
     a, b, both = slow_prior - 1, fast_prior - 1, slow_prior + fast_prior - 1
     of_slow, of_fast, of_all, none = f[a:], f[b:], f[both:], float(f[a] + f[b] - f[both])
     return lambda slow, total: of_slow[slow] + of_fast[total - slow] - of_all[total] - none
 
 
 def group(routes: RouteCounts) -> Grouping:
+    """Returns the likeliest grouping that the search finds."""
     blocks = _Blocks(routes)
     best = np.zeros(routes.ranks, np.int64)
     best_value = alone = _likelihood(routes, blocks, best)
@@ -97,7 +102,10 @@ def group(routes: RouteCounts) -> Grouping:
 
 
 def given(routes: RouteCounts, labels: Integers) -> Grouping:
-    """These groups; nothing is sure of more than are ever told."""
+    """Returns a grouping with these labels, and the likelihood and confidence that `routes` give it.
+
+    Confidence is 0 if there are more groups than are ever reported.
+    """
     blocks, one = _Blocks(routes), np.zeros(routes.ranks, np.int64)
     few = int(labels.max()) < _MOST_GROUPS
     confidence = _confidence(routes, blocks, labels) if few else np.zeros(routes.ranks)
@@ -105,8 +113,10 @@ def given(routes: RouteCounts, labels: Integers) -> Grouping:
 
 
 def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Grouping:
-    """All ranks, where `found` is of `members` alone: each of the others where it is likeliest among those
-    groups. `routes` are of all ranks."""
+    """Extends `found`, a grouping of `members` only, to all ranks: places each where it is likeliest.
+
+    `routes`: between all ranks.
+    """
     gains = gains_of_others(routes, members, found)
     labels, confidence = gains.argmax(axis=1), 1 / np.exp(gains - gains.max(axis=1)[:, None]).sum(axis=1)
     labels[members], confidence[members] = found.labels, found.confidence
@@ -114,8 +124,10 @@ def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Groupin
 
 
 def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> Floats:
-    """[rank, group] log likelihood of a rank being there, but for a constant of the rank; 0 for `members`, of
-    whom `found` is."""
+    """Returns [rank, group] the log likelihood that a rank is in the group, up to a constant for each rank.
+
+    0 for `members`, which `found` groups.
+    """
     groups, blocks = found.count, _Blocks(routes)
     labels = np.full(routes.ranks, groups)  # the others, in none of the groups
     labels[members] = found.labels
@@ -129,9 +141,11 @@ def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> 
 
 
 def merged_where_fast(routes: RouteCounts, found: Grouping, most_slow: float) -> Grouping:
-    """Groups between which hardly any route is slow, made one: routes that share a limit only in some phases
-    differ among themselves, which the model of blocks takes for groups. Complete linkage: all pairs of a
-    union are fast."""
+    """Merges groups between which at most the share `most_slow` of routes is slow.
+
+    Routes that share a limit only in some phases differ among themselves, which the block model takes for
+    groups. The pair of groups with the smallest share is merged first.
+    """
     labels = found.labels.copy()
     while (groups := int(labels.max()) + 1) > 1:
         s, n = routes.between(labels, groups)
@@ -146,32 +160,34 @@ def merged_where_fast(routes: RouteCounts, found: Grouping, most_slow: float) ->
 
 
 def slow_within(routes: RouteCounts, labels: Integers) -> float:
-    """Share of routes within groups that are slow."""
+    """Returns the share of messages within groups that are slow."""
     s, n = routes.between(labels, int(labels.max()) + 1)
     return float(np.trace(s) / max(int(np.trace(n)), 1))
 
 
 def _starts(routes: RouteCounts, blocks: _Blocks) -> list[Integers]:
-    """The likeliest cuts of the tree of likeness."""
+    """Returns the three likeliest cuts of the tree that average linkage builds."""
     levels = _linkage_levels(_likeness(routes))
     valued = [(_likelihood(routes, blocks, labels), index) for index, labels in enumerate(levels)]
     return [levels[index] for _, index in sorted(valued, reverse=True)[:3]]
 
 
 def _likeness(routes: RouteCounts) -> Floats:
-    """[rank, rank] log odds that two ranks are of one group: by the routes between them, and by how alike
-    they are towards all others."""
+    """Returns [rank, rank] the log odds that two ranks are in one group.
+
+    They come from the routes between the two, and from how similar their routes to all others are.
+    """
     slow = routes.counts[SLOW] > 0
     fast, bad = routes.dense(~slow), routes.dense(slow)
     share = float(bad.sum() / max(fast.sum() + bad.sum(), 1.0))
-    outside = min(max(share * 1.3, 0.05), 0.95)  # slow, given different groups
-    inside, near = 0.02, 0.25  # slow within; share of ranks that are of one's own group
+    outside = min(max(share * 1.3, 0.05), 0.95)  # probability of slow between groups
+    inside, near = 0.02, 0.25  # probability of slow within; share of ranks that are in one's own group
     direct = fast * math.log((1 - inside) / (1 - outside)) + bad * math.log(inside / outside)
     same_ff = near + (1 - near) * (1 - outside) ** 2
     diff_ff = 2 * near * (1 - outside) + (1 - 2 * near) * (1 - outside) ** 2
     same_fs = (1 - near) * outside * (1 - outside)
     diff_fs = near * outside + (1 - 2 * near) * outside * (1 - outside)
-    same_ss, diff_ss = (1 - near), (1 - 2 * near)  # both times outside squared
+    same_ss, diff_ss = (1 - near), (1 - 2 * near)  # without the common factor, outside squared
     score = (direct + direct.T).astype(np.float64)
     for f, s in ((fast, bad), (fast.T, bad.T)):
         differ = f @ s.T
@@ -182,7 +198,10 @@ def _likeness(routes: RouteCounts) -> Floats:
 
 
 def _linkage_levels(score: Floats) -> list[Integers]:
-    """Labels after each merge of average linkage (Sokal and Michener 1958), from _MOST_GROUPS groups down."""
+    """Returns labels before each merge of average linkage (Sokal and Michener 1958).
+
+    Only levels with at most _MOST_GROUPS groups are returned.
+    """
     ranks = len(score)
     similar = score.copy()
     sizes = np.ones(ranks)
@@ -200,7 +219,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
         similar[:, a], similar[:, b] = similar[a], -np.inf
         sizes[a] += sizes[b]
         labels[labels == b] = a
-        # The nearest changes where it was one of the two, or where the union is nearer still.
+        # The nearest group changes if it was one of the two, or if the union is nearer.
         again = (nearest == a) | (nearest == b)
         again[[a, b]] = True
         nearer = ~again & ((similar[a] > closest) | ((similar[a] == closest) & (a < nearest)))
@@ -211,7 +230,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
 
 
 def _likelihood(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> float:
-    # A prior that spends a rank's choice among the groups there are.
+    # The prior gives each rank every group with equal probability.
     groups = int(labels.max()) + 1
     s, n = routes.between(labels, groups)
     between = blocks.between(s, n)
@@ -232,13 +251,16 @@ def _climb(routes: RouteCounts, blocks: _Blocks, start: Integers) -> Integers:
 
 
 def _gains_from(blocks: _Blocks, between: Integers, out: Integers, back: Integers) -> Floats:
-    """[..., group] log likelihood gained by a rank that joins it; `between`: [SLOW or ALL, ..., group, group]
-    without the rank; `out`, `back`: [SLOW or ALL, ..., group] to and from the rank."""
+    """Returns [..., group] the log likelihood gained if a rank joins the group.
+
+    `between`: [SLOW or ALL, ..., group, group] without the rank. `out`, `back`: [SLOW or ALL, ..., group] the
+    rank's routes to the group, and from it.
+    """
     every = np.arange(between.shape[-1])
     now = blocks.between(*between)
     rows = blocks.between(*(between + out[..., None, :])) - now
     columns = blocks.between(*(between + back[..., :, None])) - now
-    rows[..., every, every] = 0  # what is within counts below
+    rows[..., every, every] = 0  # routes within groups count below
     columns[..., every, every] = 0
     own = between[..., every, every]
     within = blocks.within(*(own + out + back)) - blocks.within(*own)
@@ -246,7 +268,7 @@ def _gains_from(blocks: _Blocks, between: Integers, out: Integers, back: Integer
 
 
 def _all_gains(blocks: _Blocks, tallies: Tallies, labels: Integers) -> Floats:
-    """[rank, group] log likelihood of each rank being there, the others staying."""
+    """Returns [rank, group] the log likelihood gained by each rank in that group, the others staying."""
     step = max(1, _CELLS_AT_ONCE // tallies.between.shape[-1] ** 2)
     parts = [np.arange(at, min(at + step, len(labels))) for at in range(0, len(labels), step)]
     return np.concatenate([
@@ -258,8 +280,8 @@ def _all_gains(blocks: _Blocks, tallies: Tallies, labels: Integers) -> Floats:
 
 
 def _move_ranks(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> bool:
-    """Moves each rank where it is likeliest; changes `labels`. True if any moved."""
-    groups = int(labels.max()) + 2  # one is empty: a rank may leave for a group of its own
+    """Moves each rank to its likeliest group, in place in `labels`. Returns True if any moved."""
+    groups = int(labels.max()) + 2  # one is empty, so that a rank may form a group of its own
     tallies = Tallies(routes, labels, groups)
     gains, every = _all_gains(blocks, tallies, labels), np.arange(len(labels))
     any_moved = False
@@ -275,7 +297,7 @@ def _move_ranks(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> bool:
 
 
 def _merge_groups(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> Integers | None:
-    """The best merge of two groups, where one raises the likelihood."""
+    """Returns the labels after the best merge of two groups; None if no merge raises the likelihood."""
     groups = int(labels.max()) + 1
     if groups < 2:
         return None
@@ -289,13 +311,13 @@ def _merge_groups(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> Int
 
 
 def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
-    """[group] log likelihood gained by making it one with group a; of a itself it means nothing."""
+    """Returns [group] the log likelihood gained by merging it with group `a`; meaningless for `a` itself."""
     every = np.arange(len(s))
     now = blocks.between(s, n)
     gain = np.zeros(len(s))
     for ss, nn, before in ((s, n, now), (s.T, n.T, now.T)):  # rows, then columns
         change = blocks.between(ss + ss[a], nn + nn[a]) - before - before[a]
-        change[every, every] = 0  # what is within the union counts below
+        change[every, every] = 0  # routes within the union count below
         change[:, a] = 0
         gain += change.sum(1)
     ss, nn = np.diag(s), np.diag(n)

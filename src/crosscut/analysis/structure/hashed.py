@@ -1,13 +1,14 @@
-"""Hashed paths: each route between two groups keeps to one of several equal cables, which a hash chooses
-(ECMP, link aggregation). Routes that chance puts on one cable share it while other cables idle, so no total
-of a group is constant, though the network may have full bisection.
+"""Hashed paths: a hash assigns each route between two groups to one of several equal cables.
 
-The model is a leaf and spine: every group has one cable to each of `cables` spines, and a route crosses the
-spine that the hash of its ends picks. Paths are not known, so single rates cannot be predicted. Their
-distribution can: routes are placed at random, and max-min fair rates follow (Bertsekas and Gallager, Data
-Networks, section 6.5.2). The number of cables and their rate are those whose distribution is likeliest. The
-fit is accepted only if networks drawn from the model itself fit as badly, and if rates depend as little as
-theirs on which two groups a message connects: on a torus or a dragonfly they do. The method is our own.
+This is what ECMP and link aggregation do. Routes that collide on one cable share it while other cables idle,
+so no total of a group is constant, though the network may have full bisection.
+
+The model is a leaf-spine network: every group has one cable to each of `cables` spines, and a route crosses
+the spine that the hash of its ends picks. Paths are unknown, so single rates cannot be predicted, but their
+distribution can: routes are placed at random, and rates are max-min fair (Bertsekas and Gallager, Data
+Networks, section 6.5.2). Number and rate of the cables are chosen by maximum likelihood. The fit is accepted
+only if networks drawn from the model fit as badly, and if rates depend as little as theirs on which two
+groups a message connects; on a torus or a dragonfly they depend on it. The method is our own.
 """
 
 from __future__ import annotations
@@ -23,55 +24,55 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.unshared import Unshared
 
-# Bins of rates over what both ends reach, as wide as steps between rates of cables that are tried.
+# Edges of bins of log(rate / what both ends reach), about as wide as the steps between tried cable rates.
 _EDGES = np.log(np.geomspace(0.1, 0.96, 25))
-# Rate of a cable over a host's, and how many numbers of cables are tried: up to 1.6 times full bisection.
+# Tried rates of a cable over a host's; how many numbers of cables are tried, up to 1.6 times full bisection.
 _CABLE_RATES = np.geomspace(0.5, 4.0, 19)
 _COUNTS, _MOST_BISECTION, _FEWEST_CABLES = 12, 1.6, 2
-# Times full bisection, of a fit that is told: the number of cables is uncertain by a tenth.
+# A fit above this multiple of full bisection is rejected; the number of cables is uncertain by a tenth.
 _MOST_TOLD = 1.35
-# Then numbers and rates near the best, as a share of these.
+# In the second round: relative range of numbers, and factors of rates, around the best.
 _NEAR, _NEAR_RATES = 0.2, (0.95, 1.0, 1.05)
-# Placements drawn for each guess, and networks drawn to see how far the model lies from itself.
+# Placements drawn for each guess; networks drawn from the model to see how far they lie from its mean.
 _DRAWS, _NETWORKS = 3, 20
-# Distance between distributions (total variation) that is accepted whatever the model's own is.
+# Distance between distributions (total variation) that is always accepted.
 _CLOSE = 0.12
-# Standard deviations from the mean of drawn networks, and the smallest deviation (a logarithm), from which
-# rates depend on the ends' groups.
+# Rates depend on their ends' groups if they differ by more standard deviations of drawn networks than this;
+# least standard deviation (of a logarithm).
 _MOST_DEVIATIONS, _SMALLEST_DIFFERENCE = 3.0, 0.02
-# Share of messages by which those that are slow may differ from those expected.
+# The share of slow messages may always differ this much from the expected one.
 _AS_EXPECTED = 0.05
-# Times the misfit that is accepted: as far from the model, one slow cable may be why.
+# Up to this multiple of the accepted misfit, one slow cable may be the reason.
 _PERHAPS = 3.0
-# Messages looked at: more hardly sharpen a fraction of the routes; and for the first guesses.
+# Messages used, as more hardly sharpen the fit; messages used for the first guesses.
 _MOST_MESSAGES, _FEW_MESSAGES = 20_000, 2_000
-# Distance of the best first guess from which no other is tried.
+# If the best first guess is farther away than this, no other is tried.
 _FAR = 0.45
-# Fewer messages between groups say nothing about a distribution.
+# Fewer messages between groups do not show a distribution.
 _FEWEST_MESSAGES = 100
-# Share of messages between groups that are slow: with fewer there are hardly any collisions.
+# With a smaller share of slow messages between groups, there are hardly any collisions.
 _SMALLEST_SLOW = 0.05
 
 
 @dataclass(frozen=True)
 class Hashed:
     cables: int
-    """One value for each group."""
+    """Number of cables of each group."""
     bytes_per_second: float
-    """Rate of a cable."""
+    """Rate of one cable."""
     certain: bool
-    """Networks of the model fit as badly. Otherwise a slow cable may be why it does not fit, or another
-    kind of network."""
+    """True if networks drawn from the model fit as badly. Otherwise a slow cable, or another kind of network,
+    may be the reason for the misfit."""
     slow: float
     """Share of messages between groups that were slow."""
     slow_expected: float
-    """By chance, in the fitted model."""
+    """The same share, expected by chance in the fitted model."""
     lost: float
-    """Share of what hosts send between groups that collisions cost, in the phases measured."""
+    """Share of what hosts could send between groups that was lost to collisions, in the measured phases."""
 
     @property
     def of_a_group(self) -> float:
-        """Bytes per second of all cables of a group."""
+        """Bytes per second of all cables of one group."""
         return self.cables * self.bytes_per_second
 
 
@@ -81,13 +82,13 @@ class _Guess:
     rate: float
     """Bytes per second of a cable."""
     shares: Floats
-    """[bin] of messages, expected."""
+    """[bin] expected share of messages."""
     likelihood: float
-    """Logarithm."""
+    """Log likelihood."""
 
 
 def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
-    """`labels`: [rank] its group. None: collisions do not explain the rates between groups."""
+    """Fits the model; None if collisions do not explain the rates between groups. `labels`: [rank] group."""
     across = observed.where(labels[observed.source] != labels[observed.destination])
     across = some_phases(across, _MOST_MESSAGES)
     own = alone.of(across)
@@ -116,7 +117,7 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
     )
     cables, rate, expected = best.cables, best.rate, best.shares
     if cables * rate > _MOST_TOLD * largest * alone.nominal:
-        return None  # nobody builds so: it is another network
+        return None  # nobody builds such a network: it must be another kind
     drawn = [paths.drawn(cables, rate, random) for _ in range(_NETWORKS)]
     own_distance = max(_distance(_binned(logs), expected) for logs in drawn)
     by_chance = np.array([(logs < alone.threshold).mean() for logs in drawn])
@@ -132,26 +133,26 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
 
 
 def _counts(rate: float, hosts: int) -> list[int]:
-    """Numbers of cables to try; `hosts`: of the largest group."""
+    """Returns numbers of cables to try. `rate`: of a cable over a host's; `hosts`: in the largest group."""
     most = max(_FEWEST_CABLES, int(_MOST_BISECTION * hosts / rate))
     return sorted(set(np.geomspace(_FEWEST_CABLES, most, _COUNTS).round().astype(int).tolist()))
 
 
 def _binned(logs: Floats) -> Floats:
-    """[bin] messages."""
+    """Returns [bin] the number of messages."""
     return np.bincount(np.searchsorted(_EDGES, logs), minlength=len(_EDGES) + 1).astype(np.float64)
 
 
 def _distance(counts: Floats, expected: Floats) -> float:
-    """Total variation, of shares."""
+    """Returns the total variation distance between two distributions, each normalised."""
     return 0.5 * float(np.abs(counts / counts.sum() - expected / expected.sum()).sum())
 
 
 class _Paths:
-    """Messages between groups, of which each draw places the routes on cables anew."""
+    """Messages between groups; every draw places their routes on cables anew."""
 
     def __init__(self, across: Observed, own: Floats, labels: Integers, noise: float) -> None:
-        """`own`: [message] bytes per second that its ends reach; `noise`: of a logarithm."""
+        """`own`: [message] bytes per second that its ends reach; `noise`: deviation of a log rate."""
         self._own, self._noise = own, noise
         _, phase = np.unique(across.phase, return_inverse=True)
         groups = int(labels.max()) + 1
@@ -166,7 +167,7 @@ class _Paths:
         self._routes = int(self._route.max()) + 1
 
     def expected(self, rate: float, cables: int, draws: int, seen: Floats, random: Generator) -> _Guess:
-        """`seen`: [bin] messages."""
+        """Returns the guess's expected shares and the likelihood of `seen` ([bin] messages)."""
         counts = np.full(len(seen), 0.5)
         for _ in range(draws):
             counts += _binned(self.drawn(cables, rate, random))
@@ -174,15 +175,18 @@ class _Paths:
         return _Guess(cables, rate, shares, float(seen @ np.log(shares)))
 
     def dependence_on_ends(self, logs: Floats, drawn: list[Floats]) -> float:
-        """How much more rates differ by the groups of both ends, or by company from the same group to the
-        same group, than in networks of the model: in standard deviations of these. `drawn`:
-        [network][message] logarithms, as `logs`."""
+        """Returns how much more rates depend on their ends' groups than in drawn networks.
+
+        This is the larger of two deviations, in standard deviations of the drawn networks: of the differences
+        between pairs of groups, and of the effect of company, other messages of the same pair in the phase.
+        `drawn`: [network][message] logarithms, as `logs`.
+        """
         own = np.array([self._by_ends(one) for one in drawn])
         spread = np.maximum(own.std(axis=0), _SMALLEST_DIFFERENCE)
         return float((np.abs(self._by_ends(logs) - own.mean(axis=0)) / spread).max())
 
     def _by_ends(self, logs: Floats) -> Floats:
-        """Standard deviation of the means of pairs of groups; mean with company less mean without."""
+        """Returns the standard deviation of the means of group pairs, and mean with minus without company."""
         count = np.bincount(self._pair)
         means = np.bincount(self._pair, logs) / count
         between = math.sqrt(float(count @ (means - logs.mean()) ** 2) / len(logs))
@@ -191,7 +195,10 @@ class _Paths:
         return np.array([between, company])
 
     def drawn(self, cables: int, rate: float, random: Generator) -> Floats:
-        """[message] logarithm of its rate over what its ends reach. A route keeps to its cable."""
+        """Returns [message] the log of its rate over what its ends reach, in one draw.
+
+        A route keeps to its cable in all phases.
+        """
         cable = random.integers(0, cables, self._routes)[self._route]
         up, down = self._out * cables + cable, (self._trunks + self._in) * cables + cable
         used, numbers = np.unique(np.concatenate([up, down]), return_inverse=True)
@@ -202,9 +209,11 @@ class _Paths:
 
 
 def max_min(passed: Integers, capacity: Floats) -> Floats:
-    """[message] bytes per second. `passed`: [message, step] numbers of the capacities it shares; `capacity`:
-    bytes per second of each. All capacities that are a bottleneck for each of their messages are filled at
-    once."""
+    """Returns [message] its max-min fair rate in bytes per second.
+
+    `passed`: [message, step] indices of the capacities it uses; `capacity`: bytes per second of each. Each
+    step fills all capacities that are the bottleneck of each of their messages.
+    """
     rates, open_, left = np.zeros(len(passed)), np.arange(len(passed)), capacity.astype(np.float64)
     steps = passed.shape[1]
     while len(open_):

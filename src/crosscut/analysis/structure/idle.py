@@ -1,9 +1,9 @@
-"""Which ranks are near each other, from the latency of a network that is as good as idle.
+"""Which ranks are near each other, from latencies of a practically idle network.
 
-Short messages hardly load anything, so all ranks may send one at once, and what a message takes is its way:
-each switch adds its latency, and a host that forwards adds more (Salmon, Stein and Sterling, SC98, section 3:
-19 to 30 us for a switch, about 75 us for a host). Ranks of one switch are the nearest; the model that tells
-groups is the same as for rates, with `far` in place of `slow`.
+Short messages hardly load the network, so all ranks may send one at once, and the time of a message depends
+on its path: each switch adds its latency, and a host that forwards adds more (Salmon, Stein and Sterling,
+SC98, section 3: 19 to 30 us for a switch, about 75 us for a host). Ranks on one switch are nearest. The model
+that finds groups is the same as for rates, with `far` in place of `slow`.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.tallies import ALL, SLOW, RouteCounts
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
 
-# Share of routes within a group that may be far: a late message, not another switch.
+# Largest share of routes within a group that may be far, because of late messages rather than switches.
 _FAR_WITHIN_AT_MOST = 0.1
 # Probability that chance alone makes so many routes within any group far.
 _BY_CHANCE = 1e-4
-# Every rank surely in its group.
+# Least probability of each rank's group.
 SURE = 0.99
-# Share of routes that are far: with less there is nothing to part.
+# With a smaller share of far routes, there is nothing to divide.
 _HARDLY_ANY_FAR = 0.1
-# Two heaps for one: log likelihood gained, and standard deviations between them.
+# Two clusters replace one if that gains this much log likelihood and this many standard deviations part them.
 _GAIN, _APART = 10.0, 2.5
-# Standard deviations between heaps below which so many routes are taken for the other kind that a rank's
-# place takes many times as many of them.
+# With fewer standard deviations between clusters, so many routes are misclassified that placing a rank takes
+# many times as many of them.
 _CLEARLY_APART = 4.0
-# Standard deviations between heaps above which noise makes no far route look near: half of them is beyond
-# what one message of a million reaches.
+# With more standard deviations between clusters, noise makes no far route look near: half of this is more
+# than one message in a million reaches.
 _SURELY_APART = 10.0
-# Where the nearer heap may begin, as quantiles: among a hundred switches one route in a hundred is near.
+# First guesses at the nearer cluster, as quantiles: among a hundred switches one route in a hundred is near.
 _STARTS = (0.95, 0.99, 0.999)
 _STEPS = 60
-# Messages of each rank that are asked before anything is known.
+# Messages of each rank with random partners, before anything is known.
 _AT_RANDOM = 4
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
 _SMALLEST = 1e-300
@@ -51,25 +51,27 @@ _LAST = 1e9
 class Nearness:
     grouping: Grouping
     sure: bool
-    """Ranks of a group are near, all others far, and no rank might as well be elsewhere."""
+    """True if ranks of a group are near, all others far, and no rank could as well be elsewhere."""
     hopeless: bool
-    """Hardly any route is far: more of them would tell nothing."""
+    """True if hardly any route is far: more routes would reveal nothing."""
     fragments: Integers
-    """[rank] as much as is known to be together; more may be."""
+    """[rank] the fragment that it is known to belong to; several fragments may turn out to be one group."""
     blurred: bool
-    """No two heaps of latencies are so far apart that the noise leaves them two."""
+    """True if noise blurs the latencies: no two clusters are clearly apart."""
     near_share: float
-    """Share of the first messages, whose partners are random: about one over the number of groups."""
+    """Share of near ones among the first messages, which have random partners: about 1 / number of groups."""
 
 
 def nearness(idle: Observed) -> Nearness:
-    """`idle`: short messages, their `rate` one over the seconds that each took. Latencies may have several
-    levels; of the cuts between them the one is taken that tells groups best."""
+    """Evaluates short messages (`rate`: 1 / seconds of each).
+
+    Latencies may have several levels; the cut that separates groups best is taken.
+    """
     logs = np.log(idle.rate)
     alone = unshared(idle)
     heaps = _cuts(logs)
     cuts = [(float(np.log(alone.nominal)) + alone.threshold, 0.0), *heaps]
-    # Which part messages alike are one.
+    # Cuts that divide the messages in the same way are tried only once.
     by_far = {int((logs < cut).sum()): (cut, apart) for cut, apart in cuts}
     told = [_told(idle, logs < cut, apart) for far, (cut, apart) in by_far.items() if far]
     best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf, 0.0)[1]
@@ -77,8 +79,10 @@ def nearness(idle: Observed) -> Nearness:
 
 
 def wider(idle: Observed, labels: Integers) -> Grouping | None:
-    """Groups of these groups, by the next level of latency, as rows of racks; None where none is told.
-    `labels`: [rank] its group."""
+    """Joins these groups into wider ones by the next level of latency, such as racks into rows.
+
+    Returns None if latency does not reveal wider groups. `labels`: [rank] its group.
+    """
     ends = labels[idle.source], labels[idle.destination]
     across, logs = ends[0] != ends[1], np.log(idle.rate)
     cut, _ = _cut(logs[across]) if across.sum() >= _FEWEST_TO_CUT else (-np.inf, 0.0)
@@ -99,9 +103,11 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
 
 
 def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
-    """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
-    wire of their own are nearer still than those of a switch); else the likeliest. `apart`: standard
-    deviations between near and far."""
+    """Returns the preference for a cut, and its groups. `apart`: standard deviations between near and far.
+
+    Sure groups are preferred, of those the fewest (hosts joined by a wire of their own are nearer still than
+    those of a switch); otherwise the likeliest.
+    """
     routes = RouteCounts.of(idle, far)
     clear = apart > _SURELY_APART
     found = _parted(routes, grouping.given(routes, _connected(routes)) if clear else grouping.group(routes))
@@ -118,8 +124,11 @@ def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[b
 
 
 def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
-    """With each mixed group parted by itself: one message that seems near joins two groups, and among many
-    ranks the likelihood of all of them may make one group of two small ones."""
+    """Returns `found` with each mixed group divided by its own routes.
+
+    One message that seems near joins two groups, and among many ranks the likelihood of all of them may make
+    one group of two small ones.
+    """
     labels = found.labels.copy()
     for group in _mixed(routes, found).tolist():
         members = np.nonzero(found.labels == group)[0]
@@ -131,8 +140,10 @@ def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
 
 
 def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
-    """Groups within which more routes are far than chance allows, by the share within the others (Chernoff's
-    bound of the binomial tail)."""
+    """Returns the groups within which more routes are far than chance allows.
+
+    Chance is what the share within the other groups allows, by Chernoff's bound of the binomial tail.
+    """
     far, asked = (np.diag(counts).astype(np.float64) for counts in routes.between(found.labels, found.count))
     elsewhere = (far.sum() - far + 1) / (asked.sum() - asked + 2)
     share = np.clip(far / np.maximum(asked, 1), 1e-9, 1 - 1e-9)
@@ -142,8 +153,10 @@ def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
 
 
 def _cuts(logs: Floats) -> list[tuple[float, float]]:
-    """Between the two heaps of all, then of what is above that, and so on; each with how many standard
-    deviations are between them."""
+    """Returns cuts, each with the standard deviations between its clusters.
+
+    The first divides all values in two clusters, the next divides the values above it, and so on.
+    """
     found: list[tuple[float, float]] = []
     while len(found) < _MOST_CUTS and len(logs) >= _FEWEST_TO_CUT:
         cut, apart = _cut(logs)
@@ -155,9 +168,11 @@ def _cuts(logs: Floats) -> list[tuple[float, float]]:
 
 
 def _cut(logs: Floats) -> tuple[float, float]:
-    """Between the two heaps that logarithms make, by two normal distributions of one width
-    (expectation maximisation); below everything where one describes the logarithms as well. And how many
-    standard deviations are between them."""
+    """Returns the cut between two clusters of logarithms, and the standard deviations between them.
+
+    Fits two normal distributions of equal width by expectation maximisation. Returns (-inf, 0) if a single
+    one describes the logarithms as well.
+    """
     tried = (_two_heaps(logs, float(np.quantile(logs, at))) for at in _STARTS)
     likelihood, share, near, far, noise = max(tried)
     whole = max(float(logs.std()), SMALLEST_NOISE)
@@ -169,7 +184,7 @@ def _cut(logs: Floats) -> tuple[float, float]:
 
 
 def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, float]:
-    """Log likelihood, share of the nearer heap, both centres, and their standard deviation."""
+    """Returns log likelihood, share of the nearer cluster, both centres, and their standard deviation."""
     far = float(np.quantile(logs, 0.4))
     noise, share = max(float(logs.std()) / 2, SMALLEST_NOISE), 0.2
     likelihood = -np.inf
@@ -192,15 +207,18 @@ def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, f
 def phases(
     idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True
 ) -> list[list[Route]]:
-    """Where ranks that may yet be together are asked first: each sends to a fragment that its own was least
-    held against. Tests that all find two apart are worth one, so classes show after hardly more rounds than
-    there are (parallel sorting into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not
-    `within`: none asks its own fragment, unless nobody else is left."""
+    """Returns `count` phases that test first those ranks that may still be together.
+
+    Each rank sends to the fragment that its own was tested against least. Repeated tests of two fragments add
+    nothing to the first, so classes show after hardly more rounds than there are classes (parallel sorting
+    into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not `within`: no rank sends to its
+    own fragment, unless nobody else is left.
+    """
     groups = int(fragments.max()) + 1
     tests = RouteCounts.of(idle, np.zeros(len(idle), bool)).between(fragments, groups)[ALL]
     tests = (tests + tests.T).astype(np.float64)
     size = np.bincount(fragments)
-    # Single ranks have nothing within; within groups each rank's place is seen.
+    # A fragment of one rank has no routes within; in larger ones, these confirm each rank's place.
     inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
     found = []
     for number in range(count):
@@ -223,19 +241,19 @@ def phases(
 
 
 def _all_pairs_asked(routes: RouteCounts, found: Grouping) -> bool:
-    """Two groups that were never asked about each other may be one."""
+    """Returns True if every two groups were tested against each other: untested ones may be one."""
     asked = routes.between(found.labels, found.count)[ALL]
     return bool((asked + asked.T + np.eye(found.count, dtype=np.int64) > 0).all())
 
 
 def _connected(routes: RouteCounts) -> Integers:
-    """Labels of what is joined by routes that were near at least once."""
+    """Returns [rank] labels of components joined by routes that were near at least once."""
     near = routes.counts[ALL] > routes.counts[SLOW]
     return _components(routes.ranks, routes.source[near], routes.destination[near])
 
 
 def _components(count: int, source: Integers, destination: Integers) -> Integers:
-    """[of `count`] label of all that these pairs join."""
+    """Returns [vertex] the label of its component, for `count` vertices joined by these pairs."""
     labels = np.arange(count)
     while True:
         least = labels.copy()

@@ -1,4 +1,4 @@
-"""From messages that ran together to the structure of the network, with no prior knowledge."""
+"""Infers the structure of a network from messages that ran together, with no prior knowledge."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from crosscut.analysis.structure.placing import Placed
 from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.unshared import Unshared, tops, unshared
 
-# Largest loss of a sound host, as a share of its rate; a host that loses more is of another kind.
+# Largest deviation of a sound host (a logarithm); a host that is slower by more has a slow link.
 LARGEST_SOUND_EFFECT = 0.15
-# Logarithm, above what an ordinary host's link carries.
+# Rates above an ordinary host's link by more than this (a logarithm) are measuring errors.
 _TOO_FAST = 0.3
-# More hosts than these that never seem fast are no exceptions.
+# If more hosts than these never seem fast, they are no exceptions.
 FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
-# Slower than its link allows by these factors: what tells groups apart depends on how crowded the network is.
+# Further cuts between slow and fast (logarithms): the best one depends on how crowded the network is.
 _CUTS = (0.5, 0.9)
-# Share of routes within a group that may be slow, by noise or a slow host that was not noticed.
+# Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
 SLOW_WITHIN_AT_MOST = 0.05
-# Share of slow messages explained by shared capacities from which no other grouping is looked for.
+# If shared capacities explain more than this share of slow messages, they explain them well.
 WELL_EXPLAINED = 0.9
-# Share of slow messages: two groupings that differ by less explain as much.
+# Groupings whose shares of explained slow messages differ by less explain equally much.
 _AS_WELL = 0.02
-# Logarithm: rates of messages that share one capacity differ by less (standard deviation), also over TCP.
+# Log rates of messages that share one capacity have a smaller standard deviation than this, even over TCP.
 MOST_UNEVEN = 0.2
-# Share of ranks of unknown group from which collisions between groups are not asked for.
+# If the group of a larger share of ranks is unsure, collisions between groups are not considered.
 MOST_UNSURE = 0.1
-# For capacities: a hundred phases of a thousand ranks leave no doubt.
+# Most messages used to find capacities: a hundred phases of a thousand ranks leave no doubt.
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
-# The search is cubic; more ranks are told where they belong.
+# Most ranks grouped directly, because that takes cubic time; further ranks are placed in the groups found.
 MOST_RANKS_GROUPED = 256
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """A structure as arrays; `Structure` is the same for people and files."""
+    """An inferred structure as arrays; `Structure` is the same for people and files."""
 
     alone: Unshared
     grouping: Grouping
@@ -56,15 +56,15 @@ class Inferred:
     """Share of slow messages that the capacities explain."""
     slow_share: float
     out_suspects: Integers
-    """Ranks that never reach the rate of the others."""
+    """Ranks that never send at the rate of the others."""
     in_suspects: Integers
+    """Ranks that never receive at the rate of the others."""
     unplaced: Integers
-    """Ranks behind a slow cable of their own, of which no message tells their group: they are with the
-    likeliest."""
+    """Ranks behind a slow cable of their own, whose group is uncertain; they are in the likeliest one."""
     hashed: Hashed | None = None
-    """What messages between groups meet, if collisions of hashed paths may explain their rates."""
+    """The fitted cables between groups, if collisions of hashed paths may explain the rates."""
     names: tuple[str, ...] = ()
-    """[group], where they are groups within others; empty: as `group_name` says."""
+    """[group] name, for groups within others; empty: names by `group_name`."""
 
     def name(self, group: int) -> str:
         return self.names[group] if self.names else group_name(group)
@@ -79,11 +79,15 @@ def infer(
     divided: bool = True,
     near: Grouping | None = None,
 ) -> Inferred:
-    """`known_out`, `known_in`: [rank] rates of single hosts measured alone, bytes per second; NaN: not
-    measured. Not `thorough`: one cut between slow and fast is tried, which is enough to see whether more must
-    be measured. Not `divided`: one group, for there is nothing that several would explain."""
+    """Infers hosts' own rates, groups, and shared limits.
+
+    `known_out`, `known_in`: [rank] bytes per second of hosts measured alone; NaN: not measured. Not
+    `thorough`: tries a single cut between slow and fast, which is enough to decide whether to measure more.
+    Not `divided`: assumes one group, because there is nothing that several would explain. `near`: groups to
+    take as given.
+    """
     first = unshared(observed)
-    # Faster than any link is no measurement (unshared.possible).
+    # Rates above any link's are measuring errors (see unshared.possible).
     observed = observed.where(observed.relative(first.nominal) < max(_TOO_FAST, 6 * first.noise))
     out_effect, in_effect = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
@@ -99,8 +103,7 @@ def infer(
     slow_out = np.nonzero(out_rate < first.out_rate * 0.9)[0]
     slow_in = np.nonzero(in_rate < first.in_rate * 0.9)[0]
     slowness = alone.slowness(observed)
-    # A slow host hardly loads what it shares with others: of its messages only those say something that are
-    # slower than it is.
+    # A slow host hardly loads what it shares with others, so its messages say nothing about groups.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
     telling &= _something_slow(observed, slowness < alone.threshold)
     if divided:
@@ -117,8 +120,11 @@ def infer(
 
 
 def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
-    """Capacities give way to hashed paths where they explain less, or where rates that one capacity makes
-    equal differ by more than any sharing does."""
+    """Replaces capacities by hashed paths if these fit and capacities fail to explain the rates.
+
+    Capacities fail if they leave slow messages unexplained, or if rates that one capacity would make equal
+    differ by more than any sharing allows.
+    """
     labels = found.grouping.labels
     slow = found.alone.slowness(observed) < found.alone.threshold
     plain = found.explained > WELL_EXPLAINED
@@ -136,13 +142,15 @@ def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
 
 
 def hashed_paths(found: Inferred) -> Hashed | None:
-    """None where another kind of network is as likely."""
+    """Returns the hashed paths; None if there are none or another kind of network is as likely."""
     return found.hashed if found.hashed is not None and found.hashed.certain else None
 
 
 def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[message] whether anything was slow in its phase: where nothing was, no limit was full, and that a
-    route was fast then says nothing about groups."""
+    """Returns [message] True if anything was slow in its phase, or if nothing ever was.
+
+    If nothing was slow in a phase, no limit was full, and a fast route says nothing about groups.
+    """
     if not slow.any():
         return np.ones(len(slow), bool)
     _, phase = np.unique(observed.phase, return_inverse=True)
@@ -150,8 +158,10 @@ def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def doubtful(inferred: Inferred) -> bool:
-    """Groups that explain hardly any slow message, and to which some ranks do not surely belong: where each
-    route was seen once or twice, those that differ by chance look like groups."""
+    """Returns True if the groups explain hardly any slow message and some ranks may belong elsewhere.
+
+    With each route seen only once or twice, routes that differ by chance look like groups.
+    """
     unsure = inferred.grouping.confidence < SURE_OF_A_RANK
     unsure[inferred.unplaced] = False
     return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
@@ -161,8 +171,10 @@ def _best(
     observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool,
     near: Grouping | None,
 ) -> tuple[Explained, Placed]:  # fmt: skip
-    """The grouping whose shared capacities explain most of what is slow; of equals the likeliest, unless one
-    with fewer groups explains as much."""
+    """Returns the grouping whose shared capacities explain most slow messages.
+
+    Of equals it takes the likeliest, unless one with fewer groups explains as much.
+    """
     few = some_phases(observed, MOST_MESSAGES)
     if near is not None:
         return limits.explain(few, alone, near.labels), _unmoved(near)
@@ -177,8 +189,11 @@ def _best(
 
 
 def _better(explained: Explained, found: Grouping, best: Explained, before: Placed) -> bool:
-    """Groups that never slow each other are one, where their limits explain as much: what differs among their
-    routes is when they are slow, not who shares what. Where little is explained that says nothing."""
+    """Returns True if `found` explains more, or has fewer groups and explains as much.
+
+    The groups merged in `found` never slow each other: their routes differ in when they are slow, not in what
+    they share. Fewer groups are no argument if little is explained.
+    """
     simpler = 1 < found.count < before.grouping.count and explained.share > WELL_EXPLAINED
     return explained.share > best.share + (-_AS_WELL if simpler else _AS_WELL)
 
@@ -188,7 +203,7 @@ def _unmoved(found: Grouping) -> Placed:
 
 
 def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
-    """Ranks of groups of which all are slow, where groups are known: it is what they share."""
+    """Returns the ranks of known groups in which all are slow: what they share is slow, not their links."""
     if near is None:
         return np.zeros(0, np.int64)
     whole = np.zeros(near.count, bool)
@@ -200,13 +215,15 @@ def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
 def _ends(
     ordinary: Floats, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None
 ) -> Floats:
-    """`ordinary`: [rank] what its kind reaches. `seen_fast`: ranks of which at least one message came near
-    that. It takes no more: hosts of a small group are seldom seen to be fast, for their partners are slow
-    towards all others."""
+    """Returns [rank] the rate of a host's own link if it is slow or known; NaN: ordinary.
+
+    `ordinary`: [rank] what its kind reaches. `seen_fast`: ranks with at least one message near that rate. One
+    is enough, because hosts of a small group are seldom fast: their group is slow towards all others.
+    """
     slow = effect < -limit
     slow[seen_fast] = False
     if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
-        slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
+        slow[:] = False  # so many cannot have slow links: what they share keeps them slow
     rates = np.where(slow, ordinary * np.exp(effect), np.nan)
     return rates if known is None else np.where(np.isfinite(known), known, rates)
 
@@ -214,12 +231,14 @@ def _ends(
 def candidates(
     observed: Observed, slowness: Floats, threshold: float, thorough: bool
 ) -> Iterator[tuple[Grouping, RouteCounts]]:
-    """Groupings to try, the likeliest first, each with the routes that it is of: by the cut between slow and
-    fast that says most about groups (most log likelihood gained over one group), then with those groups made
-    one that never slow each other."""
+    """Yields groupings to try, each with the routes that it is based on.
+
+    The first uses the cut between slow and fast that separates groups best (the largest gain of log
+    likelihood over one group). The second merges those of its groups that never slow each other.
+    """
     best_routes = RouteCounts.of(observed, slowness < threshold)
     best = _grouped(best_routes)
-    # Where routes within groups are slow too, another cut may tell more.
+    # If routes within groups are slow too, another cut may tell more.
     mixed = best.count == 1 or grouping.slow_within(best_routes, best.labels) > SLOW_WITHIN_AT_MOST
     if thorough and mixed:
         for cut in _CUTS:
@@ -238,7 +257,7 @@ def candidates(
 
 
 def _grouped(routes: RouteCounts) -> Grouping:
-    """Groups. Among very many ranks, some are grouped first and the others are placed in these groups."""
+    """Groups the ranks; if they are many, groups a sample and places the others in the sample's groups."""
     ranks = routes.ranks
     if ranks <= MOST_RANKS_GROUPED:
         return grouping.group(routes)

@@ -1,7 +1,7 @@
 """Groups within groups, each level with limits of its own: leaves of a row, rows of a hall.
 
-Messages that leave an outer group meet its limit, which may hide those of the groups inside. So a level is
-known by phases of its own, which no outer limit slows.
+Messages that leave an outer group meet its limit, which may hide the limits of the groups inside. So each
+level is measured by phases of its own, which no outer limit slows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.subgroups import Within
 
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
-# What inner groups carry of what an outer one's limit counts.
+# For each reach of an outer limit, the inner groups' reach whose sum bounds it.
 _CARRIED_BY = {
     Reach.LEAVING: Reach.LEAVING, Reach.SENT: Reach.LEAVING, Reach.ENTERING: Reach.ENTERING,
     Reach.RECEIVED: Reach.ENTERING,
@@ -33,10 +33,10 @@ class Level:
 
     grouping: Grouping
     phases: tuple[int, ...] = ()
-    """Numbers of those that fill what these groups share, and no limit further out."""
+    """Numbers of the phases that fill what these groups share, but no limit further out."""
 
     def seen(self, inside: Observed) -> Observed:
-        """Messages of this level's phases, of all that were sent inside groups."""
+        """Selects the messages of this level's phases from all that were sent inside groups."""
         return inside.where(np.isin(inside.phase, self.phases))
 
 
@@ -48,7 +48,7 @@ class Inner:
     observed: Observed
 
     def within(self) -> Within:
-        """Its groups and limits, for people and files."""
+        """Returns its groups and limits, for people and files."""
         found = self.inferred
         ranks = [np.nonzero(found.grouping.labels == number)[0] for number in range(found.grouping.count)]
         groups = [Group(found.name(number), tuple(some.tolist())) for number, some in enumerate(ranks)]
@@ -57,8 +57,11 @@ class Inner:
 
 
 def look(levels: tuple[Level, ...], inside: Observed, outer: Inferred) -> tuple[Inner, ...]:
-    """What these levels share, the outermost first; not those that the groups of `outer` cut, nor what is
-    inside them. A limit that is only the sum of those inside is none of its own."""
+    """Returns the levels with the limits found on each, the outermost first.
+
+    Stops at the first level that is not nested in the groups around it. Limits that are only the sum of those
+    inside are dropped.
+    """
     found: list[Inner] = []
     labels, names = outer.grouping.labels, [outer.name(number) for number in range(outer.grouping.count)]
     for level in levels:
@@ -77,8 +80,11 @@ def look(levels: tuple[Level, ...], inside: Observed, outer: Inferred) -> tuple[
 def _known(
     level: Level, seen: Observed, outer: Inferred, names: list[str], whole: NDArray[np.bool_]
 ) -> Inner:
-    """What hosts reach alone, phases of everybody tell better: here nearly all are slow. `whole`: [group]
-    it is all of its outer one, whose limit is none of its own."""
+    """Finds the limits of one level.
+
+    Rates alone are taken from `outer`, because nearly all messages of this level's phases are slow. `whole`:
+    [group] True if it is all of its outer group, whose limit is then not one of its own.
+    """
     labels = level.grouping.labels
     seen = seen.where(labels[seen.source] != labels[seen.destination])
     explained = limits.explain(seen, outer.alone, labels, _LINKS)
@@ -93,7 +99,7 @@ def _known(
 
 
 def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
-    """`outer` without limits that are no less than those of the groups inside (`inner`) together."""
+    """Returns `outer` without limits that are not smaller than the sum of those inside (`inner`)."""
     known = [one for one in inner.capacities if one.reach in _LINKS]
     of_inner = {(one.reach, one.groups[0]): one.bytes_per_second for one in known}
     usual = float(np.median([*of_inner.values()])) if of_inner else math.inf
@@ -109,12 +115,12 @@ def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
 
 
 def _within(labels: Integers, outer: Integers) -> Integers | None:
-    """[inner group] the outer one that it is within; None: one is within several."""
+    """Returns [inner group] the outer group that contains it; None if one is spread over several."""
     pairs = np.unique(np.stack([labels, outer]), axis=1)
     return pairs[1] if pairs.shape[1] == int(labels.max()) + 1 else None
 
 
 def _names(within: Integers, outer: list[str]) -> list[str]:
-    """[inner group] `group0.1`: the second of the first group."""
+    """Returns [inner group] a name such as `group0.1`, the second within the first group."""
     number = [int((within[:group] == within[group]).sum()) for group in range(len(within))]
     return [f"{outer[of]}.{at}" for of, at in zip(within.tolist(), number, strict=True)]

@@ -1,10 +1,9 @@
-"""Capacities that routes share, given the groups: which kind of limit explains what is slow, and how large it
-is.
+"""Capacities that routes share, given the groups: which kind of limit explains slow messages, and its size.
 
-A shared capacity that is full carries the same total whatever passes it (the max-min allocation leaves none
-of a bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So of each possible limit the
-totals of all phases are looked at: where the messages that it counts are slow, the totals of a true one
-agree, those of another vary with who happens to pass.
+A full shared capacity carries the same total whatever passes it (the max-min allocation leaves no part of a
+bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So the totals of each possible limit
+are compared over phases in which the messages that it counts are slow. The totals of a true limit agree;
+those of any other vary with who happens to send.
 """
 
 from __future__ import annotations
@@ -22,48 +21,49 @@ from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import Unshared
 
-# Share of the slow messages so far unexplained that a family of limits must explain.
+# Share of the slow messages not explained so far that a family of limits must explain.
 SMALLEST_SHARE_EXPLAINED = 0.3
 FEWEST_PHASES = 3
-# Share of the phases in which a limit seems full whose totals must agree.
+# Of the phases in which a limit seems full, the share whose totals must agree.
 SMALLEST_SHARE_ALIKE = 0.6
-# Where others of its kind are known: messages that another limit holds back leave it unfilled in many.
+# The same share if this many limits of the kind are known, because another limit often leaves one unfilled.
+# Its capacity must then be within ALIKE (a log ratio) of theirs.
 SMALLEST_SHARE_OF_KIND = 0.2
-# And its capacity is that of its kind, this near in the logarithm.
 ALIKE = 0.05
 FEWEST_OF_KIND = 3
-# A bottleneck needs two messages, in one of its phases at least.
+# A bottleneck needs two messages in at least one of its phases.
 _FEWEST_MESSAGES = 2
-# Noise makes one explain a little more than the other.
+# Families that explain this share of what the best one explains are as good: noise makes up the difference.
 _AS_MUCH = 0.95
-# Rates that one sharing should make equal, and that differ by so much more than noise, logarithms: TCP's.
+# Rates that fair sharing would make equal differ by more than noise times this, and by this (a standard
+# deviation of logarithms): then the sharing itself is uneven, as with TCP.
 _TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
 _WORK_STEPS = 5
 _ROUNDS = 2
-# Logarithms of slowness of most messages and of the unhindered; share of these from which one capacity is
-# none.
+# Not one capacity: the median message is slower by the first (a logarithm), yet more than the share given
+# last are slower by less than the second.
 _MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
-# Logarithm: totals of one limit lie no further apart, however uneven its shares are.
+# Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
 _MOST_APART = 0.12
-# Their parts are guessed at, and the guess that explains most is taken: they must be strict.
+# For these, parts of groups are guessed and the guess that explains most is taken, so tests must be strict.
 _OWN = (Reach.SENT, Reach.RECEIVED)
 
 
 @dataclass(frozen=True)
 class _Slack:
-    """Beyond noise, logarithms; and what totals are of."""
+    """Tolerance beyond noise (logarithms), and how totals are computed."""
 
     totals: float
     """How far totals of one limit may lie apart."""
     top: float
-    """How far below the fastest message of a limit others of it may be."""
+    """How far its other messages may be below the fastest."""
     while_full: bool
-    """Totals of what was carried while the limit was full, not of rates over whole messages."""
+    """True: totals count what was carried while the limit was full, rather than rates of whole messages."""
 
 
 _NONE = _Slack(totals=0.002, top=0.0, while_full=False)
-# TCP gives less than its share to a message that meets two limits, and leaves a little of each unused. Where
-# chips are looked for, numbers of senders differ so much that no other totals agree.
+# TCP gives a message that meets two limits less than its share, and leaves a little of each unused. In the
+# search for chips, numbers of senders differ so much that the totals of wrong candidates do not agree anyway.
 _OF_CHIPS = _Slack(totals=0.02, top=0.1, while_full=True)
 
 
@@ -75,10 +75,10 @@ class Capacity:
     low: float
     high: float
     phases: tuple[int, ...]
-    """In which it was full."""
+    """Phases in which it was full."""
 
     def of(self, names: tuple[str, ...]) -> Limit:
-        """The same for people and files: of groups with these names."""
+        """Returns the same limit for people and files, with these names of its groups."""
         return Limit(self.reach, names, self.bytes_per_second, self.low, self.high, phases=self.phases)
 
 
@@ -92,7 +92,7 @@ class _Candidate:
 
 
 def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
-    """Kinds of limits, the more specific first: of two that explain as much the first is taken."""
+    """Returns candidates by kind, in order of preference: of two that explain as much, the first is taken."""
     groups = range(int(labels.max()) + 1)
     own = _own(labels, observed)
     if len(groups) == 1:
@@ -104,7 +104,7 @@ def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
 
 
 def _own(labels: Integers, observed: Observed) -> list[_Candidate]:
-    """What all hosts of a group send, or receive."""
+    """Returns candidates for what all hosts of a group send, or receive."""
     groups = range(int(labels.max()) + 1)
     return _candidates([(reach, (group,)) for reach in _OWN for group in groups], labels, observed)
 
@@ -116,7 +116,7 @@ def _candidates(
 
 
 def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
-    """[message] whether a limit of that reach counts it."""
+    """Returns [message] True if a limit with that reach on these groups counts it."""
     source, destination = labels[observed.source], labels[observed.destination]
     if reach is Reach.BETWEEN:
         return np.asarray((source == groups[0]) & (destination == groups[1]))
@@ -131,7 +131,7 @@ def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: O
 
 
 def carried_by_groups(observed: Observed, labels: Integers) -> Iterator[tuple[Reach, Floats]]:
-    """[phase, group] bytes per second that left each group, and that entered it."""
+    """Yields [phase, group] the bytes per second that left each group, then those that entered it."""
     source, destination = labels[observed.source], labels[observed.destination]
     across = source != destination
     numbers, phase = np.unique(observed.phase, return_inverse=True)
@@ -145,13 +145,13 @@ def carried_by_groups(observed: Observed, labels: Integers) -> Iterator[tuple[Re
 class Explained:
     capacities: tuple[Capacity, ...]
     share: float
-    """Share of the slow messages that it explains."""
+    """Share of the slow messages that the capacities explain."""
 
 
 def explain(
     observed: Observed, alone: Unshared, labels: Integers, reaches: Collection[Reach] = tuple(Reach)
 ) -> Explained:
-    """Families of limits one after the other, each for what is still unexplained. `reaches`: these only."""
+    """Explains slow messages by one family of limits, then what is left by another. `reaches`: only these."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     open_ = slow.copy()
@@ -178,15 +178,17 @@ def explain(
 def _uneven(
     observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]
 ) -> tuple[Unshared, bool]:
-    """With the noise of rates that one sharing should make equal; and whether that is the sharing's."""
+    """Raises the noise to the unevenness of sharing; returns also whether it exceeds noise clearly."""
     uneven = unevenness(observed, labels, slow)
     by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
     return replace(alone, noise=max(alone.noise, uneven)), by_work
 
 
 def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
-    """Standard deviation of the logarithm of rates that one sharing should make equal: of slow messages from
-    one group to another in one phase. TCP shares unevenly, a simulator does not."""
+    """Returns the standard deviation of log rates that fair sharing would make equal.
+
+    Compares slow messages from one group to another in one phase. TCP shares unevenly, a simulator does not.
+    """
     groups = int(labels.max()) + 1
     at = np.nonzero(slow)[0]
     pair = labels[observed.source[at]] * groups + labels[observed.destination[at]]
@@ -197,13 +199,13 @@ def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) ->
         return 0.0
     logs = np.log(observed.rate[at])
     middle = _medians_by(logs, kind, len(counts))
-    # A median of few lies nearer to them than the truth does: n values have n - 1 degrees of freedom.
+    # A median of few values lies nearer to them than the truth does: n values have n - 1 degrees of freedom.
     excess = np.abs(logs - middle[kind]) * np.sqrt(counts[kind] / np.maximum(counts[kind] - 1, 1))
     return float(1.4826 * np.median(excess[together]))
 
 
 def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
-    """[kind] the median of its values."""
+    """Returns [kind] the median of its values. `kind`: [value], from 0."""
     order = np.lexsort((values, kind))
     first = np.searchsorted(kind[order], np.arange(kinds))
     count = np.bincount(kind, minlength=kinds)
@@ -212,7 +214,7 @@ def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
 
 
 def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
-    """By what hosts of a group send and receive, all together: a switching chip's limits."""
+    """Explains by what all hosts of a group send, or receive, together, such as a switching chip's limits."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     capacities, explained = _family(
@@ -250,8 +252,11 @@ def _fit(
     slack: _Slack,
     share_alike: float = SMALLEST_SHARE_ALIKE,
 ) -> tuple[Capacity, NDArray[np.bool_]] | None:
-    """The capacity, and the messages it explains: slow, in a phase in which it is full, and none there much
-    faster than they (on its bottleneck a message is as fast as any)."""
+    """Returns the candidate's capacity and [message] whether it explains the message; None: no limit.
+
+    Explained messages are slow, in a phase in which the limit is full, and about as fast as its fastest
+    message there, because no other message at a bottleneck is faster.
+    """
     at = np.nonzero(candidate.counted)[0]
     if len(at) == 0:
         return None
@@ -264,7 +269,7 @@ def _fit(
     counts = np.bincount(phase)
     fastest = np.zeros(len(numbers))
     np.maximum.at(fastest, phase, rates)
-    # Those at the top of the phase's rates, by what noise leaves of equal ones.
+    # Messages whose rate equals the phase's fastest, except for noise.
     at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
     slow_at_top = np.bincount(phase, weights=at_top & slow[at])
     full = slow_at_top / np.maximum(np.bincount(phase, weights=at_top), 1) > 0.5
@@ -272,16 +277,16 @@ def _fit(
         full &= counts >= _FEWEST_MESSAGES
     if (full & (counts >= _FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
         return None
-    # Noise of a total of k about equal rates; it varies by phase, the middle will do.
+    # Noise of a total of k about equal rates. k varies by phase, but its median will do.
     spread = alone.noise / np.sqrt(np.median(counts[full]))
     middle = _plateau(np.log(totals[full]), min(4 * spread + slack.totals, _MOST_APART))
-    # What is known from several messages explains a single one as well.
+    # A limit known from several messages explains a single one as well.
     apart = np.minimum(3.5 * alone.noise / np.sqrt(counts) + slack.totals, _MOST_APART)
     at_limit = np.abs(np.log(totals) - middle) < apart
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()):
         return None
-    # Single messages may be slow by anything, but one that gets what several get together shares their limit.
+    # A single message may be slow for any reason, but one that gets the total of several shares their limit.
     if (counts[near] < _FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
         return None
     if not slack.while_full and _some_unhindered(np.log(rates / alone.of(observed)[at])[near[phase]]):
@@ -297,8 +302,11 @@ def _fit(
 
 
 def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate: _Candidate) -> Capacity:
-    """Where shares are uneven, messages that end early leave others more, and rates over whole messages add
-    up to more than was ever carried at once: the capacity is what was carried while enough still ran."""
+    """Corrects the capacity for uneven shares: counts what was carried while enough messages still ran.
+
+    Messages that end early leave more to the others, so rates over whole messages add up to more than was
+    ever carried at once.
+    """
     mine = candidate.counted & np.isin(observed.phase, capacity.phases)
     nominal = float(np.median(alone.of(observed)[mine]))
     phase = np.unique(observed.phase[mine], return_inverse=True)[1]
@@ -310,11 +318,13 @@ def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate:
 
 
 def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
-    """[phase] bytes per second that messages of one size had together for as long as they filled what they
-    share: until so few are left that their hosts' own links (`nominal`) carry less. What these few sent
-    afterwards, at that rate, is none of it. `phase`: [message] from 0; none is without messages."""
+    """Returns [phase] the total bytes per second of messages of one size while they filled what they share.
+
+    They fill it until so few are left that their hosts' own links (`nominal`, bytes per second) carry less.
+    What these few send afterwards, at that rate, is not counted. `phase`: [message] from 0; none is empty.
+    """
     order = np.lexsort((1 / rates, phase))
-    seconds, phase = 1 / rates[order], phase[order]  # of a byte
+    seconds, phase = 1 / rates[order], phase[order]  # seconds per byte
     count = np.bincount(phase)
     end = np.cumsum(count)
     total = np.bincount(phase, weights=rates[order])
@@ -329,19 +339,21 @@ def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
 
 
 def _some_unhindered(slowness: Floats) -> bool:
-    """True if some messages pass at their ends' full rate while most are much slower: one full capacity
-    would hold all of them back, several cables of which each message takes one do not."""
+    """Returns True if some messages reach their ends' full rate while most are much slower.
+
+    One full capacity would hold all of them back. Several cables, of which each message takes one, do not.
+    """
     much = float(np.median(slowness)) < -_MUCH_SLOWER
     return much and float((slowness > -_UNHINDERED).mean()) > _MOST_UNHINDERED
 
 
 def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
-    """True if equal totals come from equal numbers of equally slow messages: they then prove nothing."""
+    """Returns True if totals may agree only because all phases have equally many messages."""
     return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
 
 
 def _plateau(values: Floats, width: float) -> float:
-    """Where most values lie so near each other."""
+    """Returns the median of the largest set of values that lie within `width`."""
     ordered = np.sort(values)
     ends = np.searchsorted(ordered, ordered + width, side="right")
     at = int(np.argmax(ends - np.arange(len(ordered))))

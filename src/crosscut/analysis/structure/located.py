@@ -1,4 +1,4 @@
-"""What a search has found."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ class Located:
     observed: Observed
     phases_used: int
     sure: bool
-    """Not stopped by the budget: more of the same would not change it."""
+    """True if more of the same phases would not change the groups; False if the budget ended the search."""
     alone: Observed
-    """Messages of ranks that were measured with few others."""
+    """Messages of suspects and their partners, measured with few others."""
     again: Observed
-    """Messages of routes that seemed slow, measured with no others."""
+    """Messages of routes that seemed slow, measured while all others were silent."""
     few: Observed
-    """Messages between groups, of phases with few of each group."""
+    """Messages between groups, from phases with few of each group."""
     inner: tuple[Inner, ...] = ()
-    """Groups within groups, and what they share; the outermost first."""
+    """Groups within groups and what they share, the outermost first."""
     few_rate: float = math.nan
-    """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
-    it is not, or was not asked."""
+    """Bytes per second that a few pairs reached alone, if significantly more than when all send; else NaN."""
 
 
 def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:
-    """With names by the groups that were told in the end (`labels`: [rank]), which may be others than those
-    that were looked into. What is in several of them, or one part alone, is left out."""
+    """Renames parts after the final groups (`labels`: [rank]), which may differ from those looked into.
+
+    Parts spread over several groups are dropped, as is a single part that is not its whole group.
+    """
     inside: dict[int, list[Group]] = {}
     for group in within.groups:
         numbers = {int(labels[rank]) for rank in group.ranks}
@@ -57,7 +58,7 @@ def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> With
 
 
 def without_sums(inferred: Inferred, within: Within) -> Inferred:
-    """Without limits of what a group sends where those of its parts are known: it is only their sum."""
+    """Drops limits of groups whose parts have known limits of the same reach: they are only the sum."""
     known = {
         (limit.reach, name.rpartition(".")[0])
         for limit in within.limits for name in limit.groups if "." in name
@@ -67,7 +68,7 @@ def without_sums(inferred: Inferred, within: Within) -> Inferred:
 
 
 def with_parts(outline: Structure, within: Within) -> Structure:
-    """The structure with the parts of its innermost groups, and their limits."""
+    """Adds parts to the innermost groups of the structure, and their limits."""
     everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
     divided = [_divided(group, within) for group in outline.groups or everybody]
     told = {(limit.reach, limit.groups) for limit in outline.limits}

@@ -1,4 +1,4 @@
-"""The structure of a network: groups of ranks and what they share."""
+"""The structure of a network: groups of ranks and the capacities they share."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 LOCATE_ON = "crosscut locate --on PLACE measures what would"
-"""Advice where one run leaves a question open (not after a search)."""
+"""Advice for when one run leaves a question open (not after a search)."""
 
 
 class Reach(Enum):
-    """Which messages a shared limit counts."""
+    """The messages that a shared limit counts."""
 
     LEAVING = "what leaves the group"
     ENTERING = "what enters the group"
@@ -27,47 +27,48 @@ class Limit:
 
     reach: Reach
     groups: tuple[str, ...]
-    """One; BETWEEN: from, to; CROSSING: none."""
+    """One name; BETWEEN: source and destination; CROSSING: none."""
     bytes_per_second: float = math.nan
     low: float = math.nan
-    """95 % interval, as `high`."""
+    """Lower bound of the 95 % interval; `high` is the upper one."""
     high: float = math.nan
     cables: int = 1
-    """Each route keeps to one of these: only when they are evenly used, all of the capacity is."""
+    """Each route keeps to one of these, so the whole capacity is used only if they are evenly loaded."""
     phases: tuple[int, ...] = ()
-    """The run's phases in which it was seen full."""
+    """Phases of the run in which the limit was full."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Ranks that share a limit with each other, as against others. Groups within it: its parts."""
+    """Ranks that share a limit with each other but not with others. `parts`: the groups within it."""
 
     name: str
     ranks: tuple[int, ...]
     parts: tuple[Group, ...] = ()
     confidence: float = math.nan
-    """Probability that no rank of it belongs elsewhere."""
+    """Probability that none of its ranks belongs elsewhere."""
 
     def walk(self) -> list[Group]:
-        """Itself and all groups within."""
+        """Returns the group itself and all groups within it."""
         return [self, *(group for part in self.parts for group in part.walk())]
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What measurements tell of a network: groups of ranks, and the capacities they share."""
+    """What measurements tell about a network: groups of ranks, and the capacities they share."""
 
     groups: tuple[Group, ...]
-    """The outermost; empty: nothing distinguishes any ranks."""
+    """The outermost groups; empty: nothing tells ranks apart."""
     limits: tuple[Limit, ...]
     host_out_bytes_per_second: tuple[float, ...]
-    """[rank] of its own link, alone."""
+    """[rank] what it sends over its own link when nothing else limits it."""
     host_in_bytes_per_second: tuple[float, ...]
+    """[rank] the same, received."""
     hosts: tuple[str, ...] = ()
-    """[rank] names"""
+    """[rank] host name."""
     phases_used: int = 0
     notes: tuple[str, ...] = ()
-    """What the measurements could not tell, and what would."""
+    """What the measurements could not tell, and what would help."""
 
     @property
     def ranks(self) -> int:
@@ -77,7 +78,7 @@ class Structure:
         return next((found for top in self.groups for found in top.walk() if found.name == name), None)
 
     def labels(self, depth: int = 0) -> list[int]:
-        """[rank] number of its group on that depth, 0 the outermost; -1 where it has none."""
+        """Returns [rank] the number of its group at that depth, 0 being the outermost; -1: none."""
         level = list(self.groups)
         for _ in range(depth):
             level = [part for group in level for part in (group.parts or (group,))]

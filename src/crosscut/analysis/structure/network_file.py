@@ -1,5 +1,7 @@
-"""An inferred structure as a network file (docs/reference/network-format.md): what the simulator, the lab and
-the price model read."""
+"""Writes an inferred structure as a network file, which the simulator, the lab and the price model read.
+
+docs/reference/network-format.md describes the format.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from crosscut.analysis.structure.model import Group, Reach, Structure
 
 
 def text(structure: Structure, source: str) -> str:
-    """TOML. `source`: what it was measured by, for people."""
+    """Returns the network file as TOML. `source`: what the structure was measured by, for people."""
     writer = _NetworkWriter(structure)
     lines = [
         f"title = {_quoted('Inferred: ' + writer.summary())}",
@@ -29,7 +31,7 @@ def text(structure: Structure, source: str) -> str:
 
 
 class _NetworkWriter:
-    """Each innermost group is a switch with its hosts; groups of groups and the whole are switches above."""
+    """Writes each innermost group as a switch with its hosts, and groups of groups as switches above."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -58,7 +60,7 @@ class _NetworkWriter:
             yield from _table("switches", names=self._top(), level=level, **bound)
 
     def _top(self) -> str:
-        """A spine for each cable among which a hash chooses."""
+        """Returns the names of the top switches: one spine for each cable that a hash may choose."""
         return '"core"' if self._cables == 1 else f'"core[0-{self._cables - 1}]"'
 
     def _switches(self, group: Group, number: int) -> Iterator[str]:
@@ -95,7 +97,7 @@ class _NetworkWriter:
         yield from _link(_quoted(group.name), above, *map(_rate, rates))
 
     def _host_links(self, group: Group) -> Iterator[str]:
-        """Hosts of equal links in one entry."""
+        """Yields one entry for all hosts with equal links."""
         alike: dict[tuple[str, str], list[int]] = {}
         for rank in group.ranks:
             out = self._structure.host_out_bytes_per_second[rank]
@@ -118,14 +120,14 @@ class _NetworkWriter:
         return limit.bytes_per_second if limit is not None else free
 
     def _unlimited(self, group: Group) -> tuple[float, float]:
-        """As much as all its hosts send and receive: no limit below demand was seen."""
+        """Returns what all its hosts can send and receive: no limit below that demand was seen."""
         out = sum(self._structure.host_out_bytes_per_second[rank] for rank in group.ranks)
         back = sum(self._structure.host_in_bytes_per_second[rank] for rank in group.ranks)
         return out, back
 
 
 def _height(group: Group) -> int:
-    """Levels of groups inside."""
+    """Returns the number of levels of groups inside."""
     return 1 + max(_height(part) for part in group.parts) if group.parts else 0
 
 
@@ -135,21 +137,21 @@ def _link(a: str, b: str, rate: str, back_rate: str) -> Iterator[str]:
 
 
 def _table(name: str, **members: object) -> Iterator[str]:
-    """`members`: as TOML."""
+    """Yields the lines of a table; `members` are TOML values."""
     yield f"[[{name}]]"
     yield from (f"{key} = {value}" for key, value in members.items())
     yield ""
 
 
 def _rate(bytes_per_second: float) -> str:
-    """To three digits: nothing measured is known better."""
+    """Formats a rate with three digits: no measurement is more precise."""
     bits = 8 * bytes_per_second
     digits = 2 - math.floor(math.log10(bits))
     return f'"{round(bits, digits) / 1e6:.12g} Mbit/s"'
 
 
 def _host_names(names: Sequence[str]) -> list[str]:
-    """As the format allows them: letters, digits, `.`, `-` and `_`; each once."""
+    """Returns names that the format allows (letters, digits, `.`, `-` and `_`), each different."""
     found, taken = [], set()
     for rank, name in enumerate(names):
         plain = (
@@ -163,7 +165,7 @@ def _host_names(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    # TOML's basic strings know all of JSON's escapes (TOML 1.0, section String); JSON does not escape DEL.
+    # TOML's basic strings accept all of JSON's escapes (TOML 1.0, section String); JSON does not escape DEL.
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 

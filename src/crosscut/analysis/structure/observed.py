@@ -1,4 +1,4 @@
-"""What a search for structure looks at: messages that ran together, and the rate of each."""
+"""Input of structure inference: messages that ran together, and the rate of each."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Route = tuple[int, int]
 
 @dataclass(frozen=True)
 class Observed:
-    """One entry a message: messages of equal `phase` ran at the same time."""
+    """Messages, one entry each; those with equal `phase` ran at the same time."""
 
     ranks: int
     phase: Integers
     source: Integers
     destination: Integers
     rate: Floats
-    """Bytes per second: the median, where a phase was repeated."""
+    """Bytes per second; the median if a phase was repeated. Latency measurements: messages per second."""
     of_kind: Floats | None = None
-    """[rank] what hosts of its kind reach, as a share of the fastest kind's; None: all are of one kind."""
+    """[rank] rate of hosts of its kind, as a share of the fastest kind's; None: all are of one kind."""
 
     def __len__(self) -> int:
         return len(self.rate)
@@ -42,8 +42,10 @@ class Observed:
         return self.phase, self.source, self.destination, self.rate
 
     def relative(self, nominal: float) -> Floats:
-        """[message] logarithm of its rate over what hosts of its ends' kinds reach, where the fastest kind
-        reaches `nominal` bytes per second."""
+        """Returns [message] the log of its rate over what hosts of its ends' kinds reach.
+
+        `nominal`: bytes per second that the fastest kind reaches.
+        """
         logs = np.log(self.rate / nominal)
         if self.of_kind is None:
             return logs
@@ -51,8 +53,10 @@ class Observed:
         return np.asarray(logs - np.log(slower))
 
     def tells_of(self, ends: Integers) -> NDArray[np.bool_]:
-        """[message] whether it can show that this one of its ends is slow: the other end is of no slower
-        kind."""
+        """Returns [message] True if it can show that the end in `ends` is slow.
+
+        The other end must not be of a slower kind.
+        """
         if self.of_kind is None:
             return np.ones(len(self), bool)
         others = self.source + self.destination - ends
@@ -69,7 +73,7 @@ def nothing(ranks: int) -> Observed:
 
 
 def of_phases(ranks: int, phases: Sequence[Sequence[Route]], rates: Floats, first_phase: int = 0) -> Observed:
-    """Rates in the order in which the phases list their routes."""
+    """Builds messages from phases; `rates` are in the order in which the phases list their routes."""
     lengths = [len(routes) for routes in phases]
     routes = np.array([route for listed in phases for route in listed], np.int64).reshape(-1, 2)
     numbers = np.repeat(np.arange(len(phases), dtype=np.int64) + first_phase, lengths)
@@ -83,7 +87,10 @@ def joined(first: Observed, second: Observed) -> Observed:
 
 
 def of_samples(samples: Samples) -> Observed:
-    """Every message between different nodes of a run, by its median over repetitions."""
+    """Returns each message of a run between different nodes, with its median rate over repetitions.
+
+    On a single node, returns the messages within it; if only phases were stored, returns none.
+    """
     if samples.of_phases:
         return nothing(samples.ranks)
     phase, rank, slot = np.nonzero(samples.peer >= 0)
@@ -94,14 +101,14 @@ def of_samples(samples: Samples) -> Observed:
     with np.errstate(over="ignore", invalid="ignore"):
         rate = sent / middle
     between = samples.node[source] != samples.node[rank]
-    if not between.any():  # one node alone: what there is are routes within it
+    if not between.any():  # a single node has only routes within it
         between = np.ones(len(phase), bool)
     kept = between & np.isfinite(rate) & (rate > 0)
     return Observed(samples.ranks, samples.phase[phase], source, rank.astype(np.int64), rate).where(kept)
 
 
 def some_phases(observed: Observed, most_messages: int) -> Observed:
-    """All, or so many phases, drawn at random, that they have about `most_messages`; three at least."""
+    """Returns all messages, or those of random phases that hold about `most_messages`; at least 3 phases."""
     numbers = np.unique(observed.phase)
     kept = max(3, len(numbers) * most_messages // max(len(observed), 1))
     if kept >= len(numbers):

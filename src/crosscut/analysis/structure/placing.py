@@ -1,9 +1,9 @@
-"""Hosts that a grouping leaves by themselves, put where they belong.
+"""Places hosts that a grouping leaves by themselves in the groups where they belong.
 
-A group is of hosts that share a limit with each other. What slows a single host in everything it does is its
-own cable: behind it a host looks unlike all others, and no model of who is slow towards whom can tell whose
-neighbour it is. Two things still do: messages that its cable does not slow, and how much room its messages
-take in limits that others fill, for a full capacity carries the same total whatever passes (limits.py).
+A group consists of hosts that share a limit. A single host that is slow in everything it does has a slow
+cable of its own. It then looks unlike all others, and no model of who is slow towards whom can tell whose
+neighbour it is. Two things still can: messages that its cable does not slow, and the room that its messages
+take in limits that others fill, because a full capacity carries the same total whatever passes (limits.py).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.unshared import Unshared
 
-# A group has more hosts than this, or some of the messages among them are fast.
+# A group of at most this many hosts whose messages among themselves are mostly slow is no group.
 _LARGEST_APART = 3
-# Share of routes to a group, or within one: with more that are slow, the host is slow.
+# If a larger share of routes to a group, or within one, is slow, the host itself is slow.
 _MOSTLY_SLOW = 0.5
-# More of all hosts than this are no exceptions, and another grouping must be found.
+# A larger share of all hosts is no exception: another grouping must be found.
 _MOST_APART = 0.25
-# Largest misfit of one total: further out no model of noise holds.
+# Cap on the misfit of one total: no model of noise holds further out.
 _LARGEST_MISFIT = 8.0
-# Totals of a kind vary by more than the messages' noise: those that end early leave room to others.
+# Totals vary by more than the noise of messages, because messages that end early leave room to others.
 _SMALLEST_SPREAD = 0.01
 _MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
 
@@ -38,12 +38,11 @@ _MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
 class Placed:
     grouping: Grouping
     open_ranks: Integers
-    """Ranks whose group what was measured does not tell, of those that were by themselves. They are with the
-    likeliest."""
+    """Ranks that were by themselves and whose group is uncertain; they are in the likeliest one."""
 
 
 def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unshared, sure: float) -> Placed:
-    """`routes`: what `found` was made of. `sure`: the probability above which a host's group is told."""
+    """`routes`: those that `found` is based on. `sure`: least probability of a host's group to be known."""
     apart = _by_themselves(found, routes)
     members = np.setdiff1d(np.arange(routes.ranks), apart)
     if not len(apart) or not len(members):
@@ -62,8 +61,7 @@ def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unsh
 
 
 def by_limits(found: Grouping, observed: Observed, alone: Unshared, doubtful: Integers) -> Grouping:
-    """`found` with the ranks in `doubtful` placed by their routes and by the totals of the limits that the
-    other ranks show, one rank after another."""
+    """Returns `found` with the `doubtful` ranks placed by their routes and by the totals of limits."""
     routes = RouteCounts.of(observed, alone.slowness(observed) < alone.threshold)
     members = np.setdiff1d(np.arange(routes.ranks), doubtful)
     of_members = np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64)
@@ -78,8 +76,10 @@ def by_limits(found: Grouping, observed: Observed, alone: Unshared, doubtful: In
 def _place(
     ranks: Integers, gains: Floats, observed: Observed, alone: Unshared, labels: Integers, confidence: Floats
 ) -> None:
-    """Moves each of `ranks` to its likeliest group; changes `labels` and `confidence`. `gains`: [rank, group]
-    log likelihood by routes alone."""
+    """Moves each of `ranks` to its likeliest group, one after another; changes `labels` and `confidence`.
+
+    `gains`: [rank, group] log likelihood by routes alone.
+    """
     groups = gains.shape[1]
     by_totals = 1 < groups <= _MOST_GROUPS
     known = limits.explain(observed, alone, labels).capacities if by_totals else ()
@@ -91,8 +91,10 @@ def _place(
 
 
 def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
-    """Ranks of groups of one, of very few that are slow among themselves as well, or that no route has; none,
-    where they are too many to be exceptions."""
+    """Returns the ranks to place: alone in their group, in a very small and slow group, or without routes.
+
+    Returns none if they are too many to be exceptions.
+    """
     size = np.bincount(found.labels, minlength=found.count)
     s, n = (np.diag(counts) for counts in routes.between(found.labels, found.count))
     alike = (n > 0) & (s <= _MOSTLY_SLOW * n)
@@ -105,8 +107,10 @@ def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
 def _without_slow_ends(
     routes: RouteCounts, apart: Integers, members: Integers, rest: Grouping
 ) -> RouteCounts:
-    """Without what hosts apart send, or receive, that are slow to, or from, every group: it is not the groups
-    that make it slow."""
+    """Removes the sending (or receiving) routes of hosts apart that are slow to (or from) every group.
+
+    The groups are not what makes them slow.
+    """
     labels = np.full(routes.ranks, rest.count)  # those apart are in none of the groups
     labels[members] = rest.labels
 
@@ -120,15 +124,17 @@ def _without_slow_ends(
 
 
 def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[Integers], rank: int) -> Floats:
-    """[way to label] log likelihood of the totals of a limit, over phases in which others fill it: with the
-    right labels they are the same in all of these."""
+    """Returns [labelling] the log likelihood of a limit's totals, over phases in which others fill it.
+
+    With the right labels the totals are the same in all of these phases.
+    """
     counted = np.array([limits.counted(capacity.reach, capacity.groups, one, observed) for one in tried])
     mine = (observed.source == rank) | (observed.destination == rank)
     numbers, phase = np.unique(observed.phase, return_inverse=True)
     slow = alone.slowness(observed) < alone.threshold
     others = counted[0] & ~mine
     full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
-    # A phase in which it counts for all, or for none, tells nothing.
+    # A phase in which the rank's messages count under all labellings, or under none, tells nothing.
     differs = np.bincount(phase[counted.any(axis=0) & ~counted.all(axis=0)], minlength=len(numbers)) > 0
     looked_at = np.nonzero(full & differs)[0]
     if not len(looked_at):
@@ -137,7 +143,7 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
     count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
     off = np.log(np.array(totals)[:, looked_at])
     off -= np.median(off, axis=1)[:, None]
-    # Misfit of the best placement: what noise and unequal ends leave.
+    # Misfit of the best placement: the part due to noise and unequal ends.
     left = 1.4826 * np.abs(off).min(axis=0)
     spread = np.maximum(alone.noise / np.sqrt(count), max(_SMALLEST_SPREAD, float(np.median(left))))
     misfit = np.minimum(0.5 * (off / spread) ** 2, _LARGEST_MISFIT)

@@ -1,9 +1,9 @@
-"""Limits within groups that all their hosts share, such as a switching chip's: everybody is slow, and who
-shares what shows only when ever different parts of a group send. Hosts of one chip then fare alike: their
-rates vary together.
+"""Limits within groups that all hosts of a part share, such as a switching chip's.
 
-Parts chosen at random load all chips about alike, and differences are small. Once there is a guess, all of
-one chip sends, and so few of the others that they are fast: whoever was guessed wrongly stands out.
+All hosts are slow, and who shares what shows only if different parts of a group send in different phases.
+The rates of hosts on one chip then vary together. Parts chosen at random load all chips about equally, so
+differences are small. Once there is a guess, all hosts of one chip send, and so few of the others that they
+are fast: a host that was guessed wrongly stands out.
 """
 
 from __future__ import annotations
@@ -23,31 +23,33 @@ from crosscut.analysis.structure.unshared import Unshared
 MOST_PARTS = 6
 _RESTARTS = 8
 _SWEEPS = 20
-# Share of slow messages that limits of parts must explain; less is no structure.
+# Share of slow messages that limits of parts must explain to count as structure.
 SMALLEST_SHARE = 0.5
-# Another part must explain so much more.
+# Share of slow messages that another part must explain in addition.
 WORTH_A_PART = 0.05
-# Share of all phases in which one limit of everybody must have been full.
+# Share of phases in which a limit of everybody must have been full.
 _NEARLY_ALL = 0.8
-# What hosts can send over a limit's capacity, if they surely fill it.
+# Hosts surely fill a limit if they can send this many times its capacity.
 _ENOUGH = 1.1
-# Shares, by turns, of a group that send, and of the hosts beside a part that sends as a whole.
+# Shares that send, in turns: of a group, and of the hosts beside a part that sends as a whole.
 _SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
 
 
 def some(groups: Sequence[Sequence[int]], turn: int, random: np.random.Generator) -> list[Route]:
-    """Without a guess."""
+    """Returns a phase in which a random part of each group sends; used without a guess."""
     return permutation(groups, _SHARES[turn % len(_SHARES)], random)
 
 
 @dataclass(frozen=True)
 class Within:
+    """Parts of groups, and the limits they share."""
+
     groups: tuple[Group, ...]
     limits: tuple[Limit, ...]
 
 
 def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random.Generator) -> list[Route]:
-    """A part of each group, each of its hosts sending to another of it."""
+    """Returns a phase in which a random `share` of each group sends, each host to another of them."""
     routes: list[Route] = []
     for group in groups:
         count = max(2, round(share * len(group)))
@@ -59,8 +61,11 @@ def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random
 def leaning(
     groups: Sequence[Sequence[int]], guess: Integers, turn: int, random: np.random.Generator
 ) -> list[Route]:
-    """All of one guessed part of each group, and some of its others, each to another of these. `guess`:
-    [rank] part within its group; -1: none, and any of the group may be chosen."""
+    """Returns a phase in which one guessed part of each group sends as a whole, with some of the others.
+
+    Each of these sends to another of them. `guess`: [rank] part within its group; -1: none. Groups with fewer
+    than two guessed parts send at random.
+    """
     routes: list[Route] = []
     for group in groups:
         members = np.array(group)
@@ -79,9 +84,11 @@ def leaning(
 
 
 def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
-    """[rank] the part of its group, by the division that explains most so far; where none explains anything
-    two by likeness alone: phases that lean on these show whether it is one limit that all share. -1: of a
-    group that was not looked into."""
+    """Returns [rank] its part within its group, by the division that explains most so far.
+
+    If none explains anything, divides in two by similarity alone: phases that lean on these parts show
+    whether all share one limit. -1: its group was not looked into.
+    """
     guess = np.full(within.ranks, -1)
     for _, members, mine in _looked_into(within, labels):
         found = _divided(mine, alone, members)
@@ -92,7 +99,7 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
 
 
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
-    """The parts of every group that was looked into."""
+    """Returns the parts, and their limits, of every group that was looked into."""
     groups: list[Group] = []
     shared: list[Limit] = []
     for number, members, mine in _looked_into(within, labels):
@@ -110,23 +117,29 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
 
 
 def _looked_into(within: Observed, labels: Integers) -> Iterator[tuple[int, Integers, Observed]]:
-    """Each group that was: number, ranks, messages among these."""
+    """Yields number, ranks and messages of each group that was looked into."""
     for number in np.unique(labels[within.source]).tolist():
         members = np.nonzero(labels == number)[0]
         yield number, members, within.where(np.isin(within.source, members))
 
 
 def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
-    """One limit of all: in nearly every phase what they send, and receive, adds up to the same, however
-    unevenly it is shared. None: it does not. `alone`: what hosts reach that share nothing."""
+    """Returns the limit that all share, if there is one.
+
+    What all send, or receive, must then add up to the same total in nearly every phase, however unevenly it
+    is shared. `alone`: what hosts reach that share nothing.
+    """
     found = limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64))
     full = [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
     return as_whole(seen.ranks, full) if full else None
 
 
 def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> bool:
-    """True if a limit of all stays what it is when only some send who could fill it, at `nominal` bytes per
-    second each: of what several share apart, some would be idle."""
+    """Returns True if the total stays the same when only some hosts send.
+
+    Considers phases whose hosts could fill the limit at `nominal` bytes per second each. If it were several
+    separate limits, some of them would be idle, and the total smaller.
+    """
     capacity = everybody.limits[0].bytes_per_second
     phase = np.unique(seen.phase, return_inverse=True)[1]
     able = np.nonzero(np.bincount(phase) * nominal > _ENOUGH * capacity)[0]
@@ -136,14 +149,16 @@ def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> b
 
 
 def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
-    """Limits of one group of all ranks."""
+    """Returns the capacities as limits of one group of all ranks."""
     whole = Group("group0", tuple(range(ranks)))
     return Within((whole,), tuple(capacity.of((whole.name,)) for capacity in capacities))
 
 
 def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
-    """Labels among `members`, by the number of parts whose limits explain most; one, where a limit that all
-    share explains as much."""
+    """Returns [member] labels by the number of parts whose limits explain most; None if they explain little.
+
+    There is one part if a limit that all share explains as much.
+    """
     whole = np.zeros(len(members), np.int64)
     of_all = limits.explain_own(mine, alone, np.zeros(mine.ranks, np.int64))
     found = _divided(mine, alone, members)
@@ -154,7 +169,7 @@ def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integ
 
 
 def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
-    """Two parts or more; None: no limits of any explain anything."""
+    """Divides members in two or more parts; None if limits of parts explain nothing in any division."""
     spectrum = _spectrum(mine, members)
     best: tuple[Integers, limits.Explained] | None = None
     everybody = np.zeros(mine.ranks, np.int64)
@@ -173,9 +188,12 @@ def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Intege
 
 
 def _refined(mine: Observed, members: Integers, labels: Integers) -> Integers:
-    """Each member moved where its rates fit best, until all stay: a message is as fast as the slower of what
-    its phase leaves to senders of the one part and to receivers of the other. Likeness is of pairs, this of
-    every message by itself: one host on the wrong side, and no total is constant."""
+    """Moves each member to the part where its rates fit best, until none moves.
+
+    A message is as fast as the slower of two rates: that of its phase's senders in the one part, and that of
+    the receivers in the other. Unlike similarity, which compares pairs of hosts, this uses every message. It
+    matters because no total is constant with even one host in the wrong part.
+    """
     index = np.full(mine.ranks, -1)
     index[members] = np.arange(len(members))
     source, destination = index[mine.source], index[mine.destination]
@@ -198,8 +216,10 @@ def _refined(mine: Observed, members: Integers, labels: Integers) -> Integers:
 def _tops_of_parts(
     phase: Integers, sender: Integers, receiver: Integers, logs: Floats, count: int
 ) -> tuple[Floats, Floats]:
-    """[phase, part] log rates that the senders of a part reach, and its receivers: the best mean towards, or
-    from, any part. What no message tells is no limit."""
+    """Returns [phase, part] the log rates that the senders, and the receivers, of a part reach.
+
+    This is the best mean towards, or from, any part; inf (no limit) without messages.
+    """
     cells = (int(phase.max()) + 1, count, count)
     at = np.ravel_multi_index((phase, sender, receiver), cells)
     size = int(np.prod(cells))
@@ -213,8 +233,7 @@ def _tops_of_parts(
 def _fewest(
     labels: Integers, explained: limits.Explained, explained_by: Callable[[Integers], limits.Explained]
 ) -> tuple[Integers, limits.Explained]:
-    """Parts put together for as long as they explain as much: clusters may cut a chip in two where that lets
-    them keep another apart."""
+    """Joins parts as long as they explain about as much: clustering may have cut a chip in two."""
     while (count := int(labels.max()) + 1) > 2:
         joined = [
             _renumbered(np.where(labels == other, one, labels))
@@ -228,8 +247,11 @@ def _fewest(
 
 
 def _spectrum(mine: Observed, members: Integers) -> tuple[Floats, Floats]:
-    """Eigenvalues, ascending, and eigenvectors of likeness, [member, member]: the covariance of what the two
-    sent, and received, in phases in which both did."""
+    """Returns ascending eigenvalues, and eigenvectors, of the members' similarity [member, member].
+
+    Similarity is the covariance of the log rates that two members sent, or received, in phases in which both
+    did.
+    """
     index = np.full(mine.ranks, -1)
     index[members] = np.arange(len(members))
     numbers, phase = np.unique(mine.phase, return_inverse=True)
@@ -244,15 +266,18 @@ def _spectrum(mine: Observed, members: Integers) -> tuple[Floats, Floats]:
         total += rates.T @ rates
         count += there.T @ there
     likeness = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-    # A host is always like itself: that says nothing, and outweighs the others.
+    # A host's similarity to itself says nothing, and would outweigh the others.
     np.fill_diagonal(likeness, 0.0)
     values, vectors = np.linalg.eigh(likeness)
     return values, vectors
 
 
 def _clusters(spectrum: tuple[Floats, Floats], count: int) -> Integers:
-    """Spectral: the leading eigenvectors, then k-means from several starts (Lloyd, IEEE Trans. Information
-    Theory 28, 1982; k-means++ of Arthur and Vassilvitskii, SODA 2007)."""
+    """Returns [member] labels of `count` clusters by spectral clustering.
+
+    Applies k-means to the leading eigenvectors, from several starts (Lloyd, IEEE Trans. Information Theory
+    28, 1982; k-means++ of Arthur and Vassilvitskii, SODA 2007).
+    """
     values, vectors = spectrum
     points = vectors[:, -(count - 1) :] * np.sqrt(np.maximum(values[-(count - 1) :], 1e-12))
     random = np.random.default_rng(count)

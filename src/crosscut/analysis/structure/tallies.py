@@ -1,5 +1,4 @@
-"""How often each route was measured, and slow; and the same between groups, kept up to date while ranks
-move."""
+"""Counts of how often routes were measured and slow, and sums between groups, updated as ranks move."""
 
 from __future__ import annotations
 
@@ -13,29 +12,29 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers, Observed
 
 SLOW, ALL = 0, 1
-"""Rows of counts."""
+"""Indices of the rows of counts."""
 
 
 @dataclass(frozen=True)
 class RouteCounts:
-    """One entry for each route that was measured: a thousand ranks measure few of their million routes."""
+    """Counts of the measured routes only: a thousand ranks measure few of their million routes."""
 
     ranks: int
     source: Integers
-    """[route], in ascending order"""
+    """[route] source rank, in ascending order."""
     destination: Integers
     counts: Integers
     """[SLOW or ALL, route]"""
 
     @classmethod
     def of(cls, observed: Observed, slow: NDArray[np.bool_]) -> RouteCounts:
-        """`slow`: [message]"""
+        """`slow`: [message] True if slow."""
         routes, at = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
         counts = np.array([np.bincount(at, weights=slow), np.bincount(at)], np.int64)
         return cls(observed.ranks, *np.divmod(routes, observed.ranks), counts)
 
     def among(self, members: Integers) -> RouteCounts:
-        """Routes between `members`, which are numbered in their order."""
+        """Returns the routes between `members`, which are renumbered in their order."""
         number = np.full(self.ranks, -1)
         number[members] = np.arange(len(members))
         source, destination = number[self.source], number[self.destination]
@@ -43,35 +42,36 @@ class RouteCounts:
         return RouteCounts(len(members), source[kept], destination[kept], self.counts[:, kept])
 
     def without(self, left_out: NDArray[np.bool_]) -> RouteCounts:
-        """`left_out`: [route]"""
+        """`left_out`: [route] True to drop it."""
         kept = ~left_out
         return RouteCounts(self.ranks, self.source[kept], self.destination[kept], self.counts[:, kept])
 
     def between(self, labels: Integers, groups: int) -> Integers:
-        """[SLOW or ALL, source group, destination group]"""
+        """Returns [SLOW or ALL, source group, destination group] counts."""
         return _sums(labels[self.source], labels[self.destination], self.counts, (groups, groups))
 
     def to_groups(self, labels: Integers, groups: int) -> Integers:
-        """[SLOW or ALL, rank, group] of each rank's routes to members of the group."""
+        """Returns [SLOW or ALL, rank, group] counts of each rank's routes to members of the group."""
         return _sums(self.source, labels[self.destination], self.counts, (self.ranks, groups))
 
     def from_groups(self, labels: Integers, groups: int) -> Integers:
-        """[SLOW or ALL, rank, group] of the routes that members of the group have to each rank."""
+        """Returns [SLOW or ALL, rank, group] counts of the routes from members of the group to each rank."""
         return _sums(self.destination, labels[self.source], self.counts, (self.ranks, groups))
 
     def dense(self, counted: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """[source, destination] 1 for the routes counted."""
+        """Returns [source, destination] 1 for the routes `counted` ([route]), 0 for all others."""
         table = np.zeros((self.ranks, self.ranks), np.float32)
         table[self.source[counted], self.destination[counted]] = 1
         return table
 
     @cached_property
     def by_source(self) -> list[Integers]:
-        """[rank] its routes to others, as indices."""
+        """[rank] indices of its routes to others."""
         return _by(self.source, self.ranks)
 
     @cached_property
     def by_destination(self) -> list[Integers]:
+        """[rank] indices of the routes to it."""
         return _by(self.destination, self.ranks)
 
 
@@ -81,14 +81,14 @@ def _by(ends: Integers, ranks: int) -> list[Integers]:
 
 
 def _sums(first: Integers, second: Integers, counts: Integers, shape: tuple[int, int]) -> Integers:
-    """[SLOW or ALL, *shape]. Sums of floating point numbers are exact below 2^53."""
+    """Returns [SLOW or ALL, *shape] sums, which are exact in floating point below 2^53."""
     at, size = first * shape[1] + second, shape[0] * shape[1]
     sums = [np.bincount(at, weights=row, minlength=size).reshape(shape) for row in counts]
     return np.array(sums, np.int64)
 
 
 class Tallies:
-    """Sums over groups of routes; none leads from a rank to itself."""
+    """Sums of route counts over groups, updated as ranks move; no route leads from a rank to itself."""
 
     def __init__(self, routes: RouteCounts, labels: Integers, groups: int) -> None:
         self._routes = routes
@@ -97,14 +97,14 @@ class Tallies:
         self.between = routes.between(labels, groups)
 
     def without(self, rank: int, group: int) -> Integers:
-        """`between` as it would be if `rank` were not in `group`, where it is."""
+        """Returns `between` without `rank`, which is in `group`."""
         left = self.between.copy()
         left[:, group] -= self.out[:, rank]
         left[:, :, group] -= self.back[:, rank]
         return left
 
     def without_each(self, ranks: Integers, groups: Integers) -> Integers:
-        """[SLOW or ALL, rank, group, group] `between` without one rank each, which is in the group given."""
+        """Returns [SLOW or ALL, rank, group, group] `between` without one rank each. `groups`: of ranks."""
         left, each = np.repeat(self.between[:, None], len(ranks), axis=1), np.arange(len(ranks))
         left[:, each, groups] -= self.out[:, ranks]
         left[:, each, :, groups] -= self.back[:, ranks].swapaxes(0, 1)
@@ -124,5 +124,5 @@ class Tallies:
 
 
 def log_factorials(largest: int) -> Floats:
-    """[number] from 0 to `largest`."""
+    """Returns [number] its log factorial, from 0 to `largest`."""
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, largest + 1)))])

@@ -1,9 +1,9 @@
-"""The rate of each host's own link, and the noise, from messages of which many shared other links.
+"""Estimates the rate of each host's own link, and the noise, although many messages shared other links.
 
-A message that shares nothing runs at the smaller of its two ends' rates: log rate = end + end + residual, a
-two-way table (Tukey, Exploratory Data Analysis, 1977, chapter 11). Contention only ever slows, so in place of
-the medians of his polish stand the upper ends: the mean of the fastest few of a row. As every row is looked
-at in the same way, that it lies above the middle cancels.
+A message that shares nothing runs at the smaller of its two ends' rates. This is modelled as a two-way table,
+log rate = end + end + residual (Tukey, Exploratory Data Analysis, 1977, chapter 11). Contention only ever
+slows, so upper ends, the mean of the fastest few of a row, replace the medians of Tukey's polish. Their bias
+upwards is the same for every row and cancels.
 """
 
 from __future__ import annotations
@@ -16,61 +16,63 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers, Observed
 
-# Noise below it is not distinguished from none: rounding of clocks.
+# Least noise assumed, because clocks round.
 SMALLEST_NOISE = 0.004
-# Log ratio to what a message reaches alone: what loses less is not slow, however little noise there is. The
-# noise of most messages says nothing of the few that a busy processor delays by two or three per cent.
+# Log ratio to what a message reaches alone above which it is not slow, however small the noise: the noise of
+# most messages says nothing about the few that a busy processor delays by two or three per cent.
 LEAST_SLOWNESS = -0.05
 FASTEST_LOOKED_AT = 2
-# Logarithm: how far below the top anything may lie that is of the highest heap.
+# How far below the top (a logarithm) the highest cluster may reach.
 _HEAP_REACH = 0.25
-# Share of all messages that may seem faster than any link; they are, if the heap below them is so many
-# times as large, and of so many of all.
+# At most this share of messages may be too fast for any link. They are if the cluster below them is this many
+# times as large and has at least this share of all messages.
 _MOST_TOO_FAST, _TIMES_TOO_FAST, _SMALLEST_HEAP = 0.02, 10, 0.2
 _STEPS, _SWEEPS = 40, 2
 _MOST_FITTED = 20_000
-# Share of messages outside the heap that may lie above it: so little that only strays are left there,
-# never a heap of its own. And of all, the share that the heap may have.
+# Share of messages outside the cluster that may lie above it: so small that only strays are left there, never
+# a cluster of their own. Largest share of all messages in the cluster.
 _STRAY, _MOST_OF_HEAP = 1e-12, 0.999
 
 
 @dataclass(frozen=True)
 class Unshared:
-    """What messages would reach alone."""
+    """Rates that messages would reach alone."""
 
     nominal: float
     """Bytes per second of an ordinary host's link, of the fastest kind."""
     noise: float
     """Standard deviation of the logarithm of one rate."""
     out_rate: Floats
-    """[rank] bytes per second"""
+    """[rank] bytes per second."""
     in_rate: Floats
+    """[rank] bytes per second."""
 
     def of(self, observed: Observed) -> Floats:
-        """[message] bytes per second, if it shared nothing."""
+        """Returns [message] the bytes per second that it would reach if it shared nothing."""
         return np.asarray(np.minimum(self.out_rate[observed.source], self.in_rate[observed.destination]))
 
     def slowness(self, observed: Observed) -> Floats:
-        """[message] log of the rate over what it would be alone: about 0, or below."""
+        """Returns [message] the log of its rate over what it would reach alone: about 0, or below."""
         return np.asarray(np.log(observed.rate / self.of(observed)))
 
     @property
     def threshold(self) -> float:
-        """Slowness below which a message is slow, not unlucky: three standard deviations, or 5 %."""
+        """Slowness below which a message counts as slow: three standard deviations, but at least 5 %."""
         return min(-3 * self.noise, LEAST_SLOWNESS)
 
 
 def upper_mode(values: Floats) -> tuple[float, float]:
-    """(centre, standard deviation) of the highest heap of logarithms, which contention has not reached.
+    """Returns centre and standard deviation of the highest cluster of logarithms, untouched by contention.
 
-    A normal heap, and what contention slowed evenly below its centre, fitted by expectation maximisation
-    (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977): whatever lies above the centre must
-    be of the heap, so a larger one further down cannot take its place."""
+    Fits a normal distribution, plus a uniform one below its centre for messages that contention slowed, by
+    expectation maximisation (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977). Whatever
+    lies above the centre must belong to the cluster, so a larger one further down cannot replace it.
+    """
     ordered = possible(np.sort(values))
     top = ordered[-_few(ordered) :].mean()
-    # Two links of equal rate give at worst one half: what is slower than that is not of the highest heap.
+    # Sharing a link with an equal message halves the rate, so lower values are not of the highest cluster.
     heap = ordered[ordered > top - _HEAP_REACH]
-    heap = heap[:: max(1, len(heap) // _MOST_FITTED)]  # every so many: the same shape
+    heap = heap[:: max(1, len(heap) // _MOST_FITTED)]  # thinned evenly, which keeps the shape
     starts = [(_half_sample_mode(heap), 0.02), (top, 0.01), (top - 0.02, 0.02), (top - 0.05, 0.04)]
     fitted = [_fitted(heap, float(top) - _HEAP_REACH, *start) for start in starts]
     _, centre, noise = max(fitted)
@@ -78,8 +80,11 @@ def upper_mode(values: Floats) -> tuple[float, float]:
 
 
 def possible(ordered: Floats) -> Floats:
-    """Without the few highest that no link explains: a receiver that leaves the barrier late, for the word to
-    go was lost and came again, finds its message waiting and times next to nothing."""
+    """Drops the few highest values, which no link explains.
+
+    A receiver leaves the barrier late if the packet that released it was lost and resent. It then finds its
+    message waiting and measures next to no time.
+    """
     for left_out in range(int(_MOST_TOO_FAST * len(ordered)) + 1):
         rest = ordered[: len(ordered) - left_out]
         if rest[-1] - rest[-_few(rest)] > _HEAP_REACH:
@@ -95,7 +100,7 @@ def _few(values: Floats) -> int:
 
 
 def _fitted(heap: Floats, low: float, centre: float, noise: float) -> tuple[float, float, float]:
-    """Log likelihood, centre and standard deviation of the normal part of what lies above `low`."""
+    """Returns log likelihood, centre and standard deviation of the normal part of the values above `low`."""
     high, share, likelihood = float(heap[-1]) + SMALLEST_NOISE, 0.5, -math.inf
     for _ in range(_STEPS):
         below = (heap < centre) / max(centre - low, SMALLEST_NOISE)
@@ -122,7 +127,7 @@ def _half_sample_mode(ordered: Floats) -> float:
 
 
 def unshared(observed: Observed, slow_out: Floats | None = None, slow_in: Floats | None = None) -> Unshared:
-    """`slow_out`, `slow_in`: [rank] what is known of single hosts, bytes per second; NaN: nothing."""
+    """Estimates rates alone. `slow_out`, `slow_in`: [rank] bytes per second if known, else NaN."""
     logs = observed.relative(1.0)
     centre, noise = upper_mode(logs) if len(logs) else (0.0, SMALLEST_NOISE)
     usual = math.exp(centre) * (np.ones(observed.ranks) if observed.of_kind is None else observed.of_kind)
@@ -134,10 +139,11 @@ def unshared(observed: Observed, slow_out: Floats | None = None, slow_in: Floats
 
 
 def tops(observed: Observed) -> tuple[Floats, Floats]:
-    """[rank] log of the rate that the fastest of its messages reach, out and in, over the middle of all.
+    """Returns [rank] the log rate of its fastest messages, out and in, relative to the median rank.
 
-    Robust two-way decomposition by upper ends. A message between a slow end and a sound one says nothing
-    about the sound one: so each side is looked at after the other side's effect is taken out."""
+    This is a robust two-way decomposition by upper ends. A message between a slow end and a sound one says
+    nothing about the sound one, so each side prefers messages whose other end is sound.
+    """
     logs = observed.relative(1.0)
     of_source, of_destination = (
         np.where(observed.tells_of(ends), logs, -np.inf) for ends in (observed.source, observed.destination)
@@ -152,15 +158,15 @@ def tops(observed: Observed) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Messages by one of their ends."""
+    """Messages sorted by one of their ends."""
 
     order: Integers
-    """Messages, all of a rank together."""
+    """Indices of messages, those of a rank together."""
     firsts: Integers
-    """Where in `order` each of `ranks` begins."""
+    """Position in `order` where each of `ranks` begins."""
     ranks: Integers
     row: Integers
-    """[place in order] number of its rank among `ranks`"""
+    """[position in order] index of its rank in `ranks`."""
 
     @classmethod
     def of(cls, ends: Integers) -> _Rows:
@@ -170,8 +176,10 @@ class _Rows:
 
 
 def _upper_ends(logs: Floats, rows: _Rows, other_effect: Floats, ranks: int) -> Floats:
-    """The mean of the fastest few of each rank among messages whose other end is sound, where there are
-    such."""
+    """Returns [rank] the mean of its fastest few messages, less the median rank's.
+
+    Only messages whose other end is sound count, if a rank has enough of them. 0: none to judge by.
+    """
     found = np.full(ranks, np.nan)
     if not len(logs):
         return np.zeros(ranks)
@@ -185,7 +193,7 @@ def _upper_ends(logs: Floats, rows: _Rows, other_effect: Floats, ranks: int) -> 
 
 
 def _fastest(values: Floats, rows: _Rows) -> Floats:
-    """[row] mean of its largest FASTEST_LOOKED_AT values; -inf where there are fewer."""
+    """Returns [row] the mean of its FASTEST_LOOKED_AT largest values; -inf if there are fewer."""
     left, total = values.copy(), np.zeros(len(rows.ranks))
     for _ in range(FASTEST_LOOKED_AT):
         largest = np.maximum.reduceat(left, rows.firsts)
