@@ -133,6 +133,11 @@ def test_a_shift_of_six_against_six_has_the_interval_of_mann_and_whitney():
     assert (found.low, found.high) == (differences[5], differences[-6])
 
 
+def test_many_values_against_one_have_no_bounded_shift():
+    found = shift(np.arange(60.0), np.array([30.0]))
+    assert np.isnan([found.low, found.high]).all()
+
+
 def test_the_smallest_doubt_of_six_against_six_is_two_of_all_ways():
     assert permutation.smallest_doubt(6, 6) == 2 / 924
     first = np.zeros((6, 1)) + np.arange(6)[:, None] * 1e-3

@@ -122,6 +122,12 @@ def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_wh
         assert to == [(turn // 3 if most else turn) % 3] * 5
 
 
+@pytest.mark.parametrize("turn", range(6))
+def test_where_every_rank_is_of_two_known_groups_phases_concentrate_all_the_same(turn):
+    routes = rare_limits.concentrated(np.repeat([0, 1], 4), turn, 2, np.random.default_rng(turn))
+    assert len(routes) == 8
+
+
 def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
     """Two groups of six, four hosts of each known; phase 1 fills the trunk, phase 2 does not."""
     labels = np.array([0] * 4 + [2] * 2 + [1] * 4 + [2] * 2 + [2] * 4)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import tomllib
+
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
@@ -15,8 +18,9 @@ from crosscut.analysis.search import filling
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import grouping, idle, network_file, tallies
 from crosscut.analysis.structure.limits import Capacity
-from crosscut.analysis.structure.model import Reach, Structure
+from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.analysis.structure.observed import Observed
+from crosscut.base import core
 from crosscut.campaigns import locate as locating
 
 
@@ -139,6 +143,27 @@ def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
     for host in located.structure.hosts:
         assert f'"{host}"' in text
     assert {limit.reach for limit in located.structure.limits} == {Reach.LEAVING, Reach.ENTERING}
+
+
+def test_a_network_file_of_a_mesh_keeps_what_leaves_a_group_and_hosts_apart_from_switches(tmp_path):
+    groups = tuple(Group(f"group{at}", (2 * at, 2 * at + 1)) for at in range(3))
+    limits = (
+        Limit(Reach.BETWEEN, ("group0", "group1"), 1e8),
+        Limit(Reach.LEAVING, ("group0",), 1.5e8),
+        Limit(Reach.BETWEEN, ("group1", "group0"), 0.5e8),
+    )
+    hosts = ("core", "group0", "group1-gate", "n3", "n4", "n5")
+    structure = Structure(groups, limits, (1e8,) * 6, (1e8,) * 6, hosts)
+    file = tmp_path / "network.toml"
+    file.write_text(network_file.text(structure, "a test"))
+    executable = core.find_executable(core.CORE)
+    assert executable is not None
+    done = subprocess.run([executable, "network", "check", file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    links = {str(link["between"]): link for link in tomllib.loads(file.read_text())["links"]}
+    assert links["['group0', 'group0-gate']"]["rate"] == "1200 Mbit/s"
+    between = links["['group0-gate', 'group1']"]
+    assert (between["rate"], between["back_rate"]) == ("800 Mbit/s", "400 Mbit/s")
 
 
 def test_names_that_the_network_format_refuses_are_made_plain_and_stay_apart():

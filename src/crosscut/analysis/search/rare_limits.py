@@ -207,7 +207,7 @@ def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> l
     members = [random.permutation(np.nonzero(labels == group)[0]) for group in range(groups)]
     known = list(range(groups - 1))
     routes: list[Route] = []
-    if most and turn % thresholds.TURNS < thresholds.TURNS - 1:
+    if most and len(known) > 1 and turn % thresholds.TURNS < thresholds.TURNS - 1:
         shift = 1 + turn // thresholds.TURNS % (len(known) - 1)
         for at, group in enumerate(known):
             pairs = pairs_of(members[group], members[known[(at + shift) % len(known)]])

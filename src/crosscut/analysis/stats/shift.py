@@ -46,7 +46,8 @@ def _cut(first: int, second: int) -> int | None:
     """Returns how many ordered differences lie outside the interval on each side; None if it is unbounded."""
     if max(first, second) > _LARGEST_EXACT:
         middle = first * second / 2
-        return math.floor(middle - 1.96 * math.sqrt(middle * (first + second + 1) / 6))
+        cut = math.floor(middle - 1.96 * math.sqrt(middle * (first + second + 1) / 6))
+        return cut if cut >= 0 else None
     ways = math.comb(first + second, first)
     tail, cut = 0, -1
     for number in _counts(first, second):

@@ -30,6 +30,9 @@ def text(structure: Structure, source: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+_GATED = (Reach.LEAVING, Reach.ENTERING)
+
+
 class _NetworkWriter:
     """Writes each innermost group as a switch with its hosts, and groups of groups as switches above."""
 
@@ -38,9 +41,16 @@ class _NetworkWriter:
         self._limits = {(limit.reach, limit.groups): limit for limit in structure.limits}
         everybody = tuple(range(structure.ranks))
         self._groups = structure.groups or (Group("switch", everybody),)
-        self._names = _host_names(structure.hosts or tuple(f"rank{rank}" for rank in everybody))
         self._mesh = any(limit.reach is Reach.BETWEEN for limit in structure.limits)
         self._cables = max((limit.cables for limit in structure.limits), default=1)
+        self._names = _host_names(
+            structure.hosts or tuple(f"rank{rank}" for rank in everybody), self._switch_names()
+        )
+
+    def _switch_names(self) -> set[str]:
+        groups = [one for group in self._groups for one in group.walk()]
+        names = {name for group in groups for name in (group.name, _gate(group))}
+        return names | {"core", *(f"core{spine}" for spine in range(self._cables))}
 
     def summary(self) -> str:
         groups = self._structure.groups
@@ -53,6 +63,10 @@ class _NetworkWriter:
     def switches(self) -> Iterator[str]:
         for number, group in enumerate(self._groups):
             yield from self._switches(group, number)
+            if self._is_gated(group):
+                yield from _table(
+                    "switches", names=_quoted(_gate(group)), group=number, level=1 + _height(group)
+                )
         if len(self._groups) > 1 and not self._mesh:
             crossing = self._limits.get((Reach.CROSSING, ()))
             bound = {"capacity": _rate(crossing.bytes_per_second), "bounds": '"through"'} if crossing else {}
@@ -78,6 +92,8 @@ class _NetworkWriter:
         for group in self._groups:
             yield from self._links_within(group)
         if self._mesh:
+            for group in filter(self._is_gated, self._groups):
+                yield from self._uplink(group, _quoted(_gate(group)), self._unlimited(group))
             yield from self._mesh_links()
         elif len(self._groups) > 1:
             for group in self._groups:
@@ -109,10 +125,16 @@ class _NetworkWriter:
     def _mesh_links(self) -> Iterator[str]:
         for at, a in enumerate(self._groups):
             for b in self._groups[at + 1 :]:
-                free = self._unlimited(a)[0]
-                pairs = (a.name, b.name), (b.name, a.name)
-                rates = [_rate(self._rate_of(Reach.BETWEEN, pair, free)) for pair in pairs]
-                yield from _link(_quoted(a.name), _quoted(b.name), *rates)
+                rates = [
+                    _rate(self._rate_of(Reach.BETWEEN, (x.name, y.name), self._unlimited(x)[0]))
+                    for x, y in ((a, b), (b, a))
+                ]
+                ends = (_quoted(_gate(group) if self._is_gated(group) else group.name) for group in (a, b))
+                yield from _link(*ends, *rates)
+
+    def _is_gated(self, group: Group) -> bool:
+        """True if all that leaves or enters the group shares a limit in front of a mesh."""
+        return self._mesh and any((reach, (group.name,)) in self._limits for reach in _GATED)
 
     def _rate_of(self, reach: Reach, groups: tuple[str, ...], free: float) -> float:
         """`free`: bytes per second where no limit is known."""
@@ -124,6 +146,11 @@ class _NetworkWriter:
         out = sum(self._structure.host_out_bytes_per_second[rank] for rank in group.ranks)
         back = sum(self._structure.host_in_bytes_per_second[rank] for rank in group.ranks)
         return out, back
+
+
+def _gate(group: Group) -> str:
+    """Returns the name of the switch that all messages between the group and a mesh pass."""
+    return f"{group.name}-gate"
 
 
 def _height(group: Group) -> int:
@@ -150,9 +177,9 @@ def _rate(bytes_per_second: float) -> str:
     return f'"{round(bits, digits) / 1e6:.12g} Mbit/s"'
 
 
-def _host_names(names: Sequence[str]) -> list[str]:
+def _host_names(names: Sequence[str], of_switches: set[str]) -> list[str]:
     """Returns names that the format allows (letters, digits, `.`, `-` and `_`), each different."""
-    found, taken = [], set()
+    found, taken = [], set(of_switches)
     for rank, name in enumerate(names):
         plain = (
             "".join(c if c.isascii() and (c.isalnum() or c in ".-_") else "-" for c in name) or f"rank{rank}"
