@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -58,7 +59,7 @@ class LiveBackend final : public Backend {
       }
       first_cell += schedules.size();
     }
-    if (task.compute) compute_->work(false);
+    if (task.compute) computing().work(false);
     context_.control_thread.listen(true);
     return samples;
   }
@@ -108,7 +109,12 @@ class LiveBackend final : public Backend {
     // All ranks are connected before any stops listening.
     if (T::is_synchronised) context_.barrier.wait();
     context_.control_thread.listen(false);
-    if (task.compute) compute_->work(true);
+    if (task.compute) computing().work(true);
+  }
+
+  Compute& computing() {
+    if (!compute_) throw std::logic_error("nothing computes beside the pattern");
+    return *compute_;
   }
 
   // One phase of one repetition.
@@ -118,7 +124,7 @@ class LiveBackend final : public Backend {
     const auto whose = task.compute ? Processor::thread : Processor::process;
     if (task.verify) fill(schedule, task, repetition);
     if (task.barrier && T::is_synchronised) context_.barrier.wait();
-    const auto units = task.compute ? compute_->units() : 0;
+    const auto units = task.compute ? computing().units() : 0;
     // Read before the phase's clock starts, so that no sample contains the reading.
     const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
     run_phase(schedule, task.iterations);
@@ -127,7 +133,7 @@ class LiveBackend final : public Backend {
     if (task.compute) {
       const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
       samples.compute_fraction[cell] =
-          static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
+          static_cast<double>(computing().units() - units) / (seconds * computing().units_per_second_alone());
     }
     if (task.verify) check(schedule, task, repetition, samples);
   }
