@@ -74,6 +74,12 @@ def test_broadcasts_go_by_name_or_by_hpl_s_number():
         (asking.parse_order, "99999999999999"), (asking.parse_blocks, "80,"), (asking.parse_blocks, "0"),
         (asking.parse_blocks, "2000"), (asking.parse_grid, "4"), (asking.parse_grid, "0x4"),
         (asking.parse_grid, "2x"), (asking.parse_grid, "2×2"), (asking.parse_broadcasts, ""),
+        # Nine digits that would do, and more.
+        (asking.parse_order, "0001000009999999"), (asking.parse_blocks, "0000000019999"),
+        (asking.parse_grid, "00000000199999x2"),
+        # More digits than int() takes.
+        (asking.parse_order, "0" * 5000), (asking.parse_blocks, "1" * 5000),
+        (asking.parse_grid, "1" * 5000 + "x1"),
     ],
 )  # fmt: skip
 def test_what_is_no_such_number_is_refused(parse, text):

@@ -77,8 +77,10 @@ def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "-1", "1-", "-", "4-2", "a", "1,", "1.5", "１", "99999999999", "1-999999999999", "1--2"]
-)
+    "text",
+    ["", "0", "-1", "1-", "-", "4-2", "a", "1,", "1.5", "１", "99999999999", "1-999999999999", "1--2",
+     "0000000011111111", "1-0000000199999", "1" * 5000],
+)  # fmt: skip
 def test_what_is_no_number_of_ranks_is_refused(text):
     with pytest.raises(UsageError):
         applications.parse_rank_counts(text)
