@@ -24,7 +24,8 @@ _SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl", "workload")
 _ONLY_OF = {
     "size": "pattern", "parameters": "pattern", "operations_per_second": "trace", "traced_on": "trace",
 }  # fmt: skip
-_BETWEEN = re.compile(r"\s*([^\s-][^-]*?)\s*-\s*([0-9].*)")
+# The minus of an exponent (1e-3 s) separates nothing.
+_BETWEEN = re.compile(r"\s*([^\s-].*?)\s*(?<![0-9][eE])-\s*([0-9].*)")
 
 
 def _share(text: str) -> float:
