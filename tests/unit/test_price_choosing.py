@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.pricing import choosing
+from crosscut.pricing import choosing, pareto, showing
 from crosscut.pricing.amounts import Interval
+from crosscut.pricing.asking import Priced
 from crosscut.pricing.choosing import Candidate, Standing
+from crosscut.pricing.judging import JudgedCandidate, MixJudgement
+from crosscut.pricing.mix import Mix
 
 
 def exactly(value: float) -> Interval:
@@ -117,6 +120,19 @@ def test_what_may_be_beaten_is_perhaps_on_the_front() -> None:
 def test_two_that_are_exactly_alike_are_both_on_the_front() -> None:
     some = [candidate("a", 5, 1), candidate("b", 5, 1)]
     assert [choosing.standing(one, some) for one in some] == [Standing.ON] * 2
+
+
+def test_the_page_says_in_its_column_front_whether_one_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words as on the terminal: the column's head says of what."""
+    monkeypatch.setattr(pareto, "chart", lambda _: None)
+    some = [candidate("on", 1, 1), candidate("perhaps", 2, (0.9, 1.1)), candidate("off", 3, 2)]
+    judged = tuple(
+        JudgedCandidate(one, Priced(one.name, 2, None, ()), (), choosing.standing(one, some)) for one in some
+    )
+    found = MixJudgement(Mix(), 2, "USD", "network", judged, choosing.choose(some, 0.1))
+    picture = showing.front(found)
+    column = picture.head.index("front")
+    assert [row[column] for row in picture.rows] == ["yes", "perhaps", "no"]
 
 
 @given(CANDIDATES)

@@ -59,6 +59,11 @@ def time_of(time: Interval) -> str:
     return units.seconds(centre(time), 4 if time.exact else 3)
 
 
+def on_the_front(one: JudgedCandidate) -> str:
+    """Entry of the column `front`: yes, perhaps or no."""
+    return "yes" if one.standing is Standing.ON else one.standing.value
+
+
 def render(screen: Screen, found: MixJudgement) -> None:
     screen.line(f"{found.mix.title}: {units.count(found.ranks, 'rank')}", "bold")
     works = [f"?{work.name}" for work in found.mix.works]
@@ -69,7 +74,7 @@ def render(screen: Screen, found: MixJudgement) -> None:
             one.candidate.name,
             amount(one.candidate.price),
             ratio(one.candidate.score),
-            one.standing.value if one.standing is not Standing.ON else "yes",
+            on_the_front(one),
             *map(time_of, one.times),
             style="bold" if chosen else "dim" if one.standing is Standing.OFF else "",
         )

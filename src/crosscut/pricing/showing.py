@@ -12,7 +12,14 @@ from crosscut.pricing import pareto
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.judging import JudgedCandidate, MixJudgement
-from crosscut.pricing.report_mix import conditions, ratio, sentence, time_of, what_would_decide
+from crosscut.pricing.report_mix import (
+    conditions,
+    on_the_front,
+    ratio,
+    sentence,
+    time_of,
+    what_would_decide,
+)
 from crosscut.reports import charts
 from crosscut.reports.html.markup import Markup, element, join
 
@@ -62,7 +69,7 @@ def front(found: MixJudgement) -> PricingPicture:
 def _row(one: JudgedCandidate) -> tuple[str, ...]:
     price, score = amount(one.candidate.price), ratio(one.candidate.score)
     times = map(time_of, one.times)
-    return one.candidate.name, f"{one.priced.nodes:,}", price, score, one.standing.value, *times
+    return one.candidate.name, f"{one.priced.nodes:,}", price, score, on_the_front(one), *times
 
 
 MOST_DOTS = 12
