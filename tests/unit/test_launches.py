@@ -69,6 +69,7 @@ def test_orders_of_more_launches_begin_with_those_of_fewer_and_no_two_seeds_shar
         ({"launches": []}, "between 1 and 1000"),
         ({"launches": [{"name": "../x", "order_seed": 1}]}, "no launch"),
         ({"launches": [{"name": "", "order_seed": 1}]}, "no launch"),
+        ({"launches": [{"name": "..", "order_seed": 1}]}, "no launch"),
         ({"launches": [{"name": "a", "order_seed": -1}]}, "no launch"),
         ({"launches": [{"name": "a", "order_seed": 1}] * 2}, "each once"),
         ({"launches": {"a": 1}}, "launches.json"),

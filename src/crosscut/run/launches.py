@@ -102,7 +102,7 @@ def _check(launches: Sequence[LaunchPlan]) -> None:
         raise ValueError(f"it must name between 1 and {MOST_LAUNCHES} launches, each once")
     for launch in launches:  # a name becomes that of a folder, which must not lie elsewhere
         if (
-            not launch.name
+            launch.name in ("", "..")
             or Path(launch.name).name != launch.name
             or not 0 <= launch.order_seed <= _MOST_SEED
         ):
