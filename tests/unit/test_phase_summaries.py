@@ -121,6 +121,7 @@ def test_very_many_nodes_are_named_by_the_first_and_the_last() -> None:
     assert counted("n0008", "n0011", 4) == ["n0008", "n0009", "n0010", "n0011"]
     assert counted("alpha", "omega", 4) == ["alpha", "", "", "omega"]
     assert counted("n1", "n3", 5) == ["n1", "", "", "", "n3"]
+    assert counted(f"n{'7' * 5000}", f"n{'7' * 4999}8", 2) == [f"n{'7' * 5000}", f"n{'7' * 4999}8"]
     assert node_names({"count": 1 << 60}) == []
     assert node_names({"count": "x"}) == node_names(None) == []
     assert node_names([{"name": "a"}, {}]) == ["a", ""]

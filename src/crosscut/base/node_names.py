@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 # The most ranks that a run can have: a damaged count must not exhaust the machine's memory.
 MOST_NODES = 1 << 24
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+# The last digits are the number: Python refuses to convert thousands of them.
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 
 
 def node_names(nodes: object) -> list[str]:
