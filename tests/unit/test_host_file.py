@@ -25,6 +25,10 @@ def test_names_slots_comments_and_ranges_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_zeros_before_the_slots_change_nothing(tmp_path: Path) -> None:
+    assert read_host_file(write(tmp_path, "a slots=0000000000004\n")) == [HostEntry("a", 4)]
+
+
 def test_a_host_named_twice_has_the_sum_of_its_slots(tmp_path: Path) -> None:
     assert read_host_file(write(tmp_path, "a\nb\na slots=3\n")) == [HostEntry("a", 4), HostEntry("b", 1)]
 
@@ -51,6 +55,8 @@ def test_ranges_expand(pattern: str, names: list[str]) -> None:
         ("n[1-999999999999]", "over 100000"),
         ("n1 slots=0", "from 1 to 4096"),
         ("n1 slots=many", "from 1 to 4096"),
+        ("n1 slots=0000000019999", "from 1 to 4096"),
+        (f"n1 slots={'9' * 5000}", "from 1 to 4096"),
         ("n1 4", "only slots=N"),
         ("n1;reboot", "no host name"),
     ],

@@ -17,6 +17,7 @@ MOST_SLOTS = 4096
 # As in core/src/session/session_config.cpp: a host becomes a word of ssh's command line.
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_SLOTS = re.compile(r"0*([1-9][0-9]{0,8})")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
@@ -63,9 +64,10 @@ def _parse_line(line: str) -> Iterator[HostEntry]:
         key, separator, value = word.partition("=")
         if key != "slots" or not separator:
             raise ValueError(f"'{word}' after the host's name: only slots=N may stand there")
-        if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) <= MOST_SLOTS:
+        found = _SLOTS.fullmatch(value)
+        if found is None or int(found[1]) > MOST_SLOTS:
             raise ValueError(f"slots={value}: a number from 1 to {MOST_SLOTS} is needed")
-        slots = int(value)
+        slots = int(found[1])
     for name in expand(words[0]):
         if not _HOST_NAME.fullmatch(name):
             raise ValueError(f"'{name}' is no host name")
