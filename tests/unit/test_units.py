@@ -47,6 +47,12 @@ def test_times_shares_and_phases_are_read() -> None:
     assert units.parse_phases("7") == (7, 7)
 
 
+@pytest.mark.parametrize("text", ["1e999s", "1e307h"])
+def test_a_time_that_no_number_holds_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f"'{text}' is too long a time"):
+        units.parse_seconds(text)
+
+
 @pytest.mark.parametrize("text", ["0-3", "5-2", "a", "1-2-3", "-1"])
 def test_phases_count_from_one_and_upward(text: str) -> None:
     with pytest.raises(UsageError, match=text):

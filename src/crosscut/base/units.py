@@ -54,7 +54,9 @@ def parse_seconds(text: str) -> float:
     number, unit = _split(text, "a time", "30s, 5ms or 10min")
     if unit not in _SECONDS:
         raise UsageError(f"'{text}': unknown unit; times end in ns, us, ms, s, min or h")
-    return float(number) * _SECONDS[unit]
+    if math.isinf(value := float(number) * _SECONDS[unit]):
+        raise UsageError(f"'{text}' is too long a time")
+    return value
 
 
 def parse_fraction(text: str) -> float:
