@@ -14,7 +14,7 @@ import pytest
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import lab as command
 from crosscut.cli import main
-from crosscut.lab import describe, enter, removal, state
+from crosscut.lab import describe, enter, lifecycle, removal, state
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.kernel import bulk
@@ -46,6 +46,16 @@ def test_a_broken_record_is_an_error_that_says_what_to_do(root: Path, text: str)
     (root / "x" / "lab.json").write_text(text)
     with pytest.raises(CrosscutError, match="crosscut lab down x"):
         state.read("x")
+
+
+def test_a_lab_of_another_version_is_not_built_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be up, and a run on it."""
+    (root / "x" / "lab.json").write_text('{"version": 2, "name": "x", "condition": "up"}')
+    monkeypatch.setattr(lifecycle, "unavailable", lambda: None)
+    monkeypatch.setattr(removal, "clear", lambda *_: pytest.fail("its processes would have been ended"))
+    with pytest.raises(CrosscutError, match="another version of crosscut; crosscut lab down x"):
+        lifecycle.up("bode-sci-2", lifecycle.Choices(name="x"))
+    assert (root / "x" / "lab.json").exists()
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "x" * 65, "a b", "ä"])

@@ -176,9 +176,11 @@ def plan_of(record: state.Record) -> LabPlan:
 
 
 def _refuse_second(name: str) -> None:
-    """Raises UsageError if the lab is up; what a crash left may be cleared away."""
+    """Raises CrosscutError if the lab is up, or may be; what a crash left may be cleared away."""
     try:
         condition = state.read(name).condition
+    except state.OtherVersionError:
+        raise
     except CrosscutError:
         return
     if condition == "up":

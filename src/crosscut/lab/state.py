@@ -45,6 +45,10 @@ _END_SECONDS = 10.0
 USERS = "users"
 
 
+class OtherVersionError(CrosscutError):
+    """The record is of another version of crosscut, whose lab may be up."""
+
+
 @dataclass(frozen=True)
 class Process:
     """A process, distinguishable from a later one with the same number."""
@@ -201,7 +205,7 @@ def read(name: str) -> Record:
     with _broken(path):
         found = json.loads(folders.read(path))
         if found.get("version") != VERSION:
-            raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
+            raise OtherVersionError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
         record = records.parse(found, Record)
         record.helpers()  # raises here if an entry is broken
         return record
