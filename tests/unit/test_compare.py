@@ -116,6 +116,16 @@ def test_too_few_repetitions_are_refused_with_how_many_it_takes():
         compare(aapc(1, repetitions=3), aapc(2, repetitions=3), NO_GROUPS, ASKED)
 
 
+@pytest.mark.parametrize(("rate", "refused"), [(2.5e-4, False), (2.4e-4, True)])
+def test_an_error_rate_that_no_number_of_repetitions_reaches_is_refused(rate, refused):
+    runs = [aapc(seed, ranks=4, repetitions=20) for seed in (1, 2)]
+    if not refused:
+        compare(*runs, NO_GROUPS, ComparisonSettings(rate))
+        return
+    with pytest.raises(UsageError, match=r"--error-rate 0.024 %: .* at least 0.025 %"):
+        compare(*runs, NO_GROUPS, ComparisonSettings(rate))
+
+
 def test_of_computed_runs_every_difference_is_one():
     clock = {"clock": {"name": "virtual"}}
     one, other = (aapc(1, noise=0, repetitions=1, factor=f, attributes=clock) for f in (1, 0.9))

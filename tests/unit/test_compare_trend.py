@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from changed_runs import aapc, halves
 
 from crosscut.analysis.compare.comparing import ComparisonSettings
 from crosscut.analysis.compare.trend import trends
 from crosscut.analysis.figures.series import Family
+from crosscut.base.errors import UsageError
 
 ASKED = ComparisonSettings()
 
@@ -41,6 +43,11 @@ def test_a_firmware_that_costs_a_tenth_is_a_step_at_its_run():
 def test_runs_are_put_in_the_order_of_their_dates():
     _, ordered = trends(runs([1, 1, 1])[::-1], halves(), ASKED)
     assert [run.attributes["start"][8:10] for run in ordered] == ["01", "02", "03"]
+
+
+def test_an_error_rate_that_no_number_of_runs_reaches_is_refused():
+    with pytest.raises(UsageError, match=r"--error-rate 0.040 %: .* at least 0.050 %"):
+        trends(runs([1, 1, 1]), halves(), ComparisonSettings(error_rate=4e-4))
 
 
 def test_steady_runs_have_neither():

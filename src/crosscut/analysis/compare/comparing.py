@@ -193,7 +193,18 @@ def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str])
     return np.asarray(rows[: blocks * block].reshape(blocks, block, -1).mean(axis=1), np.float64)
 
 
+def refuse_unreachable(error_rate: float, of_tests: int = 1) -> None:
+    """Raises UsageError if no number of samples reaches the error rate, which `of_tests` tests share."""
+    lowest = of_tests / (permutation.MOST_EXACT + 1)
+    if error_rate < lowest:
+        raise UsageError(
+            f"--error-rate {units.percent(error_rate)}: too low, because the test tries at most "
+            f"{permutation.MOST_EXACT:,} permutations; give at least {units.percent(lowest)}"
+        )
+
+
 def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) -> None:
+    refuse_unreachable(error_rate)
     if min(one, other) >= 2 and permutation.smallest_doubt(one, other) <= error_rate:
         return
     need = next(n for n in range(3, 100) if permutation.smallest_doubt(n, n) <= error_rate)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.compare import conditions
-from crosscut.analysis.compare.comparing import ComparisonSettings
+from crosscut.analysis.compare.comparing import ComparisonSettings, refuse_unreachable
 from crosscut.analysis.compare.matching import match, on_phases
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.route_class import Groups
@@ -83,9 +83,10 @@ class Trends:
 def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tuple[Trends, tuple[Run, ...]]:
     """Returns the trends of route classes and nodes, and the runs used, in the order of their dates.
 
-    Runs in which the machine limited everything are left out. Raises UsageError if runs may not be compared,
-    UntoldError if fewer than two remain.
+    Runs in which the machine limited everything are left out. Raises UsageError if runs may not be compared
+    or no trend reaches the error rate, UntoldError if fewer than two remain.
     """
+    refuse_unreachable(asked.error_rate, of_tests=2)  # trend and step
     runs, said = _believed(runs)
     days, undated = np.arange(len(runs), dtype=np.float64), [_UNDATED]
     dated = [(moment, run) for run in runs if (moment := _start(run)) is not None]
