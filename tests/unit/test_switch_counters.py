@@ -74,6 +74,14 @@ def test_discards_alone_are_no_finding() -> None:
     assert cable_names.named([], None, full)[0] == []
 
 
+def test_of_many_ports_with_errors_the_first_of_them_are_named() -> None:
+    dropped = {("leaf0", str(at)): {"rx_dropped": 7} for at in range(1, 9)}
+    wrong = {("leaf1", str(at)): {"crc_errors": 7} for at in range(1, 11)}
+    ((one,), _) = cable_names.named([], None, replace(cabling(), counted=dropped | wrong))
+    assert one.what.startswith("10 ports of switches counted errors")
+    assert one.what.endswith(": " + ", ".join(f"leaf1 port {at}" for at in range(1, 9)) + ", …")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -160,7 +160,7 @@ def _beside_ports(
 
 def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
     """Returns findings on ports with errors on the wire that none of the sentences `spoken` mentions."""
-    found = []
+    found, places = [], []
     for (switch, port), grown in cabling.counted.items():
         counted = switch_counters.of_wire(grown)
         if not counted or any(f"switch {switch} port {port} counted" in text for text in spoken):
@@ -168,6 +168,7 @@ def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
         hosts = tuple(one.host for one in cabling.ports if (one.switch, one.port) == (switch, port))
         others = [_other(trunk, (switch, port)) for trunk in cabling.trunks if (switch, port) in _ends(trunk)]
         to = ", ".join([*hosts, *others])
+        places.append(f"{switch} port {port}")
         found.append(
             Finding(
                 FindingKind.COUNTED,
@@ -178,7 +179,7 @@ def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
         )  # fmt: skip
     if len(found) <= PORTS_TOLD:
         return found
-    few = ", ".join(f"{switch} port {port}" for switch, port in list(cabling.counted)[:PORTS_TOLD])
+    few = ", ".join(places[:PORTS_TOLD])
     what = f"{len(found)} ports of switches counted errors on the wire between the two lists: {few}, …"
     return [Finding(FindingKind.COUNTED, what, advice=_ADVICE)]
 
