@@ -62,6 +62,16 @@ def test_a_slow_route_is_found_whether_or_not_its_phase_was_looked_at(route):
     assert given == found
 
 
+def test_a_route_that_the_emulating_machine_slowed_is_no_suspect():
+    run = noisy(slow_route=(3, 9))
+    given = digest(run.dataset, 0).routes
+    (phase,) = (int(number) for number in run.dataset["phase"].values if (3 + number) % RANKS == 9)
+    limited = [{"size": 1_000_000, "phases": [[phase, phase]]}]
+    run.dataset.attrs |= {"place": "lab", "trust": [{"limited": limited}]}
+    for routes in (None, given):
+        assert [one.kind for one in of_run.look(run, 0, routes)[0]] == [FindingKind.NOTHING]
+
+
 MET = [(source, (source + 5) % RANKS) for source in range(0, 36, 2)]
 
 

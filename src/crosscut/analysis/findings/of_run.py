@@ -85,7 +85,10 @@ def look(
     inferred = infer.infer(observed)
     if infer.doubtful(inferred):
         inferred = infer.infer(observed, divided=False)
-    if many and routes is None:
+    if many and limited:  # given routes include phases that the machine limited
+        believed = run.dataset.isel(phase=~np.isin(run.dataset["phase"].values, sorted(limited)))
+        routes = digest(believed, run.sizes_bytes.index(samples.size_bytes)).routes
+    elif many and routes is None:
         routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
