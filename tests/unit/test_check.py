@@ -20,6 +20,7 @@ from crosscut.reports.words import check as words_check
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "acceptance.toml"
 ROUTES = 'link_rate = "1 Gbit/s"\n[[promise]]\nname = "routes"\nkind = "route"\nat_least = "{}"\n'
+SPREAD = '[[promise]]\nkind = "spread"\nat_most = "20%"\n'
 
 
 def of(text):
@@ -91,9 +92,23 @@ def test_only_chosen_nodes_count():
 
 
 def test_spread_grows_with_one_slow_host():
-    text = '[[promise]]\nkind = "spread"\nat_most = "20%"\n'
-    assert verdict(text, aapc(1, repetitions=12)).verdict is Verdict.PASS
-    assert verdict(text, aapc(1, repetitions=12, out={7: 0.5})).verdict is Verdict.FAIL
+    assert verdict(SPREAD, aapc(1, repetitions=12)).verdict is Verdict.PASS
+    assert verdict(SPREAD, aapc(1, repetitions=12, out={7: 0.5})).verdict is Verdict.FAIL
+
+
+def test_a_spread_needs_repetitions_with_every_route_and_says_so():
+    run = aapc(1, repetitions=12)
+    run.dataset["status"].loc[{"phase": 3}] = 0
+    one = verdict(SPREAD, run)
+    assert one.verdict is Verdict.UNDECIDED
+    assert one.reason == "no repetition measured every route"
+
+
+def test_a_run_in_which_nothing_was_measured_leaves_a_spread_to_the_others():
+    nothing = aapc(1, repetitions=12)
+    nothing.dataset["status"][:] = 0
+    assert verdict(SPREAD, nothing, aapc(2, repetitions=12)).verdict is Verdict.PASS
+    assert "no such route, node or phase was measured" in verdict(ROUTES.format("90 MB/s"), nothing).reason
 
 
 def test_a_kept_promise_is_seldom_called_broken_and_a_broken_one_seldom_kept():

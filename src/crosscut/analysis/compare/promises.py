@@ -94,11 +94,19 @@ def judge(
     values = np.concatenate([part.values for part in parts])
     left_out = _left_out(promise, taken)
     if not labels or not np.isfinite(values).any():
-        spoilt = labels and left_out
-        why = f"{machine.NOTHING_TOLD}: {left_out}" if spoilt else "there is no such route, node or phase"
-        return replace(_nothing(promise, why), left_out=left_out)
+        return replace(_nothing(promise, _why_nothing(promise, labels, left_out)), left_out=left_out)
     judged = _judged(promise, Quantities(labels, values), error_rate)
     return replace(judged, left_out=left_out, of_launches=any(counts))
+
+
+def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out: str) -> str:
+    if not labels:
+        return "there is no such route, node or phase"
+    if left_out:
+        return f"{machine.NOTHING_TOLD}: {left_out}"
+    if promise.kind is PromiseKind.SPREAD:
+        return "no repetition measured every route"
+    return "no such route, node or phase was measured"
 
 
 def _left_out(promise: Promise, runs: Sequence[Run]) -> str:
@@ -165,7 +173,7 @@ def _of_routes(promise: Promise, run: Run, taken: Samples, groups: Groups) -> Qu
 
 def _spread(logs: Floats) -> Floats:
     """[repetition, 1] range from the 5th to the 95th percentile of the routes' rates, over their median."""
-    if not logs.shape[1] or not np.isfinite(logs).any():
+    if not logs.shape[1]:
         return np.zeros((len(logs), 0))
     there: NDArray[np.bool_] = np.asarray(np.isfinite(logs).all(axis=1), bool)
     low, middle, high = np.percentile(np.exp(np.where(there[:, None], logs, 0)), (5, 50, 95), axis=1)
