@@ -75,3 +75,16 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: 
     whole_file.write(tmp_path / "x", b"1")
     assert done == ["file", "replace", "folder"]
     assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_a_file_in_place_is_no_failure_where_its_folder_may_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a person who may only add files to the folder (mode 0300) finds it; root may read any."""
+
+    def refused(path: Path, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", refused)
+    whole_file.write(tmp_path / "x", b"1")
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]

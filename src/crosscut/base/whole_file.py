@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """Replaces the file. If that raises OSError before the rename, the old file stays as it was."""
+    """Replaces the file. If that raises OSError, the old file stays as it was."""
     unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}.unfinished")
     try:
         with unfinished.open("xb") as file:  # exclusive: never follows somebody's link
@@ -23,10 +23,11 @@ def write(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Syncs the folder, without which the new name may be lost."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems cannot sync folders, and need not
+    """Syncs the folder, without which the new name may be lost. Raises no error: the file is in place."""
+    # Some file systems cannot sync folders, and need not; a folder that may not be read cannot be opened.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
