@@ -13,6 +13,8 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 
 _limit: int | None = None
+_PROC = Path("/proc")
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def set_limit(limit_bytes: int | None) -> None:
@@ -46,7 +48,7 @@ def advice(bytes_in_all: int | None = None) -> str:
 def taken_bytes() -> int:
     """Returns the memory of this process, without pages of files; 0 if unknown."""
     try:
-        _, resident, shared = Path("/proc/self/statm").read_text(encoding="ascii").split()[:3]
+        _, resident, shared = (_PROC / "self/statm").read_text(encoding="ascii").split()[:3]
     except (OSError, ValueError):
         return 0
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
@@ -59,11 +61,11 @@ def free_bytes() -> int:
 
 def _bounds() -> Iterator[int]:
     with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text(encoding="ascii", errors="replace").splitlines():
+        for line in (_PROC / "meminfo").read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith("MemAvailable:"):
                 yield int(line.split()[1]) * 1024
     with suppress(OSError, ValueError, IndexError):
-        pages = [int(word) for word in Path("/proc/self/statm").read_text(encoding="ascii").split()]
+        pages = [int(word) for word in (_PROC / "self/statm").read_text(encoding="ascii").split()]
         for kind, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
             limit = resource.getrlimit(kind)[0]
             if limit != resource.RLIM_INFINITY:
@@ -72,17 +74,25 @@ def _bounds() -> Iterator[int]:
 
 
 def _control_groups() -> Iterator[int]:
-    """Yields the limits of this process's control group and its ancestors, versions 1 and 2 (cgroups(7))."""
-    root = Path("/sys/fs/cgroup")
+    """Yields what this process's control group and its ancestors leave, versions 1 and 2 (cgroups(7))."""
     with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in (_PROC / "self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
             _, controllers, group = line.split(":", 2)
             if controllers not in ("", "memory"):
                 continue
-            name = "memory.limit_in_bytes" if controllers else "memory.max"
-            inner = root / controllers / group.lstrip("/")
+            inner = _CONTROL_GROUPS / controllers / group.lstrip("/")
             for folder in (inner, *inner.parents):
-                with suppress(OSError, ValueError):
-                    yield int((folder / name).read_text(encoding="ascii"))
-                if folder == root:
+                with suppress(OSError, ValueError, IndexError):
+                    yield _left(folder, is_version_1=bool(controllers))
+                if folder == _CONTROL_GROUPS:
                     break
+
+
+def _left(group: Path, is_version_1: bool) -> int:
+    """Returns a group's limit less what its processes use. Raises an error if it has no limit."""
+    names = ("limit_in_bytes", "usage_in_bytes") if is_version_1 else ("max", "current")
+    limit, used = (int((group / f"memory.{name}").read_text(encoding="ascii")) for name in names)
+    # Pages of files count as used, but the kernel drops them where memory is short.
+    pages = {f"{'total_' if is_version_1 else ''}{name}" for name in ("active_file", "inactive_file")}
+    lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+    return limit - used + sum(int(line.split()[1]) for line in lines if line.split()[0] in pages)
