@@ -63,10 +63,17 @@ def test_outside_an_allocation_the_words_say_how_many_nodes() -> None:
     assert layout_outside(3, []) == [1, 1, 1]
     assert nodes_asked(["-N", "4"]) == nodes_asked(["-N4"]) == nodes_asked(["--nodes", "4"]) == 4
     assert "--nodes=2" in salloc_command([1, 1], [], "x")
-    with pytest.raises(UsageError, match="one number of nodes"):
-        nodes_asked(["--nodes=2-4"])
     with pytest.raises(UsageError, match="without a rank"):
         layout_outside(2, ["-N3"])
+
+
+@pytest.mark.parametrize(
+    "words", [["--nodes=2-4"], ["-N2-4"], ["-N", "2-4"], ["--nodes", "2-4"], ["-N"], ["--nodes=0"], ["-N0"]]
+)
+def test_words_that_do_not_give_one_number_of_nodes_are_refused(words: list[str]) -> None:
+    for asked in (nodes_asked, lambda words: layout_outside(8, words)):
+        with pytest.raises(UsageError, match=f"{words[0]}.*one number of nodes"):
+            asked(words)
 
 
 def test_a_batch_script_asks_for_nodes_and_quotes_the_command() -> None:

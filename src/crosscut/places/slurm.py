@@ -25,7 +25,7 @@ from crosscut.base.job import Event
 from crosscut.places import base, mpi
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
-_NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
+_NODES_WORD = re.compile(r"(?:--nodes=|-N=?)(0{0,5}[1-9][0-9]{0,5})")
 CONTROLLER_SECONDS = 5
 
 
@@ -92,7 +92,7 @@ def nodes_asked(words: Sequence[str]) -> int | None:
     for word in joined:
         if found := _NODES_WORD.fullmatch(word):
             return int(found.group(1))
-        if word.startswith("--nodes") or word == "-N":
+        if word.startswith(("--nodes", "-N")):
             raise UsageError(f"{word}: crosscut needs one number of nodes, such as --nodes=4")
     return None
 
