@@ -7,11 +7,12 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Event
 from crosscut.clone.clone import Order, clone
-from crosscut.clone.progress import CloneProgressLines, position, share
+from crosscut.clone.progress import CloneProgressBar, CloneProgressLines, position, share
 from crosscut.places.hosts import source_first
 
 HERE = socket.gethostname()
@@ -40,9 +41,9 @@ CLONED: dict[str, object] = {
 def test_this_machine_has_the_source_and_gets_no_copy():
     assert source_first(["a", "b"]) == ["localhost", "a", "b"]
     assert source_first(["a", HERE, "b"]) == [HERE, "a", "b"]
-    assert source_first(["a", HERE, "localhost"])[0] == "localhost"
+    assert source_first(["a", HERE, "localhost"]) == ["localhost", "a"]
     with pytest.raises(UsageError, match="no host but this one"):
-        source_first([HERE])
+        source_first([HERE, "localhost"])
 
 
 def test_the_rate_is_that_of_what_was_received():
@@ -90,3 +91,12 @@ def test_a_log_gets_losses_at_once_and_progress_now_and_then():
     assert printed[0] == "crosscut: lost n2 (rank 2): was killed"
     assert printed[1].startswith("crosscut: 10 %")
     assert len(printed) == 2
+
+
+def test_a_node_cannot_set_the_title_of_the_window_that_shows_the_bar():
+    stream = io.StringIO()
+    with CloneProgressBar(Console(file=stream, force_terminal=True, width=120, color_system=None)) as bar:
+        bar({"event": "cloning"})
+        bar({"event": "progress", "bytes": 1000, "held_bytes": 1, "node": "n\x1b]0;x\x07[odd]", "rank": 3})
+    assert "\x1b]" not in stream.getvalue()
+    assert r"n\x1b]0;x\x07[odd] (rank 3)" in stream.getvalue()

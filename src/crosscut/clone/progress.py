@@ -14,6 +14,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from crosscut.base import units
 from crosscut.base.job import Event
+from crosscut.base.printable import printable
 from crosscut.session.client import number, worded
 from crosscut.session.progress import LogLines, Reporter, TerminalBar, terminal_of
 
@@ -88,7 +89,9 @@ class CloneProgressBar(TerminalBar):
         elif kind == "cloning":
             self._progress.update(self._task, description="cloning", total=1.0)
         elif kind == "progress":
-            self._progress.update(self._task, completed=share(event), position=escape(position(event)))
+            self._progress.update(
+                self._task, completed=share(event), position=escape(printable(position(event)))
+            )
 
 
 def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:

@@ -76,9 +76,9 @@ def with_tree(
 
 
 def source_first(hosts: Sequence[str]) -> list[str]:
-    """Returns this machine, which has the source and gets no copy, then all others."""
+    """Returns this machine, which has the source and gets no copy, by one of its names, then all others."""
     here = sorted(filter(is_this_machine, hosts), key=lambda host: host != "localhost")[:1] or ["localhost"]
-    others = [host for host in hosts if host not in here]
+    others = [host for host in hosts if not is_this_machine(host)]
     if not others:
         raise UsageError("the hosts file names no host but this one, which has the source already")
     return [*here, *others]
