@@ -62,6 +62,11 @@ def test_an_inventory_has_the_columns_that_it_names() -> None:
     assert found.trunks[0].text() == "leaf1 port 49 – spine port 1 (cable C9)"
 
 
+def test_an_inventory_may_quote_its_columns_and_begin_with_an_indented_comment() -> None:
+    found = inventory.parse('  # of a spreadsheet\n"Host","switch"\n"n1","leaf 1, rear"\n', "list.csv")
+    assert found.ports == (Port("n1", switch="leaf 1, rear"),)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

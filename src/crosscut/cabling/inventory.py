@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import islice
 
 from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling, Port, Trunk
@@ -18,23 +17,21 @@ COLUMNS = ("host", "adapter", "rack", "switch", "port", "cable", "to_switch", "t
 
 def parse(text: str, name: str) -> Cabling:
     """Parses the list. Raises UsageError with file and line."""
-    lines = text.splitlines()
-    start = next(
-        (at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines)
-    )
-    head = [cell.strip().lower() for cell in (lines[start].split(",") if start < len(lines) else [])]
+    rows = csv_rows(text, name)
+    first, cells = next(rows, (1, []))
+    head = [cell.lower() for cell in cells]
     if unknown := [cell for cell in head if cell not in COLUMNS]:
         raise UsageError(
-            f"{name}:{start + 1}: no column is called '{unknown[0]}'; known: {', '.join(COLUMNS)} "
+            f"{name}:{first}: no column is called '{unknown[0]}'; known: {', '.join(COLUMNS)} "
             "(or lldpctl's output, ibnetdiscover's, Slurm's topology.conf)"
         )
     if len(set(head)) != len(head):
-        raise UsageError(f"{name}:{start + 1}: a column is named twice")
+        raise UsageError(f"{name}:{first}: a column is named twice")
     if "host" not in head and "to_switch" not in head:
-        raise UsageError(f"{name}:{start + 1}: neither a column 'host' nor 'to_switch'")
+        raise UsageError(f"{name}:{first}: neither a column 'host' nor 'to_switch'")
     ports: list[Port] = []
     trunks: list[Trunk] = []
-    for number, cells in islice(csv_rows(text, name), 1, None):
+    for number, cells in rows:
         row = dict(zip(head, cells, strict=True))
         if row.get("host"):
             if row.get("to_switch"):
@@ -53,7 +50,7 @@ def csv_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
     more or fewer cells than the first."""
     columns = 0
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             cells = [cell.strip() for cell in next(csv.reader([line], strict=True))]
