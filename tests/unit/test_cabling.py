@@ -151,6 +151,18 @@ def test_files_are_told_apart_and_a_folder_is_host_by_host(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize("begin", ["  # of May\n", "\t# of May\n", "# of May\n", "PlaneSize=4\n"])
+def test_slurms_topology_is_known_whatever_it_begins_with(begin: str, tmp_path: Path) -> None:
+    (tmp_path / "topology.conf").write_text(f"{begin}SwitchName=s Nodes=n3\n")
+    assert reading.read([tmp_path / "topology.conf"]).switches_of("n3") == {"s"}
+
+
+def test_a_setting_that_is_not_of_slurms_topology_is_refused_as_such(tmp_path: Path) -> None:
+    (tmp_path / "topology.conf").write_text("TopologyParam=RoutePart\nSwitchName=s Nodes=n3\n")
+    with pytest.raises(UsageError, match=r"topology\.conf:1: no SwitchName= or BlockName="):
+        reading.read([tmp_path / "topology.conf"])
+
+
 @pytest.mark.parametrize("made", ["absent", "empty", "folder"])
 def test_what_cannot_be_read_is_named(made: str, tmp_path: Path) -> None:
     path = tmp_path / "cables"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from crosscut.cabling.model import Cabling, merged
 
 LARGEST_FILE_BYTES = 64 << 20
 MOST_FILES = 100_000
+# What Slurm's topology.conf begins with, whichever it is: `SwitchName=`, `BlockName=`, `BlockSizes=`.
+_SETTING = re.compile(r"\w+\s*=")
 
 
 def read(paths: Sequence[Path]) -> Cabling:
@@ -35,7 +38,8 @@ def _of_file(path: Path) -> Cabling:
     content = bounded_file.read(path, LARGEST_FILE_BYTES, "a list of cables")
     text = content.decode("utf-8-sig", "replace")
     name, host = str(path), path.name.removesuffix(".json").removesuffix(".lldp").removesuffix(".txt")
-    first = next((line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"), "")
+    lines = map(str.strip, text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
     if not first:
         raise UsageError(f"{path}: nothing is in it")
     if first.startswith("{"):
@@ -44,6 +48,6 @@ def _of_file(path: Path) -> Cabling:
         return lldp.parse_keyvalue(text, host)
     if first.startswith(("vendid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "devid=")):
         return ibnetdiscover.parse(text, name)
-    if first.lower().startswith(("switchname=", "blockname=", "blocksizes=")):
+    if _SETTING.match(first):
         return slurm_topology.parse(text, name)
     return inventory.parse(text, name)
