@@ -112,6 +112,19 @@ def test_lldp_says_switch_and_port() -> None:
     assert lldp.parse_json('{"lldp": {}}', "n1.json", "n1") == Cabling()
 
 
+def test_an_adapter_with_two_neighbours_keeps_the_first_in_both_forms() -> None:
+    def entry(switch: str) -> str:
+        return f'{{"eth0": {{"chassis": {{"{switch}": {{}}}}, "port": {{"descr": "3"}}}}}}'
+
+    listed = f'{{"lldp": {{"interface": [{entry("leaf1")}, {entry("leaf2")}]}}}}'
+    lines = "".join(
+        f"lldp.eth0.chassis.name={switch}\nlldp.eth0.port.descr=3\n" for switch in ("leaf1", "leaf2")
+    )
+    found = merged([lldp.parse_json(listed, "n1.json", "n1")])
+    assert found == merged([lldp.parse_keyvalue(lines, "n1")])
+    assert found == Cabling((Port("n1", "eth0", switch="leaf1", port="3"),))
+
+
 @pytest.mark.parametrize(
     "text", ["{", "{}", '{"lldp": 3}', '{"lldp": {"interface": {"eth0": 3}}}', "[" * 100_000]
 )

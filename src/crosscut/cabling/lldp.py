@@ -32,11 +32,15 @@ def parse_keyvalue(text: str, host: str) -> Cabling:
 
 
 def parse_json(text: str, name: str, host: str) -> Cabling:
-    """Parses the document. Raises UsageError if lldpctl did not write it."""
+    """Parses the document. An adapter with several neighbours keeps the first. Raises UsageError if it is not
+    lldpctl's."""
     try:
         value = json.loads(text)
         interfaces = value["lldp"].get("interface", {})
-        return Cabling(tuple(_port(host, adapter, said) for adapter, said in _interfaces(interfaces)))
+        ports: dict[str, Port] = {}
+        for adapter, said in _interfaces(interfaces):
+            ports.setdefault(adapter, _port(host, adapter, said))
+        return Cabling(tuple(ports.values()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{name}: not what `lldpctl -f json` writes: {error!r}") from error
 
