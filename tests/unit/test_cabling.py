@@ -209,6 +209,14 @@ def test_later_files_fill_in_and_disagreement_is_said() -> None:
     assert len(found.ports) == 2
 
 
+def test_hosts_named_by_address_are_not_one_host() -> None:
+    ports = tuple(Port(f"10.0.0.{at}", switch=f"leaf{at}") for at in (1, 2))
+    found = merged([Cabling(ports)])
+    assert found == Cabling(ports)
+    assert found.switches_of("10.0.0.2") == {"leaf2"}
+    assert found.switches_of("10.0.0.3") == set()
+
+
 def structure_of(groups: dict[str, tuple[int, ...]], ranks: int) -> Structure:
     return Structure(
         tuple(Group(name, members) for name, members in groups.items()),

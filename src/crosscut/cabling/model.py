@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 MOST_PORTS = 1_000_000
+_IPV4_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class Cabling:
 
 
 def short(name: str) -> str:
-    return name.partition(".")[0]
+    """Returns the first part of a host's name; an IPv4 address as a whole."""
+    return name if _IPV4_ADDRESS.fullmatch(name) else name.partition(".")[0]
 
 
 def merged(parts: Iterable[Cabling]) -> Cabling:
