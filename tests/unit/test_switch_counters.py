@@ -41,6 +41,13 @@ def test_what_grew_is_told_and_bytes_are_not(tmp_path: Path) -> None:
     assert switch_counters.of_wire(found["leaf1", "4"]) == {"crc_errors": 12}
 
 
+def test_a_port_that_had_to_wait_is_told_of_under_either_name_but_may_be_sound(tmp_path: Path) -> None:
+    after = quiet_ports() + "leaf1,4,PortXmitWait,7\nleaf1,5,port_xmit_wait,8\n"
+    found = lists(tmp_path, quiet_ports(), after)
+    assert found == {("leaf1", "4"): {"PortXmitWait": 7}, ("leaf1", "5"): {"port_xmit_wait": 8}}
+    assert [switch_counters.of_wire(grown) for grown in found.values()] == [{}, {}]
+
+
 def test_what_half_of_the_ports_count_is_the_places(tmp_path: Path) -> None:
     before = quiet_ports()
     after = "".join(f"leaf1,{at},crc_errors,{3 + (at <= 5)}\n" for at in range(1, 9))

@@ -25,7 +25,8 @@ Ports = Mapping[tuple[str, str], Mapping[str, int]]
 # Counters of trouble, not of bytes or packets, by their Ethernet and InfiniBand names (RFC 2863, RFC 3635,
 # IBTA vol. 1, 16.1.3).
 _TELLING = re.compile(
-    r"err|crc|fcs|align|symbol|jabber|runt|fragment|collision|carrier|discard|drop|lost|miss|fifo|pause|down|flap",
+    r"err|crc|fcs|align|symbol|jabber|runt|fragment|collision|carrier|discard|drop|lost|miss|fifo|pause|xmit_?wait|"
+    r"down|flap",
     re.IGNORECASE,
 )
 # Counters that also grow on a sound link under load: reported only beside a finding about what it connects.
