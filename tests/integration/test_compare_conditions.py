@@ -39,12 +39,14 @@ def test_switches_and_faults_are_said_before_what_changed(
     other = emulated(tmp_path, "b.zarr", lab={"switch": "user,forwarding=cut"}, faults=FAULTS)
     text = said(capsys, 0, one, other)
     assert "crosscut-switch (forwarding=cut)" in text
-    told = [text.index(words) for words in ("different switches", "different faults", "Nothing changed")]
+    told = [
+        text.index(words) for words in ("different switches", "different planted faults", "Nothing changed")
+    ]
     assert told == sorted(told)
     found = json.loads(said(capsys, 0, one, other, "--json"))
     assert [sentence.split(" (")[0] for sentence in found["conditions"]] == [
         "measured on different switches",
-        "with different faults planted",
+        "measured with different planted faults",
     ]
 
 
@@ -54,7 +56,7 @@ def test_where_the_machine_limited_a_run_throughout_it_is_undecided(
     one = emulated(tmp_path, "a.zarr")
     other = emulated(tmp_path, "b.zarr", limited=True, faults=FAULTS)
     text = said(capsys, 3, one, other)
-    assert text.index("different faults") < text.index("Undecided: no conclusion about the network")
+    assert text.index("different planted faults") < text.index("Undecided: no conclusion about the network")
     assert "changed by" not in text
     assert json.loads(said(capsys, 3, one, other, "--json"))["worse"] is None
     assert "every phase of all runs but" in said(capsys, 3, one, other, other)

@@ -164,7 +164,9 @@ def test_only_phases_that_both_have_are_compared():
     whole, again = aapc(1, route=far), aapc(2, route=far)
     found = compare(whole, phases(again, 1, 3), halves(), ASKED)
     assert not found.changes
-    assert any("the 3 phases that both have, 1 to 3; 4 more" in note for note in found.notes)
+    assert any(
+        "only the 3 phases that both runs have are compared (1 to 3); 4 more" in note for note in found.notes
+    )
     assert {c.subject.phase for c in compare(whole, phases(aapc(2), 1, 5), halves(), ASKED).changes} >= {4, 5}
 
 

@@ -40,13 +40,15 @@ def test_different_switches_are_told_with_which_run_had_which():
     (said,) = conditions(on_lab(1), on_lab(2, switch="user,forwarding=cut"))
     assert said == (
         "measured on different switches (run1.zarr: the kernel's; run2.zarr: crosscut-switch "
-        "(forwarding=cut)): what changed may be the switch alone"
+        "(forwarding=cut)): the switch alone may explain the change"
     )
 
 
 def test_different_faults_are_told():
     (said,) = conditions(on_lab(1), on_lab(2, faults=[DEAD]))
-    assert said.startswith("with different faults planted (run1.zarr: none; run2.zarr: nothing gets to n1")
+    assert said.startswith(
+        "measured with different planted faults (run1.zarr: none; run2.zarr: nothing gets to n1"
+    )
 
 
 def test_the_same_fault_planted_anew_is_no_difference():
@@ -103,7 +105,7 @@ def test_a_run_that_the_machine_limited_throughout_is_not_compared():
 
 def test_runs_that_the_machine_limited_in_turn_are_not_compared():
     one, other = on_lab(1, limited=[(MB, 1, 4)]), on_lab(2, limited=[(MB, 5, PHASES)])
-    with pytest.raises(UntoldError, match="every phase of one of the two or the other"):
+    with pytest.raises(UntoldError, match="every phase of one run or the other"):
         compare(one, other, NO_GROUPS, ASKED)
 
 

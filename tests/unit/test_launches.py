@@ -172,7 +172,7 @@ def test_launches_that_differ_in_any_case_are_no_change_and_a_change_beyond_that
 
 def test_few_launches_leave_undecided_what_they_say() -> None:
     first, second = (together(drawn(seed, 3, between=0.0, factor=1 / seed)) for seed in (1, 2))
-    with pytest.raises(conditions.UndecidedError, match=r"3 launches .* measure 5 of each"):
+    with pytest.raises(conditions.UndecidedError, match=r"3 complete launches .* measure 5 of each"):
         compare(first, second, NO_GROUPS, ComparisonSettings())
 
 

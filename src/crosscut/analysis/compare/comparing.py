@@ -79,7 +79,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
     one, other = _both(first, second, matched, groups)
     one, other = _common(one, other)
     if not one.subjects:
-        raise UsageError(f"{first.path} and {second.path}: nothing was measured in both")
+        raise UsageError(f"{first.path} and {second.path} have no measured route, node or phase in common")
     computed = _noiseless(first) and _noiseless(second)
     notes = list(matched.notes)
     rows1, rows2 = _complete(one.values), _complete(other.values)
@@ -117,7 +117,7 @@ def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
     if any(len(conditions.unlimited(both, size, phases)) for size in sizes):
         return
     alone = [run for run in both if conditions.is_all_limited(run, sizes, phases)]
-    whose = " and of ".join(str(run.path) for run in alone) if alone else "one of the two or the other"
+    whose = " and of ".join(str(run.path) for run in alone) if alone else "one run or the other"
     raise conditions.UntoldError(whose, conditions.differences(both))
 
 
@@ -186,8 +186,7 @@ def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str])
         return rows
     block = math.ceil((1 + min(lag, 0.9)) / (1 - min(lag, 0.9)))
     notes.append(
-        f"{run.path}: neighbouring repetitions depend on each other (correlation {lag:.2f}); {block} "
-        "count as one"
+        f"{run.path}: neighbouring repetitions are correlated ({lag:.2f}), so blocks of {block} count as one"
     )
     blocks = count // block
     return np.asarray(rows[: blocks * block].reshape(blocks, block, -1).mean(axis=1), np.float64)
@@ -210,17 +209,16 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
     need = next(n for n in range(3, 100) if permutation.smallest_doubt(n, n) <= error_rate)
     if of_launches(first):
         raise conditions.UndecidedError(
-            f"{first.path} has {units.count(one, 'launch', 'launches')} with everything and {second.path} "
-            f"{other}: no difference between them, however large, is beyond chance at "
+            f"{first.path} has {units.count(one, 'complete launch', 'complete launches')} and {second.path} "
+            f"{other}: too few for any difference, however large, to be significant at "
             f"{units.percent(error_rate)}; measure {need} of each (crosscut run --resume FOLDER --launches "
-            f"{need}), or allow a larger --error-rate",
+            f"{need}), or raise --error-rate",
             conditions.differences((first, second)),
         )
     raise UsageError(
-        f"{first.path} has {units.count(one, 'independent repetition')} of everything and {second.path} "
-        f"{other}: no difference between them, however large, is beyond chance at "
-        f"{units.percent(error_rate)}; measure at least {need} of each (--repetitions), or allow a larger "
-        "--error-rate"
+        f"{first.path} has {units.count(one, 'independent repetition')} and {second.path} {other}: too few "
+        f"for any difference, however large, to be significant at {units.percent(error_rate)}; measure at "
+        f"least {need} of each (--repetitions), or raise --error-rate"
     )
 
 

@@ -43,9 +43,15 @@ def differences(runs: Sequence[Run]) -> list[str]:
     """Returns a sentence for each condition that differs: switch, slow motion, planted faults."""
     labs = [run for run in runs if is_emulated(run.attributes)]
     return [
-        *_differing(labs, _switch, "measured on different switches", "what changed may be the switch alone"),
-        *_differing(labs, _dilation, "in different slow motion", "figures are those measured, not scaled"),
-        *_differing(runs, _faults, "with different faults planted", "what changed may be the faults alone"),
+        *_differing(
+            labs, _switch, "measured on different switches", "the switch alone may explain the change"
+        ),
+        *_differing(
+            labs, _dilation, "measured in different slow motion", "figures are those measured, not scaled"
+        ),
+        *_differing(
+            runs, _faults, "measured with different planted faults", "the faults alone may explain the change"
+        ),
     ]
 
 
@@ -129,8 +135,7 @@ def left_out(runs: Iterable[Run], sizes_bytes: Sequence[int], phases: NDArray[np
                 for count, sizes in by_count.items()
             ]
             found.append(
-                f"this machine, not the network, limited {', '.join(parts)} of {run.path}: left out, nothing "
-                "is told of them"
+                f"this machine, not the network, limited {', '.join(parts)} of {run.path}: these are left out"
             )
     return found
 

@@ -65,19 +65,20 @@ def match(first: Run, second: Run) -> Match:
     if not len(phases):
         reasons.append(f"phases: {_span(_phases(first))} and {_span(_phases(second))}, none in common")
     reasons += [
-        f"{run.path} keeps five numbers in place of its repetitions: no test can tell change from noise "
-        f"(measure with a larger --raw-budget)"
+        f"{run.path} holds summaries instead of repetitions, so change cannot be told from noise (measure "
+        "again with a larger --raw-budget)"
         for run in (first, second)
         if run.summarised
     ]
     if bool(of_launches(first)) != bool(of_launches(second)):
-        reasons.append("what was repeated: launches, and repetitions of one launch (name a run inside)")
-    if first.phase_summarised != second.phase_summarised:
-        reasons.append("what is kept: samples of ranks, and summaries of phases")
-    if reasons:
-        raise UsageError(
-            f"{first.path} and {second.path} may not be compared, they differ in\n  " + "\n  ".join(reasons)
+        reasons.append(
+            "what was repeated: launches in one, repetitions of a single launch in the other (name a run "
+            "inside the folder of launches)"
         )
+    if first.phase_summarised != second.phase_summarised:
+        reasons.append("what is stored: samples of ranks in one, summaries of phases in the other")
+    if reasons:
+        raise UsageError(f"{first.path} and {second.path} may not be compared:\n  " + "\n  ".join(reasons))
     ranks = _ranks(first, second)
     if (ranks < 0).all():
         raise UsageError(
@@ -128,13 +129,13 @@ def _notes(
         notes.append(f"only in one of the runs, so left out: {', '.join(map(units.size, left_out[:8]))}")
     if lacking := max(len(_phases(first)), len(_phases(second))) - len(phases):
         notes.append(
-            f"compared are the {units.count(len(phases), 'phase')} that both have, {_span(phases)}; "
-            f"{lacking:,} more are in one of the runs alone"
+            f"only the {units.count(len(phases), 'phase')} that both runs have are compared "
+            f"({_span(phases)}); {lacking:,} more are in one run only"
         )
     if missing := int((ranks < 0).sum()):
         notes.append(
-            f"{units.count(missing, 'rank')} of the second run on nodes that the first has not; "
-            f"phases are not compared"
+            f"the first run lacks the nodes of {units.count(missing, 'rank')} of the second; phases are not "
+            "compared"
         )
     elif not (ranks == np.arange(len(ranks))).all():
         notes.append("ranks lie on other nodes: routes are matched by node, phases are not compared")

@@ -86,11 +86,14 @@ def judge(
         or (run.phase_summarised and promise.kind not in (PromiseKind.BISECTION, PromiseKind.PHASE))
         for run in taken
     ):
-        return _nothing(promise, "the run keeps summaries in place of repetitions")
+        return _nothing(
+            promise,
+            "the run holds summaries instead of repetitions: measure again with a larger --raw-budget",
+        )
     parts = [quantities(promise, run, groups.get(str(run.path), groups[""])) for run in taken]
     labels = parts[0].labels
     if any(part.labels != labels for part in parts):
-        return _nothing(promise, "the runs are of other ranks or phases: judge them one by one")
+        return _nothing(promise, "the runs have different ranks or phases: check them one at a time")
     values = np.concatenate([part.values for part in parts])
     left_out = _left_out(promise, taken)
     if not labels or not np.isfinite(values).any():

@@ -75,7 +75,7 @@ class Promise:
     """A class of routes; empty: all."""
     nodes: tuple[Filled, ...] = ()
     """Patterns of node names (`n00*`); empty: all."""
-    of_the_time: Annotated[float, _inside(1, 'between 0 and 100 %, without them: "50%" is the median')] = 0.5
+    of_the_time: Annotated[float, _inside(1, 'must be above 0 % and below 100 %; "50%" is the median')] = 0.5
     """Share of the repetitions that must meet the bound; half means the median."""
     at: Table = NO_TABLE
 
@@ -88,7 +88,7 @@ class Promise:
 class Spec:
     title: Filled = ""
     link_rate: Annotated[float, parse_rate] = 0.0
-    error_rate: Annotated[float, _inside(0.5, 'a rate between 0 and 50 %, without them, such as "1%"')] = 0.01
+    error_rate: Annotated[float, _inside(0.5, 'must be above 0 % and below 50 %, such as "1%"')] = 0.01
     promises: Annotated[tuple[Promise, ...], Key("promise")] = ()
     path: Annotated[Path, DERIVED] = Path()
     text: Annotated[str, DERIVED] = ""
@@ -110,7 +110,7 @@ def parse(text: str, path: Path) -> Spec:
 def _spec(top: Table) -> Spec:
     spec = top.read(Spec)
     if not spec.promises:
-        top.fail("", "it promises nothing; write a table [[promise]] for each")
+        top.fail("", "it contains no promise; add a [[promise]] table for each")
     found = tuple(_promise(one, number, spec.link_rate) for number, one in enumerate(spec.promises, 1))
     toml_fields.check_apart(found)
     path = Path(top.file)
@@ -123,9 +123,9 @@ def _promise(one: Promise, number: int, link_rate: float) -> Promise:
     if not one.at_least:
         written, key, other = one.ceiling, other, key
     if other in one.at:
-        fail(other, f"of a {kind.value} one promises {key}")
+        fail(other, f"a {kind.value} promise takes {key} instead")
     if not written:
-        fail(key, f"is missing: of a {kind.value} one promises {key}")
+        fail(key, f"is missing: a {kind.value} promise needs it")
     parse_bound: Callable[[str], float] = {
         PromiseKind.LATENCY: units.parse_seconds, PromiseKind.SPREAD: units.parse_fraction
     }.get(kind, lambda text: _rate_or_share(text, link_rate))  # fmt: skip
@@ -134,9 +134,9 @@ def _promise(one: Promise, number: int, link_rate: float) -> Promise:
     except UsageError as error:
         fail(key, str(error))
     if bound <= 0:
-        fail(key, f"'{written}': more than nothing")
+        fail(key, f"'{written}' must be greater than zero")
     if one.routes and kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
-        fail("routes", f'a {kind.value} is all of its routes; promise it of kind "route"')
+        fail("routes", f'a {kind.value} promise covers all routes; use kind = "route" for a class of routes')
     usual_size = 1 if kind is PromiseKind.LATENCY else 1_000_000
     return replace(
         one,

@@ -30,7 +30,7 @@ from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
 
 SECONDS_A_DAY = 86_400.0
-_UNDATED = "not every run says when it began: they are taken in the order given, a day apart"
+_UNDATED = "not every run records its start: runs are taken in the order given, a day apart"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _in_common(runs: Sequence[Run]) -> tuple[list[int], NDArray[np.int64]]:
     sizes = [size for size in first.sizes_bytes if all(size in run.sizes_bytes for run in runs)]
     phases = reduce(np.intersect1d, [match(first, run).phases for run in runs])
     if not len(phases):
-        raise UsageError("there is no phase that all runs have measured: compare them two by two")
+        raise UsageError("no phase was measured in all runs: compare them two at a time")
     return sizes, phases
 
 
@@ -156,7 +156,9 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
     if not subjects:
         if not any(map(len, believed.values())):
             raise conditions.UntoldError("one of them or another", conditions.differences(runs))
-        raise UsageError("the runs have measured nothing in common")
+        raise UsageError(
+            "no class of routes and no node was measured in all runs: compare them two at a time"
+        )
     return subjects, np.array([[table[s] for s in subjects] for table in tables]), tuple(notes)
 
 
