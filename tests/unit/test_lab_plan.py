@@ -172,8 +172,8 @@ def test_hosts_that_forward_have_a_route_to_every_other() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"switch": {"latency_seconds": 1e-5}}, "netem"),
-        ({"host": {"overhead_seconds": 1e-4}}, "time for a message"),
+        ({"switch": {"latency_seconds": 1e-5}}, "a lab on the kernel does not delay frames"),
+        ({"host": {"overhead_seconds": 1e-4}}, "overhead per message"),
         ({"host": {"memory_bits_per_second": 1e10}}, "memory"),
         ({"host": {"forwards": "hardware"}}, "IP routers"),
         ({"link": {"bits_per_second": 1e10, "back_bits_per_second": 1e10}}, "--dilate"),

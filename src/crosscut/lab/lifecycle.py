@@ -42,7 +42,7 @@ def unavailable() -> str | None:
     """Returns why no lab can be built here, or None if one can."""
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
-        return f"no {', no '.join(missing)}; install util-linux"
+        return f"{', '.join(missing)} not found; install util-linux"
     try:
         import pyroute2  # noqa: F401
     except ImportError:
@@ -66,7 +66,7 @@ def up(file: str, choices: Choices) -> state.Record:
     switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
     if choices.exact and unlike:
-        raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
+        raise UsageError(f"--exact: a lab of {file} would differ from it: " + "; ".join(unlike))
     name = state.checked_name(_as_name(described.name) if choices.name is None else choices.name)
     with state.locked(name, make=True) as folder:
         _refuse_second(name)
@@ -150,7 +150,7 @@ def why_busy(name: str) -> str:
     with contextlib.suppress(CrosscutError):  # a broken record names no owner
         owner = state.read(name).owner
         if owner is not None and owner.alive():
-            return f"process {owner.pid} built it for a run, after which it goes"
+            return f"process {owner.pid} built it for a run and will take it down afterwards"
     pids = [str(process.pid) for process in state.measuring(name)]
     if not pids:
         return ""
@@ -185,7 +185,7 @@ def _refuse_second(name: str) -> None:
         return
     if condition == "up":
         raise UsageError(
-            f"lab {name} is up already; crosscut lab down {name}, or give this one another --name"
+            f"lab {name} is already up; take it down with crosscut lab down {name}, or choose another --name"
         )
 
 

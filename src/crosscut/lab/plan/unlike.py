@@ -29,12 +29,12 @@ def _of_bridges(ways: Ways) -> Iterator[str]:
     if latency > 0:
         yield (
             f"latencies of links, switches and hosts (up to {units.seconds(latency, 2)} each) are left out: "
-            "this kernel has no netem to delay frames"
+            "a lab on the kernel does not delay frames (--switch user delays them at links and switches)"
         )
     if ways.equal_ways:
         yield (
-            "of equal ways, the destination's number decides (destination-modulo), not a hash of the flow: "
-            "a bridge's database knows the destination alone"
+            "among equal paths the destination's number decides (destination-modulo), not a hash of the "
+            "flow: a bridge looks only at the destination"
         )
 
 
@@ -42,8 +42,8 @@ def _of_routers(ways: Ways) -> Iterator[str]:
     latency = max((host.forward_latency_seconds for host in ways.hosts if host.forwards == "ip"), default=0.0)
     if latency > 0:
         yield (
-            f"what a node that forwards adds ({units.seconds(latency, 2)}) is left out: "
-            "it is an IP router in this machine's kernel"
+            f"the latency that a forwarding node adds ({units.seconds(latency, 2)}) is left out: "
+            "the node is an IP router in this machine's kernel"
         )
 
 
@@ -51,11 +51,11 @@ def _of_hosts(ways: Ways) -> Iterator[str]:
     overhead = max(host.overhead_seconds for host in ways.hosts)
     if overhead > 0:
         yield (
-            f"the hosts' time for a message ({units.seconds(overhead, 2)}) is left out: "
-            "it is what this machine's kernel takes"
+            f"the hosts' overhead per message ({units.seconds(overhead, 2)}) is left out: "
+            "messages take as long as this machine's kernel needs"
         )
     if any(host.memory_bits_per_second < float("inf") for host in ways.hosts):
-        yield "what routes within a host share is this machine's memory, not the file's memory_rate"
+        yield "routes within a host are limited by this machine's memory, not by the file's memory_rate"
     if any(host.forwards == "hardware" for host in ways.hosts):
         yield "hosts whose adapters pass messages on do so as IP routers, in this machine's kernel"
 
@@ -67,9 +67,10 @@ def _of_speed(made: LabPlan, cores: int, in_kernel: bool) -> Iterator[str]:
     most = cores * MOST_BITS_PER_SECOND_OF_A_CORE if in_kernel else MOST_BITS_PER_SECOND_OF_USER_SWITCH
     if total > most:
         yield (
-            f"the hosts may send {total / 1e9:.3g} Gbit/s together, more than "
-            f"{f'{cores} cores here carry' if in_kernel else 'crosscut-switch carries'}: "
-            f"loaded phases show this machine; --dilate {_dilation(total / most)} brings it into reach"
+            f"together the hosts can send {total / 1e9:.3g} Gbit/s, more than "
+            f"{f'{cores} cores of this machine carry' if in_kernel else 'crosscut-switch carries'}, so "
+            "loaded phases would measure this machine; "
+            f"--dilate {_dilation(total / most)} brings the load within reach"
         )
 
 
