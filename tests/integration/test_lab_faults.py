@@ -306,12 +306,12 @@ def two_switches(folder: Path) -> Path:
     ("fault", "why"),
     [
         (Fault("slow", ("n009",)), r"no node n009; nodes are n0000 to n0001; did you mean n000\d\?"),
-        (Fault("slow", ("n0001",), share=1.0), "no fault"),
+        (Fault("slow", ("n0001",), share=1.0), "cannot be planted"),
         (Fault("swap", ("n0001",)), "takes 2 nodes"),
         (Fault("miswire", ("n0001",)), "takes 2 nodes"),
         (Fault("swap", ("n0001", "n0001")), "named twice"),
-        (Fault("flap", ("n0001",), seconds=2, every=1), "cannot be"),
-        (Fault("mtu", ("n0001",), bytes=9000), "no fault"),
+        (Fault("flap", ("n0001",), seconds=2, every=1), "not possible"),
+        (Fault("mtu", ("n0001",), bytes=9000), "cannot be planted"),
         (Fault("slow", ("n0001",), adapter=3), "no adapter 3"),
     ],
 )
@@ -338,7 +338,7 @@ def test_half_duplex_at_a_chip_is_for_the_user_switch(switch: str, tmp_path: Pat
     )
     with lab(file, switch=switch):
         if switch == "kernel":
-            with pytest.raises(UsageError, match="in a lab of --switch user it can be planted"):
+            with pytest.raises(UsageError, match="build the lab with --switch user to plant it"):
                 plant.plant("test", Fault("half-duplex", ("n0001",)))
             return
         plant.plant("test", Fault("half-duplex", ("n0001",)))

@@ -87,10 +87,10 @@ def a_file(path: Path) -> None:
 
 
 FORGED = [
-    pytest.param(given_away, f"it belongs to user {OTHER}, not to ", marks=as_root),
-    (open_to_all, r"others may write to it \(mode 0777\).*chmod 700 "),
-    (a_link, "it is a symbolic link"),
-    (a_file, "it is no folder"),
+    pytest.param(given_away, f"belongs to user {OTHER}, not to ", marks=as_root),
+    (open_to_all, r"others can write to it \(mode 0777\).*chmod 700 "),
+    (a_link, "is a symbolic link"),
+    (a_file, "is not a folder"),
 ]
 
 
@@ -124,7 +124,7 @@ def test_a_folder_that_the_user_named_is_refused_like_any_other(
 
 def test_the_folders_above_a_default_one_let_nobody_exchange_it(default: Path) -> None:
     default.parent.chmod(0o777)
-    with pytest.raises(CrosscutError, match=r"mode 0777, not sticky\), and could exchange labs"):
+    with pytest.raises(CrosscutError, match=r"mode 0777, not sticky\) and could replace labs"):
         state.names()
     default.parent.chmod(0o1777)  # as /tmp
     assert state.names() == []
@@ -170,7 +170,7 @@ def test_a_named_folder_is_made_with_those_above_it(tmp_path: Path, monkeypatch:
     ("forge", "why"),
     [
         (lambda path: path.symlink_to("/etc/passwd"), "symbolic link"),
-        (lambda path: os.mkfifo(path), "no regular file"),
+        (lambda path: os.mkfifo(path), "not a regular file"),
         pytest.param(
             lambda path: (path.write_text("{}"), os.chown(path, OTHER, OTHER)),
             f"belongs to user {OTHER}",
@@ -181,7 +181,7 @@ def test_a_named_folder_is_made_with_those_above_it(tmp_path: Path, monkeypatch:
 def test_a_record_is_a_file_of_this_user(forge: Callable[[Path], None], why: str, named: Path) -> None:
     (named / "x").mkdir(parents=True, mode=0o700)
     forge(named / "x" / "lab.json")
-    with pytest.raises(CrosscutError, match=f"lab.json: it .*{why}"):
+    with pytest.raises(CrosscutError, match=f"lab.json: .*{why}"):
         state.read("x")
 
 

@@ -60,7 +60,7 @@ def test_a_lab_of_another_version_is_not_built_over(root: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "x" * 65, "a b", "ä"])
 def test_a_name_cannot_lead_out_of_the_folder(name: str) -> None:
-    with pytest.raises(UsageError, match="no name for a lab"):
+    with pytest.raises(UsageError, match="is not a valid lab name"):
         state.folder(name)
 
 
@@ -166,7 +166,7 @@ def test_messages_to_the_kernel_have_their_lengths() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["up", "four.toml", "--name", ""], "'' is no name for a lab"),
+        (["up", "four.toml", "--name", ""], "'' is not a valid lab name"),
         (["up", "four.toml", "--switch", "user,buffer=banana"], "'banana' is not a size"),
         (["down", "--all", "x"], "both x and --all were given"),
         (["down"], "say which lab, or --all"),

@@ -55,14 +55,14 @@ def read(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         if path.is_symlink():
-            raise CrosscutError(f"{path}: it is a symbolic link, not a file") from None
+            raise CrosscutError(f"{path}: is a symbolic link, not a file") from None
         raise
     with os.fdopen(descriptor, encoding="utf-8") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise CrosscutError(f"{path}: it is no regular file")
+            raise CrosscutError(f"{path}: is not a regular file")
         if found.st_uid != os.geteuid():
-            raise CrosscutError(f"{path}: it belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}")
+            raise CrosscutError(f"{path}: belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}")
         return file.read()
 
 
@@ -109,11 +109,11 @@ def _refuse_shared(folder: Path, found: os.stat_result) -> None:
     """Raises CrosscutError if others could rename what lies in this folder."""
     if found.st_uid not in (0, os.geteuid()):
         raise CrosscutError(
-            f"{folder}: it belongs to {_user(found.st_uid)}, who could replace labs in it; {_ELSEWHERE}"
+            f"{folder}: belongs to {_user(found.st_uid)}, who could replace labs in it; {_ELSEWHERE}"
         )
     if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
         raise CrosscutError(
-            f"{folder}: others may write to it (mode {_mode(found)}, not sticky), and could exchange labs in "
+            f"{folder}: others can write to it (mode {_mode(found)}, not sticky) and could replace labs in "
             f"it; {_ELSEWHERE}"
         )
 
@@ -123,19 +123,19 @@ def _refuse_other(folder: Path, found: os.stat_result | None) -> None:
         return
     if stat.S_ISLNK(found.st_mode):
         raise CrosscutError(
-            f"{folder}: it is a symbolic link, where crosscut needs a folder; remove it. {_ELSEWHERE}"
+            f"{folder}: is a symbolic link, where crosscut needs a folder; remove it. {_ELSEWHERE}"
         )
     if not stat.S_ISDIR(found.st_mode):
-        raise CrosscutError(f"{folder}: it is no folder; remove it. {_ELSEWHERE}")
+        raise CrosscutError(f"{folder}: is not a folder; remove it. {_ELSEWHERE}")
     if found.st_uid != os.geteuid():
         raise CrosscutError(
-            f"{folder}: it belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}, and what is in it "
-            f"is not believed; have it removed. {_ELSEWHERE}"
+            f"{folder}: belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}, so its contents are "
+            f"not trusted; have it removed. {_ELSEWHERE}"
         )
     if found.st_mode & _OTHERS_WRITE:
         raise CrosscutError(
-            f"{folder}: others may write to it (mode {_mode(found)}), and what is in it is not believed; "
-            f"chmod 700 {folder} if all of that is yours, else remove it"
+            f"{folder}: others can write to it (mode {_mode(found)}), so its contents are not trusted; if "
+            f"all of them are yours, run chmod 700 {folder}, otherwise remove it"
         )
 
 

@@ -171,7 +171,10 @@ def _checked(path: Path) -> Path:
 
 def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name for a lab; letters, digits, '.', '-' and '_', at most 64")
+        raise UsageError(
+            f"{name!r} is not a valid lab name; use at most 64 letters, digits, '.', '-' and '_', beginning "
+            "with a letter or digit"
+        )
     return name
 
 
@@ -277,7 +280,9 @@ def enlist(name: str) -> Callable[[], None]:
     except FileNotFoundError as error:
         raise UsageError(f"there is no lab {name} any more") from error
     except OSError as error:
-        raise CrosscutError(f"{mine}: {plainly(error)}; only who built lab {name} measures on it") from error
+        raise CrosscutError(
+            f"{mine}: {plainly(error)}; only the user who built lab {name} can measure on it"
+        ) from error
 
     def leave() -> None:
         with contextlib.suppress(OSError):  # the lab was taken down

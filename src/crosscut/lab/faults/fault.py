@@ -133,11 +133,19 @@ def check_port(fault: Fault, made: LabPlan, *, in_kernel: bool, moves: bool = Fa
     """
     for node in fault.nodes:
         if port_of(made, fault, node).host is not None and (in_kernel or moves):
-            raise UsageError(f"{fault.kind}: the cable of {node} leads to a host; it takes a switch")
+            raise UsageError(
+                f"{fault.kind}: the cable of {node} leads to a host; this fault needs a cable to a switch"
+            )
         if moves and made.hosts.index(node) in made.forwarding:
-            raise UsageError(f"{fault.kind}: {node} forwards; routes through it would lead elsewhere")
+            raise UsageError(
+                f"{fault.kind}: {node} forwards, so routes through it would break; choose a node that does "
+                "not forward"
+            )
 
 
 def check_times(fault: Fault) -> None:
     if not 0 < fault.seconds < fault.every <= 3600:
-        raise UsageError(f"{fault.seconds:g} s every {fault.every:g} s cannot be; the first must be shorter")
+        raise UsageError(
+            f"{fault.seconds:g} s every {fault.every:g} s is not possible: an outage must be longer than 0 s "
+            "and shorter than the interval, and the interval at most 3600 s"
+        )

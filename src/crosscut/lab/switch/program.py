@@ -129,8 +129,8 @@ def unavailable() -> str:
         return f"there is no {TUN}; load it: modprobe tun"
     if not os.access(TUN, os.R_OK | os.W_OK):
         return (
-            f"this user may not open {TUN} (its mode is {stat.S_IMODE(TUN.stat().st_mode):04o}); on most "
-            f"systems everybody may: chmod 0666 {TUN}, as root"
+            f"you may not open {TUN} (mode {stat.S_IMODE(TUN.stat().st_mode):04o}); as root, run chmod 0666 "
+            f"{TUN}, which is its mode on most systems"
         )
     return ""
 
@@ -193,7 +193,7 @@ def _tell_faults(record: state.Record, folder: Path, lines: str) -> None:
     whole_file.write(folder / _FAULTS, lines.encode())
     answer = _ask(record, folder, signal.SIGUSR2, "faults")
     if "refused" in answer:
-        raise UserSwitchError(f"the lab's switch cannot: {answer['refused']}")
+        raise UserSwitchError(f"the lab's switch refuses this fault: {answer['refused']}")
 
 
 def _ask(record: state.Record, folder: Path, number: signal.Signals, event: str) -> Mapping[str, Any]:

@@ -23,11 +23,13 @@ class HalfDuplex(FaultKind):
         check_port(fault, made, in_kernel=in_kernel)
         cable, _, port = cable_of(made, fault.node, fault.one_adapter)
         if cable.half_duplex:
-            raise UsageError(f"half-duplex: the link of {fault.node} is so already, by the network's file")
+            raise UsageError(
+                f"half-duplex: the network file makes the link of {fault.node} half-duplex already"
+            )
         if in_kernel and any(port.name in capacity.ports for capacity in made.capacities):
             raise UsageError(
-                "half-duplex: the port's switch has a capacity of its own, and the kernel redirects what "
-                "passes a port once; in a lab of --switch user it can be planted"
+                "half-duplex: the switch has a capacity of its own, and the kernel can redirect a port's "
+                "traffic only once; build the lab with --switch user to plant it"
             )
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:

@@ -24,7 +24,9 @@ class Mtu(FaultKind):
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         if not SMALLEST_BYTES <= fault.bytes < made.frames.mtu_bytes:
             most = made.frames.mtu_bytes - 1
-            raise UsageError(f"an MTU of {fault.bytes} is no fault; from {SMALLEST_BYTES} to {most} bytes")
+            raise UsageError(
+                f"an MTU of {fault.bytes} bytes cannot be planted; give {SMALLEST_BYTES} to {most} bytes"
+            )
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         from crosscut.lab.kernel import links

@@ -21,7 +21,9 @@ class Slow(FaultKind):
 
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         if not 0 < fault.share < 1:
-            raise UsageError(f"a share of {fault.share:g} is no fault; between 0 and 100 %")
+            raise UsageError(
+                f"a share of {fault.share:g} cannot be planted; give more than 0 and less than 100 %"
+            )
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
