@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from made_runs import pingpong_view
 
 from crosscut.analysis.figures.expectation import Path, expect
 from crosscut.base import nic
+from crosscut.base.errors import UsageError
+from crosscut.cli.expect import _measured
+from crosscut.run.run import Run
 
 UNKNOWN = Path()
 
@@ -64,3 +71,30 @@ def test_an_adapter_is_read_from_sys_and_what_it_hides_is_unknown(tmp_path):
 
 def test_loopback_answers():
     assert 0 < nic.loopback_seconds() < 1
+
+
+def sweep_without(size_index: int) -> Run:
+    """A sweep whose messages of one size were not measured."""
+    whole = pingpong_view()
+    status = whole.dataset["status"].copy()
+    status[size_index] = 0
+    return replace(
+        whole, dataset=whole.dataset.assign(status=status, iterations=(("size",), np.ones(3, int)))
+    )
+
+
+def measured_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(Run, "open", lambda _: run)
+    found = _measured(argparse.Namespace(run="made.zarr"), expected(nic.Adapter("eth0", 1e9)))
+    assert all(math.isfinite(one.value) for one in found)
+    return [one.what for one in found]
+
+
+def test_a_run_without_its_smallest_size_is_compared_by_rates_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert measured_of(sweep_without(1), monkeypatch)[2:] == ["latency, messages of 1 B"]
+    assert measured_of(sweep_without(0), monkeypatch)[2:] == []
+
+
+def test_a_run_without_its_largest_size_is_refused_by_that_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="no measured message of 1 MB between two nodes"):
+        measured_of(sweep_without(2), monkeypatch)

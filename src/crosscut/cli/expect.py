@@ -14,6 +14,7 @@ from crosscut.cli.parsing.parser import flag, option, tell, whole
 
 if TYPE_CHECKING:
     from crosscut.analysis.figures.expectation import Expected, Path
+    from crosscut.analysis.stats.intervals import Floats
     from crosscut.base.nic import Adapter
     from crosscut.reports.terminal.expect import MeasuredValue
 
@@ -122,7 +123,8 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
     rates = rates[np.isfinite(rates)]
     if not len(rates):
         raise UsageError(
-            f"{args.run}: no message of it goes from one node to another: it says nothing of the network"
+            f"{args.run} has no measured message of {units.size(taken.size_bytes)} between two nodes, so it "
+            "shows nothing of the network"
         )
     told = [
         MeasuredValue(
@@ -133,15 +135,24 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
         for which, rate in (("best", float(rates.max())), ("median", float(np.median(rates))))
     ]
     if how.halves and math.isfinite(found.bisection_bytes_per_second):
-        phases = float(np.nanmedian(summary.phase_rates(taken).median))
+        phases = _median(summary.phase_rates(taken).median)
         told.append(MeasuredValue("half to half, each rank", phases, found.bisection_bytes_per_second))
     if how.shape is Shape.SWEEP and how.latency:
         least = samples.load(run.dataset, run.size_index(min(run.sizes_bytes)))
         timed = summary.routes(least, timed=True)
-        latency = float(np.median(timed.rates.median[~timed.same_node]))
+        latency = _median(timed.rates.median[~timed.same_node])
         what = f"latency, messages of {units.size(least.size_bytes)}"
         told.append(MeasuredValue(what, latency, found.latency_seconds, seconds=True))
-    return told
+    # A partial run may lack a size or its phases.
+    return [one for one in told if math.isfinite(one.value)]
+
+
+def _median(values: Floats) -> float:
+    """Returns the median of those measured; NaN if none was."""
+    import numpy as np
+
+    measured = values[np.isfinite(values)]
+    return float(np.median(measured)) if len(measured) else math.nan
 
 
 def _document(adapter: Adapter, found: Expected, measured: list[MeasuredValue]) -> dict[str, Any]:
