@@ -85,7 +85,7 @@ def test_late_timers_are_held_against_the_time_of_a_phase() -> None:
     late = QUIET | {"timer_lateness_seconds": {"p90": 1e-3}}
     ((kind, text),) = told(on_lab(late))
     assert kind is CautionKind.MACHINE_LATE
-    assert "late by 1.0 ms: more than 5 % of every phase" in text
+    assert "late by 1.0 ms, more than 5 % of the duration of every phase" in text
 
 
 def test_a_late_switch_is_a_late_machine() -> None:

@@ -114,7 +114,7 @@ def test_what_the_machine_limited_in_any_launch_is_limited_in_all_together() -> 
     ],
 )
 def test_runs_that_are_no_launches_of_one_measurement_are_refused(other: Run, what: str) -> None:
-    with pytest.raises(UsageError, match=rf"other {what} than .*; name a run inside"):
+    with pytest.raises(UsageError, match=rf"the {what} of .* differ, .*; name a single run"):
         together([aapc_view(), other])
 
 

@@ -73,8 +73,8 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
     """Returns cautions about the figures of several sizes; each covers all sizes it applies to."""
     found = _of_phases(
         CautionKind.SKEW, shown, lambda samples: skewed_phases(samples, skew_seconds),
-        f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
-        "{phases} at {sizes}", "longer messages or more --iterations",
+        f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median), more than 5 % of the "
+        "duration of {phases} at {sizes}", "longer messages or more --iterations",
     )  # fmt: skip
     kept = {
         "medians only, no intervals: raw samples": any(samples.summarised for samples in shown),
@@ -122,7 +122,7 @@ def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
     """Cautions about samples too short for the clock. `step_seconds`: its resolution or the time to read it,
     whichever is larger; NaN: unknown."""
     share = max((coarsely_timed(samples, step_seconds) for samples in shown), default=0.0)
-    known = f"a step of the clock is {units.seconds(step_seconds, 2)}: " if step_seconds > 0 else ""
+    known = f"a clock step is {units.seconds(step_seconds, 2)}, " if step_seconds > 0 else ""
     most = "more than 5 % of the time of" if known else "no time at all passed in"
     return _of_phases(
         CautionKind.COARSE_CLOCK, shown, lambda samples: coarsely_timed(samples, step_seconds),
@@ -273,8 +273,8 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
     late = _most(x for one in sessions for x in (one.lateness_seconds, one.switch_lateness_seconds))
     return found + _of_phases(
         CautionKind.MACHINE_LATE, shown, lambda samples: skewed_phases(samples, late),
-        f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {{phases}} at "
-        "{sizes}", "longer messages, fewer nodes, or a quieter machine",
+        f"this machine's timers were late by {units.seconds(late, 2)}, more than 5 % of the duration of "
+        "{phases} at {sizes}", "longer messages, fewer nodes, or a quieter machine",
     )  # fmt: skip
 
 
@@ -288,8 +288,8 @@ def _of_reference(about: Emulation) -> list[Caution]:
     if not (before > 0 and after > 0) or abs(after / before - 1) <= LARGEST_REFERENCE_CHANGE:
         return []
     rates = f"{units.rate(before)} before the run, {units.rate(after)} after"
-    text = f"a pair of nodes without load had {rates}"
-    return [Caution(CautionKind.MACHINE_CHANGED, text, "the machine was not the same: measure again")]
+    text = f"an unloaded pair of nodes reached {rates}"
+    return [Caution(CautionKind.MACHINE_CHANGED, text, "the machine changed meanwhile: measure again")]
 
 
 def _limited_phases(samples: Samples, sessions: Sequence[Emulation]) -> int:

@@ -100,7 +100,7 @@ def _link(adapter: Adapter, path: Path, sheet: _Sheet) -> tuple[float, str]:
 
 def _payload(adapter: Adapter, path: Path, timestamps: bool, sheet: _Sheet) -> float:
     if math.isfinite(path.efficiency):
-        sheet.add("payload's share", "as the network says", f"{path.efficiency:.4f}", path.name)
+        sheet.add("payload share", "as the network file says", f"{path.efficiency:.4f}", path.name)
         return path.efficiency
     headers = 20 + 20 + (12 if timestamps else 0)
     mtu = adapter.mtu_bytes
@@ -108,7 +108,7 @@ def _payload(adapter: Adapter, path: Path, timestamps: bool, sheet: _Sheet) -> f
     stamp = " + 12 (timestamps, RFC 7323)" if timestamps else ""
     source = f"IPv4 20 (RFC 791) + TCP 20 (RFC 9293){stamp}; framing {FRAMING_BYTES} (IEEE 802.3)"
     arithmetic = f"({mtu} − {headers}) / ({mtu} + {FRAMING_BYTES})"
-    sheet.add("payload's share", arithmetic, f"{share:.4f}", source)
+    sheet.add("payload share", arithmetic, f"{share:.4f}", source)
     return share
 
 
@@ -137,10 +137,10 @@ def _latency(link: float, path: Path, loopback: float, metres: float, sheet: _Sh
     measured = "half a round trip of 1 B over loopback, measured now"
     sheet.add("both ends' software", measured, units.seconds(loopback), "TCP of this machine")
     arithmetic = f"{hops} × {SMALLEST_ON_WIRE_BYTES} B × 8 / {units.bit_rate(link)}"
-    source = "smallest frame, IEEE 802.3; a switch that stores and forwards sends it anew"
+    source = "smallest frame, IEEE 802.3; sent again by each store-and-forward switch"
     sheet.add("frames on the wire", arithmetic, units.seconds(hops * wire), source)
     source = "about two thirds of the speed of light"
     sheet.add("cables", f"{hops} × {metres:g} m × 5 ns/m", units.seconds(cable), source)
-    source = "without the time in switches, and without interrupts held back (ethtool -c)"
+    source = "excludes time in switches and interrupt coalescing (ethtool -c)"
     sheet.add("latency, at least", "the sum", units.seconds(total), source)
     return total

@@ -31,7 +31,9 @@ def open_run(path: Path) -> Run:
         return Run.open(path)
     there = launches.load(path).there
     if not there:
-        raise UsageError(f"{path}: no launch is measured yet; go on: crosscut run --resume {path}")
+        raise UsageError(
+            f"{path}: no launch has been measured yet; continue with: crosscut run --resume {path}"
+        )
     return joined(path, [Run.open(run) for run in there])
 
 
@@ -49,8 +51,8 @@ def joined(path: Path, runs: Sequence[Run]) -> Run:
     for run in runs[1:]:
         if (what := _differing(runs[0], run)) is not None:
             raise UsageError(
-                f"{path}: {run.path.name} has other {what} than {runs[0].path.name}, so they are no launches "
-                f"of one measurement; name a run inside, as {runs[0].path}"
+                f"{path}: the {what} of {run.path.name} and {runs[0].path.name} differ, so these are not "
+                f"launches of one measurement; name a single run, such as {runs[0].path}"
             )
     parts = [_as_repetition(run.dataset) for run in runs]
     alike = [name for name, variable in parts[0].variables.items() if "repetition" not in variable.dims]
