@@ -12,7 +12,9 @@ import pytest
 from stored_run import make_run
 
 from crosscut.base import core
+from crosscut.base.errors import UsageError
 from crosscut.cli import main, run
+from crosscut.session.measure import checked_out
 
 FAKE = Path(__file__).parent / "fake_core.py"
 Jobs = Callable[[], list[dict[str, Any]]]

@@ -58,8 +58,21 @@ class Parser(argparse.ArgumentParser):
     def _stray_option(self, value: str) -> str:
         """Returns the word before `value` if it is an option unknown here, whose value was taken for a
         command or pattern (`run --stride 3 aapc`), else an empty string."""
-        before = self.words[self.words.index(value) - 1] if value in self.words[1:] else ""
-        return before if before.startswith("-") and not self.knows(before) else ""
+        for before, word in zip(["", *self.words], self.words, strict=False):
+            # The same word may stand earlier, as the value of an option that takes one.
+            if word == value and not self._takes_next(before):
+                unknown = before.startswith("-") and not self._is_complete(before)
+                return before.split("=")[0] if unknown else ""
+        return ""
+
+    def _takes_next(self, word: str) -> bool:
+        """Returns True for an option known here whose value is the next word."""
+        action = self._option_string_actions.get(word)
+        return action is not None and action.nargs != 0
+
+    def _is_complete(self, word: str) -> bool:
+        """Returns True for an option known here that needs no further word: `--size=3`, `-n4`, `--verify`."""
+        return self.knows(word.split("=")[0]) or (word[1:2] != "-" and self.knows(word[:2]))
 
     def knows(self, option: str) -> bool:
         return option in self._option_string_actions
