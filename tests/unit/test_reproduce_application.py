@@ -71,10 +71,10 @@ def test_a_base_without_options_has_those_of_the_series(tmp_path: Path) -> None:
         ("""'sleep'""", """'sleep""", "key 'options': No closing quotation"),
         ("ranks = 2, ", "", "[base], key 'ranks': is missing"),
         ("base = {", "base = { rank = 3,", "[base], key 'rank': there is no such key; did you mean 'ranks'?"),
-        ("ranks = 2,", "ranks = 3,", "data-server takes an even number of ranks, not 3"),
-        ("[4, 8]", "[4, 7]", "data-server takes an even number of ranks, not 7"),
+        ("ranks = 2,", "ranks = 3,", "data-server cannot run on 3 ranks; it takes an even number"),
+        ("[4, 8]", "[4, 7]", "data-server cannot run on 7 ranks; it takes an even number"),
         ('"time left"', '"drop"\nmessage = "1B"\npattern = "aapc"', "'workload': names an app"),
-        ('on = "sim"', 'on = "both"', "nodes of a lab share this machine's cores"),
+        ('on = "sim"', 'on = "both"', "a workload cannot run on a lab"),
         ('workload = "data-server"\n', "", "'workload': is missing"),
         ('workload = "data-server"', 'pattern = "aapc"\nworkload = "ft"', "'pattern': there is no such key"),
     ],
@@ -150,7 +150,7 @@ def test_a_run_with_a_wrong_result_has_no_time(
     monkeypatch: pytest.MonkeyPatch, read: Experiment, tmp_path: Path
 ) -> None:
     told_times(monkeypatch, {2: iter([said(2, 1.0, verified=False)])})
-    with pytest.raises(SessionError, match="data-server on 2 ranks did not come to the right result"):
+    with pytest.raises(SessionError, match="data-server on 2 ranks failed its verification"):
         applying.measure(read.series[0], "local", tmp_path / "kept.json", 1)
 
 

@@ -122,7 +122,7 @@ def test_reckoned_figures_count_apart_and_meet_no_aim(read: experiment.Experimen
     assert (published.against, published.worst, published.met) == ("published", 0, True)
     assert (reckoned.against, reckoned.worst, reckoned.met) == ("reckoned", 1, None)
     said, _ = told(both, rows, [published, reckoned])
-    assert "off what was reckoned by" in said
+    assert "compared with reckoned ones, mean error" in said
 
 
 def test_an_aim_is_missed_by_the_mean_or_by_the_worst(read: experiment.Experiment) -> None:

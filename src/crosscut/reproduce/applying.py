@@ -67,7 +67,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 def _verified(run: launch.Runner, application: Application, ranks: int) -> Result:
     result = run(application.workload, application.problem_class, ranks)
     if not result.verified or result.seconds <= 0:
-        raise SessionError(f"{result.name} on {ranks} ranks did not come to the right result")
+        raise SessionError(f"{result.name} on {ranks} ranks failed its verification")
     return result
 
 

@@ -215,7 +215,10 @@ def _checked(series: Series) -> Series:
             fail("limits", f"{last:,} is below {first:,}")
     figures = _figures(series)
     if series.by_size and each:
-        fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
+        fail(
+            "quantity",
+            f"'{series.quantity_name}' gives a figure for each phase, and does not go with 'sizes'",
+        )
     _check_expected(series, figures)
     if series.x and len(series.x) != figures:
         fail("x", f"has {len(series.x)} numbers for {units.count(figures, 'figure')}")

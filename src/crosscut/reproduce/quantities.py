@@ -108,8 +108,8 @@ QUANTITIES = {
     "sum of rates": Quantity(Scaling.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
     "joint rate": Quantity(
         Scaling.RATE, True, _of_a_step,
-        "of all routes together while they fill what they share: what must have passed by a moment, at "
-        "least, over the time until then", step="joint"),
+        "of all routes together while they fill a shared limit: the bytes that must at least have passed "
+        "by a moment, over the time until then, at its largest", step="joint"),
     "median time": Quantity(
         Scaling.LATENCY, True, lambda run, size: _medians(run.message_seconds(size)),
         "median over all routes of a phase"),
@@ -142,10 +142,12 @@ QUANTITIES = {
         "between all nodes, by the nodes that forward on the way", step="walk"),
     "computing left": Quantity(
         Scaling.SHARE, True, _of_a_step,
-        "by the worker while the phase runs, as a share of what it did before", step="computing"),
+        "the worker's pace while the phase runs, as a share of its mean pace before and after",
+        step="computing"),
     "rate left": Quantity(
         Scaling.SHARE, True, _of_a_step,
-        "of the slowest rank while the worker computes, as a share of without", step="computing"),
+        "of the slowest rank while the worker computes, as a share of the rate without the worker",
+        step="computing"),
     "time left": Quantity(
         Scaling.SHARE, False, _of_a_step,
         "of a workload's run, as a share of what `base` takes", step="workload"),

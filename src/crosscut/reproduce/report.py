@@ -123,10 +123,10 @@ def _summary(one: Summary, experiment: Experiment) -> str:
         return f"{NAMES[one.place]}: {left_out}"
     of_sizes = {series.name for series in experiment.series if sizes_on_x(series)}
     where = row.series + (f" at {_at(row, of_sizes)}" if row.x is not None else "")
-    from_what = "" if one.against == "published" else " what was reckoned"
+    against = "" if one.against == "published" else " compared with reckoned ones"
     text = (
-        f"{NAMES[one.place]}: {units.count(one.rows, 'figure')} off{from_what} by "
-        f"{units.percent(one.mean)} in the mean, {units.percent(one.worst)} at worst ({where})"
+        f"{NAMES[one.place]}: {units.count(one.rows, 'figure')}{against}, mean error "
+        f"{units.percent(one.mean)}, worst {units.percent(one.worst)} ({where})"
     )
     aims = [
         f"{name} {units.percent(aim)}"

@@ -81,7 +81,9 @@ def check(
     """Refuses settings that do not go together."""
     application = settings.application
     if (step == "computing") != bool(settings.worker):
-        table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
+        table.fail(
+            "worker", "names a node; it is needed with 'computing left' and 'rate left', and only with these"
+        )
     if settings.worker and places != (Realm.EMULATED,):
         table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
     if Realm.SIMULATED in places and settings != SeriesSettings(
@@ -91,14 +93,15 @@ def check(
     if Realm.HERE in places and settings.switch != switch_choice.KERNEL:
         table.fail("switch", "only a lab has one")
     if (step == APPLICATION_STEP) != (application is not None):
-        table.fail("workload", "names an application, and goes with 'time left' alone")
+        table.fail("workload", "names an application; it is needed with 'time left', and only with it")
     if application is None:
         return
     if Realm.EMULATED in places:
         table.fail(
-            "on", "nodes of a lab share this machine's cores, so that computing takes longer: sim or local"
+            "on",
+            "a workload cannot run on a lab, whose nodes share this machine's cores; write sim or local",
         )
     workload = application.workload
     for ranks in (*counts, application.base.ranks):
         if not workload.takes(ranks):
-            table.fail("ranks", f"{workload.name} takes {workload.ranks} of ranks, not {ranks}")
+            table.fail("ranks", f"{workload.name} cannot run on {ranks} ranks; it takes {workload.ranks}")
