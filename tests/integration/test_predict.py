@@ -376,7 +376,7 @@ def test_a_picture_is_written(tmp_path, network):
     done = crosscut("predict", trace, "--flops", "1e9", "--on", network(), "-o", tmp_path / "parts.svg")
     assert done.returncode == 0, done.stderr
     assert "contention" in (tmp_path / "parts.svg").read_text()
-    assert "On net most goes into latency" in done.stdout
+    assert "On net the largest part is latency" in done.stdout
 
 
 # From the program to the prediction.

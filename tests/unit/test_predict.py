@@ -65,7 +65,7 @@ DAMAGE = {
     "other rank": (2, "1 send 1 0 100\n", r"rank-0\.tit:3: no action of rank 0"),
     "count": (2, "0 send 1 0 1e99\n", r"rank-0\.tit:3: not a count"),
     "negative": (2, "0 send 1 0 -5\n", r"rank-0\.tit:3: not a count"),
-    "short": (2, "0 send 1\n", r"rank-0\.tit:3: 1 numbers after its name, where 3 belong"),
+    "short": (2, "0 send 1\n", r"rank-0\.tit:3: 1 number after the name, but it takes 3"),
     "datatype": (2, "0 send 1 0 100 6\n", r"rank-0\.tit:3: .*without datatypes"),
     "amount": (1, "0 compute nan\n", r"rank-0\.tit:2: not an amount"),
     "wait": (2, "0 wait 1 0 3\n", r"rank-0\.tit:3: waits for what was not started"),

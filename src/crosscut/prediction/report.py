@@ -52,7 +52,8 @@ def tell(
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
     screen.line(
-        f"Were messages to take no time, it would be {units.seconds(predicted.ideal_seconds)} on any of them."
+        f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
+        "of these networks."
     )
 
 
@@ -61,8 +62,8 @@ def _noise(noise: Fitted) -> str:
     if noise.noise_seconds <= 0:
         return f"none: the program took {took}, and {units.seconds(noise.without_seconds)} replayed there"
     return (
-        f"{units.seconds(noise.noise_seconds)} in the mean for each message received, fitted to {took} "
-        f"(replayed without: {units.seconds(noise.without_seconds)})"
+        f"{units.seconds(noise.noise_seconds)} on average for each message received, fitted to {took} "
+        f"(without noise the replay takes {units.seconds(noise.without_seconds)})"
     )
 
 
@@ -118,7 +119,7 @@ def _sentence(one: Prediction, first: Prediction) -> str:
         return f"{where} nothing takes time."
     if one is not first and first.seconds > 0:
         where += f" it takes {one.seconds / first.seconds:.2f} times as long as on {name_of(first.network)};"
-    return f"{where} most goes into {_WORDS[name]}: {units.seconds(seconds)}."
+    return f"{where} the largest part is {_WORDS[name]}: {units.seconds(seconds)}."
 
 
 def as_json(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from crosscut.base import units
 from crosscut.base.errors import UsageError, plainly
 from crosscut.places.smpi import MOST_RANKS
 from crosscut.profile import tit
@@ -75,8 +76,8 @@ def _needs(parameters: Sequence[bytes], least: int, optional: int) -> None:
     if not least <= len(parameters) <= least + optional:
         most = "" if not optional else f" or {least + optional}"
         raise BadAction(
-            f"{len(parameters)} numbers after its name, where {least}{most} belong (counts are of bytes, "
-            "without datatypes)"
+            f"{units.count(len(parameters), 'number')} after the name, but it takes {least}{most} (counts "
+            "are in bytes, without datatypes)"
         )
 
 
