@@ -250,7 +250,8 @@ def names_rank(whom: str, said: str) -> bool:
 
 def launcher_alone_spoke(said: str) -> bool:
     """It ended the other ranks, or failed itself, before any could say whom it had lost."""
-    ended = re.search(r"signal 9|the ranks ended unexpectedly|mpiexec ended \(exit status", said) is not None
+    words = r"signal 9|cannot start the ranks|the ranks ended unexpectedly|mpiexec ended \(exit status"
+    ended = re.search(words, said) is not None
     return ended and " gone" not in said and "lost" not in said
 
 

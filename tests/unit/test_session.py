@@ -54,12 +54,14 @@ def test_a_job_is_followed_to_the_end_of_its_own_run(open_fake: Open, tmp_path: 
 def test_ranks_that_die_are_an_error_with_what_they_said(open_fake: Open, tmp_path: Path) -> None:
     session = open_fake("crash")
     session.wait_ready()
-    with pytest.raises(SessionError, match=r"(?s)exit status 139.*segmentation fault in rank 3"):
+    with pytest.raises(
+        SessionError, match=r"(?s)ended unexpectedly \(exit status 139.*segmentation fault in rank 3"
+    ):
         session.run(job(tmp_path))
 
 
 def test_ranks_that_never_get_ready_are_an_error(open_fake: Open) -> None:
-    with pytest.raises(SessionError, match="ended unexpectedly"):
+    with pytest.raises(SessionError, match=r"^cannot start the ranks \(exit status "):
         open_fake("silent-end").wait_ready()
 
 

@@ -76,6 +76,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._listener = listener or (lambda _: None)
         self._queue: SimpleQueue[type[_Signal | _EndOfStream] | bytes] = SimpleQueue()
         self._interruptions = 0
+        self._ready = False  # True once all ranks have joined
         self._measuring = False
         self._conductor_node = ""  # where rank 0 is
         self.ranks_of_nodes: tuple[tuple[int, ...], ...] = ()  # known once all ranks have joined
@@ -244,6 +245,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             except SessionError as error:
                 raise self._strayed(item, error) from error
             if event["event"] == "ready":
+                self._ready = True
                 self._conductor_node = _node_of_rank_0(event)
                 self.ranks_of_nodes = _ranks_of_nodes(event)
             self._launched.hooks.observe(event)
@@ -278,8 +280,11 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def _died(self) -> SessionError | Interrupted:
         def says(status: int, lines: list[str]) -> list[str]:
-            text = f"the ranks ended unexpectedly (exit status {status})"
-            return [text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
+            if not self._ready:
+                text, colon = f"cannot start the ranks (exit status {status})", ":"
+            else:
+                text, colon = f"the ranks ended unexpectedly (exit status {status})", ", saying:"
+            return [text + (colon if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
 
         return self._ending(says)
 
