@@ -189,9 +189,41 @@ def test_a_run_that_holds_nothing_is_not_said_to_hold_what_was_measured(tmp_path
     path = make_run(tmp_path / "run.zarr")
     assert run._kept(path).startswith("what was measured is in ")
     shutil.rmtree(path / "status" / "c")
-    assert run._kept(path).startswith("nothing was measured that could be kept in ")
+    assert run._kept(path) == f"nothing was measured; start again: crosscut run --resume {path}"
     (path / "zarr.json").write_text("")
     assert run._kept(path).startswith("nothing was measured")
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["run", "aapc", "-n", "2", "--quiet", "--out", "\udcff.zarr"], "--out \\udcff.zarr"),
+        (["run", "aapc", "-n", "2", "--quiet", "--out=\udcff.zarr"], "--out=\\udcff.zarr"),
+        (["run", "--resume", "\udcff.zarr"], "--resume \\udcff.zarr"),
+        (["run", "aapc", "--on", "hosts:hosts", "--core-path", "/opt/\udcff"], "--core-path /opt/\\udcff"),
+        (["evaluate", "--out", "\udcff"], "--out \\udcff"),
+        (["locate", "-n", "4", "--keep", "\udcff"], "--keep \\udcff"),
+        (["clone", "\udcff", "copy", "--on", "local:2"], "\\udcff"),
+        (["reproduce", "bode-peaks", "--on", "sim", "--out", "\udcff"], "--out \\udcff"),
+    ],
+)
+def test_a_name_that_is_not_utf8_is_refused_before_ranks_start(
+    words: list[str], names: str, jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The core takes JSON, which has no other text."""
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"crosscut: error: {names}: the name is not valid UTF-8\n"
+    assert jobs() == []
+
+
+def test_a_folder_whose_name_is_not_utf8_holds_no_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "\udcff"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(UsageError, match=r"--out .*: the name is not valid UTF-8"):
+        checked_out(Path("run.zarr"))
 
 
 def test_help_of_a_pattern_shows_its_own_parameters_with_unit_and_default(

@@ -11,6 +11,7 @@ from pathlib import Path
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import checked_words
 from crosscut.cli.parsing.parser import flag, option, record
 from crosscut.cli.parsing.programs import add_launcher
 from crosscut.clone import places
@@ -20,7 +21,7 @@ from crosscut.places import all_places
 from crosscut.places.base import RANKS_PER_HOST
 from crosscut.reports.terminal.screen import Rows, screen_for
 from crosscut.run.realm import Realm
-from crosscut.session.measure import Launch, ready_session
+from crosscut.session.measure import Launch, ready_session, refuse_bytes
 
 EPILOG = """
 examples:
@@ -72,8 +73,11 @@ def _add_launch(group: argparse._ArgumentGroup) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     given = vars(args)
+    checked_words(args.words)
     launch = record(Launch, given, pin=False, own=options.own(given))  # a rank has several threads
     source, target = str(Path(args.source).absolute()), _target(args.target, args.on)
+    refuse_bytes("SOURCE", source)
+    refuse_bytes("TARGET", target)
     order = record(Order, given, source=source, target=target)
     try:
         with (

@@ -16,10 +16,19 @@ from crosscut.base.job import Job
 from crosscut.campaigns import campaign
 from crosscut.campaigns.campaign import CampaignStep, StepResult
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import checked_words
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.run.launches import order_seed
-from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, ready_session
+from crosscut.session.measure import (
+    Decided,
+    Launch,
+    checked_out,
+    decide,
+    default_out,
+    ready_session,
+    refuse_bytes,
+)
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
 
@@ -90,6 +99,7 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:
 def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
+    checked_words(args.words)
     directory, decided, steps = _begin(known, given)
     _announce(steps, directory, decided, quiet=args.quiet)
     launches = campaign.launch_folders(directory)
@@ -140,6 +150,7 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
         if "out" in given:
             raise UsageError("--out and --resume exclude each other: a resumed evaluation stays where it is")
         directory = given["resume"].absolute()
+        refuse_bytes("--resume", directory)
         before, steps = campaign.load_plan(directory)
         recorded = _recorded_launch(before, directory)
         launch = replace(recorded, **{k: v for k, v in vars(typed).items() if v != getattr(Launch(), k)})

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options, programs
-from crosscut.cli.parsing.measuring import check_parent
+from crosscut.cli.parsing.measuring import check_parent, checked_words
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
 from crosscut.run.realm import Realm
+from crosscut.session.measure import refuse_bytes
 from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.experiment is None:
         _refuse_options(args)
         return _list(args)
+    checked_words(args.words)
     file = experiment.find(args.experiment)
     read = experiment.read(file)
     asked = experiment.PLACES if args.on in (None, "both") else (Realm(args.on),)
@@ -111,6 +113,7 @@ def _folder(out: Path | None, name: str) -> Path:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--out {folder}: something is there already; name another folder")
     check_parent("--out", folder)
+    refuse_bytes("--out", folder)
     return folder
 
 

@@ -20,13 +20,22 @@ from crosscut.base.job import Job
 from crosscut.campaigns.campaign import as_typed, is_campaign, state_of
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import checked_words
 from crosscut.cli.parsing.parser import Parser, epilog, typed_flag, typed_option
 from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
 from crosscut.run.launches import MOST_LAUNCHES, Manifest, is_launches, load, planned, save
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
-from crosscut.session.measure import Decided, checked_out, decide, default_backend, default_out, ready_session
+from crosscut.session.measure import (
+    Decided,
+    checked_out,
+    decide,
+    default_backend,
+    default_out,
+    ready_session,
+    refuse_bytes,
+)
 from crosscut.session.refusal import refusal
 
 EPILOG = """
@@ -144,6 +153,7 @@ def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
 def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
+    checked_words(args.words)
     if "resume" in given and "pattern" not in given:
         job, decided = _resumed(known, given)
     else:
@@ -184,6 +194,7 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     default = default_out(given["pattern"], backend, Path.cwd())
     named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
     out = given["resume"].absolute() if resume else checked_out(named)
+    refuse_bytes("--resume", out)
     job = Job(
         pattern=given["pattern"],
         out=out,
@@ -205,6 +216,7 @@ def _resume_flags(resume: bool, given: Mapping[str, Any]) -> dict[str, object]:
 def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     """The job that the run on disk records, with ranks as they were started then."""
     out: Path = given["resume"].absolute()
+    refuse_bytes("--resume", out)
     recorded = dict(load(out).job) if is_launches(out) else recorded_job(out)
     metadata = recorded.get("metadata")
     before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
@@ -293,8 +305,9 @@ def _kept(run: Path) -> str:
     from crosscut.run.agreement import holds_samples
 
     out = as_typed(run)
-    what = "what was measured is in" if holds_samples(run) else "nothing was measured that could be kept in"
-    return f"{what} {out}; go on: crosscut run --resume {out}"
+    if holds_samples(run):
+        return f"what was measured is in {out}; go on: crosscut run --resume {out}"
+    return f"nothing was measured; start again: crosscut run --resume {out}"
 
 
 def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:

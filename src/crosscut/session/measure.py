@@ -115,9 +115,18 @@ def _made_before_the_run(entry: Path) -> bool:
     return (entry.is_dir() and entry.name in ARRAYS) or entry.name == "zarr.json.unfinished"
 
 
+def refuse_bytes(option: str, value: object) -> None:
+    """Raises UsageError if a name to be sent to the ranks is not UTF-8, which is all that the core takes."""
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:  # Python holds such bytes as lone surrogates
+        raise UsageError(f"{option} {value}".strip() + ": the name is not valid UTF-8") from None
+
+
 def checked_out(path: Path) -> Path:
     """Returns an absolute path at which a run can be made. Raises UsageError if something is there."""
     path = path.absolute()
+    refuse_bytes("--out", path)
     if path.exists() and not (path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())):
         raise UsageError(
             f"--out {path}: something is there already; name another, or go on with --resume {path}"

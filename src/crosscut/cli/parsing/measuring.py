@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.session.client import Session
-from crosscut.session.measure import Decided, ready_session
+from crosscut.session.measure import Decided, ready_session, refuse_bytes
 from crosscut.session.progress import reporter
 
 
@@ -58,10 +58,18 @@ def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
     if kept.exists() and any(kept.iterdir()):
         raise UsageError(f"--keep {keep}: something is there already; name another folder")
     check_parent("--keep", keep)
+    refuse_bytes("--keep", kept)
     kept.mkdir(exist_ok=True)
     yield kept
 
 
 def recorded(args: argparse.Namespace, decided: Decided) -> dict[str, object]:
     """Returns the metadata that runs record about the command."""
-    return {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
+    return {"command_line": checked_words(args.words), "on": decided.on, "ranks": decided.options.ranks}
+
+
+def checked_words(words: Sequence[str]) -> list[str]:
+    """Returns the words of the command line, for runs to record. Raises UsageError if one is not UTF-8."""
+    for before, word in zip(["", *words], words, strict=False):
+        refuse_bytes(before if before.startswith("-") and not word.startswith("-") else "", word)
+    return [*words]
