@@ -24,6 +24,7 @@ from crosscut.analysis.figures.launches import components, joined, spreads
 from crosscut.analysis.figures.route_class import NO_GROUPS
 from crosscut.base.errors import UsageError
 from crosscut.cli import main
+from crosscut.reports.json import compare as json_compare
 from crosscut.reports.words import launches as words
 from crosscut.run import launches
 from crosscut.run.launches import Manifest
@@ -167,7 +168,10 @@ def test_launches_that_differ_in_any_case_are_no_change_and_a_change_beyond_that
         assert found.repetitions == (6, 6)
     assert told <= 3  # at 5 % four and more of 20 have a probability of 1.6 %
     halved = drawn(99, 6, between=0.1, factor=0.5)
-    assert compare(together(drawn(98, 6, between=0.1)), together(halved), NO_GROUPS, asked).worse
+    slower = compare(together(drawn(98, 6, between=0.1)), together(halved), NO_GROUPS, asked)
+    assert slower.worse
+    document = json_compare.document(slower, asked, "abcd")
+    assert (document["repetitions"], document["of_launches"]) == ([6, 6], True)
 
 
 def test_few_launches_leave_undecided_what_they_say() -> None:

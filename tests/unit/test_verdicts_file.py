@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,20 @@ def test_what_check_wrote_is_read_as_it_was_reached(tmp_path, judged, document):
         for name in ("name", "kind", "bound", "said", "parameters", "routes", "nodes", "of_the_time"):
             assert getattr(one.promise, name) == getattr(other.promise, name), name
     assert [one.broken != () for one in found] == [True, True, False, True, False]
+
+
+def test_whether_launches_were_judged_is_read_back_and_a_file_from_before_has_repetitions(
+    tmp_path, judged, document
+):
+    promised, checked = judged
+    of_launches = [replace(one, of_launches=True) for one in checked.judged]
+    written = json_check.document(promised, of_launches, of_run.rank_names(checked.runs[0]))
+    for value, expected in ((written, True), (document, False)):
+        assert {one["of_launches"] for one in value["promises"]} == {expected}
+        assert {one.of_launches for one in verdicts_file.read(stored(tmp_path, value), 8)[1]} == {expected}
+    for promise in document["promises"]:
+        del promise["of_launches"]
+    assert not any(one.of_launches for one in verdicts_file.read(stored(tmp_path, document), 8)[1])
 
 
 def test_a_page_tells_them_without_judging_anew(tmp_path, document):

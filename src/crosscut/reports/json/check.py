@@ -55,6 +55,7 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
         "verdict": one.verdict.value,
         "doubt": one.doubt,
         "repetitions": one.repetitions,
+        "of_launches": one.of_launches,
         "quantities": one.quantities,
         "worst": records.finite(one.worst),
         "worst_is": words_check.label(promise, one.worst_label, names) if not one.reason else None,

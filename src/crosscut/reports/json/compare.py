@@ -24,6 +24,7 @@ def document(
         "matters": asked.matters,
         "tests": comparison.tests,
         "repetitions": list(comparison.repetitions),
+        "of_launches": comparison.of_launches,
         "computed": comparison.computed,
         "conditions": list(found.conditions if found else comparison.conditions),
         "notes": list(comparison.notes),
