@@ -105,7 +105,7 @@ def test_numbers_of_nodes_are_read_as_written(text: str, numbers: tuple[int, ...
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "-3", "16-8", "x", "8-16:0", "1-1000000:1", "999999999", "1,,2", "²"]
+    "text", ["", "0", "-3", "16-8", "x", "8-16:0", "8-16:00", "1-1000000:1", "999999999", "1,,2", "²"]
 )
 def test_what_is_no_number_of_nodes_is_refused(text: str) -> None:
     with pytest.raises(UsageError):

@@ -38,8 +38,10 @@ def parse_nodes(text: str) -> tuple[int, ...]:
         match = _RANGE.fullmatch(word.strip())
         first, last = (int(match[1]), int(match[2])) if match else (_one(word, text), 0)
         step = int(match[3]) if match and match[3] else 0
-        if match and (not 1 <= first <= last or match[3] == "0"):
-            raise UsageError(f"'{word}': the first number is at least 1 and not above the last")
+        if match and (not 1 <= first <= last or (match[3] and step < 1)):
+            raise UsageError(
+                f"'{word}': the first number must be at least 1 and not above the last, and a step at least 1"
+            )
         value = first
         while value <= max(first, last) and len(found) <= MOST_SIZES:
             found.append(value)
