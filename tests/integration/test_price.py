@@ -273,7 +273,7 @@ def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.C
         ([ER16, MAINTENANCE], MIX.replace("aapc", "aapcc"), "mix.toml:3: 'large': "),
         ([ER16, MAINTENANCE], MIX + "parameters = { stride = 3 }\n", "mix.toml:3: 'large': "),
         ([ER16, MAINTENANCE], '[[work]]\nname = "x"\nseconds = { xibalba-er16 = "1 s" }\n',
-         "mix.toml:1: 'x' has nothing of xibalba-maintenance"),
+         "mix.toml:1: 'x' has nothing for xibalba-maintenance"),
         ([ER16, MAINTENANCE], '[[work]]\nname = "x"\nruns = { xibalba-er16 = "x.zarr" }\n',
          "x.zarr"),
         ([ER16, MAINTENANCE], '[[work]]\nname = "x"\ntrace = "nothing"\n', "nothing"),

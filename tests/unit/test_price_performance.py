@@ -132,5 +132,5 @@ def test_in_a_mix_half_the_rate_is_twice_the_time(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has 4 ranks, and the mix 8"):
         performing.computed(work, Site())  # type: ignore[arg-type]
     Site.name = "c"
-    with pytest.raises(UsageError, match="has nothing of c; it has of a, b"):
+    with pytest.raises(UsageError, match="has nothing for c, only for a, b"):
         performing.computed(work, Site())  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def test_a_generated_network_gets_the_size_asked_for(
     [
         (
             'kind = "clos"\nleaves = 16\nhosts_per_leaf = 8\nspines = 8',
-            "a third level would be another network",
+            "a third level would make it another network",
         ),
         ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 8\ntaper = 2.0', "number of spines"),
         ('kind = "dragonfly"', "a dragonfly"),

@@ -65,7 +65,7 @@ def test_another_class_elsewhere_is_no_comparison(tmp_path: Path) -> None:
     source(one, Site("a"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"mix\.toml:1: .*class W.*class A.*like with like"):
         source(one, Site("b"))  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="has nothing of c; it has of a, b"):
+    with pytest.raises(UsageError, match="has nothing for c, only for a, b"):
         source(one, Site("c"))  # type: ignore[arg-type]
 
 

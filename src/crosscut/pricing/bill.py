@@ -118,8 +118,8 @@ def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
         return None
     if plant.nodes != plant.own_nodes:
         raise NoPrice(
-            f"{plant.traits.name}: the prices of its own file are of {plant.own_nodes:,} nodes; for "
-            f"{plant.nodes:,} give a price book"
+            f"{plant.traits.name}: its own file has prices for {plant.own_nodes:,} nodes only; for "
+            f"{plant.nodes:,} give a price book (--book)"
         )
     parts = (("switches", "switch"), ("ports", "switch"), ("cables", "cable"), ("adapters", "interface"))
     lines = [

@@ -42,7 +42,10 @@ def _between(parse: Callable[[str], float], value: Any) -> Interval:
         raise UsageError('write one value with its unit, or from and to: ["600 s", "620 s"]')
     low, high = parse(ends[0]), parse(ends[-1])
     if not 0 < low <= high or not math.isfinite(high):
-        raise UsageError(f"from {ends[0]} to {ends[-1]}: more than nothing, and the smaller first")
+        raise UsageError(
+            f"from {ends[0]} to {ends[-1]}: both must be above zero and finite, and the smaller must come "
+            "first"
+        )
     return Interval(low, high)
 
 
@@ -114,7 +117,8 @@ def _work(work: Work) -> Work:
     if len(given) != 1:
         there = " and ".join(given) or "none"
         work.at.fail(
-            given[-1] if given else "", f"its time comes from one of {', '.join(_SOURCES)}; here is {there}"
+            given[-1] if given else "",
+            f"give exactly one source of its time: {', '.join(_SOURCES)}; found: {there}",
         )
     for key, source in _ONLY_OF.items():
         if key in work.at and given != [source]:

@@ -87,8 +87,8 @@ def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
         raise UsageError("--nodes: with --performance one number, that of the nodes it was measured on")
     if performance.hosts and asked and asked[0] != performance.hosts:
         raise UsageError(
-            f"--nodes {asked[0]}: {performance.file} was measured on {performance.hosts}; its rate is of no "
-            "other number"
+            f"--nodes {asked[0]}: {performance.file} was measured on {performance.hosts} nodes; its rate "
+            "holds for no other number"
         )
     if not performance.hosts and not asked:
         raise UsageError(f"{performance.file}: does not say on how many nodes it ran; give --nodes")

@@ -89,7 +89,7 @@ def given(work: Work, by_network: Mapping[str, T], site: SizedCandidate) -> T:
     """Returns what the mix gives for this candidate. Raises UsageError if it gives nothing."""
     if site.name not in by_network:
         there = ", ".join(by_network)
-        raise UsageError(f"{work.where}: '{work.name}' has nothing of {site.name}; it has of {there}")
+        raise UsageError(f"{work.where}: '{work.name}' has nothing for {site.name}, only for {there}")
     return by_network[site.name]
 
 

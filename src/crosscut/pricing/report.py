@@ -139,7 +139,7 @@ def interval(value: Interval) -> list[float]:
 
 def _worth(screen: Screen, worth: Sequence[Worth]) -> None:
     """Shows the price of performance."""
-    screen.title("What a million floating-point operations a second cost: HPL")
+    screen.title("Price per MFlop/s, by HPL")
     currencies = sorted({one.priced.bill.currency for one in worth if one.priced.bill})
     named = currencies[0] if len(currencies) == 1 else "price"
     table = Rows("<network", "nodes", "ranks", "HPL", f"network, {named}", "with nodes")
@@ -156,7 +156,7 @@ def _worth(screen: Screen, worth: Sequence[Worth]) -> None:
         )
     screen.table(table)
     if any(not one.performance.between.exact for one in worth):
-        screen.line("from the fastest to the slowest repetition of the best way to solve it", "dim")
+        screen.line("ranges: from the fastest to the slowest repetition with the best parameters", "dim")
 
 
 def _cell(value: Interval | None, suffix: str) -> str:

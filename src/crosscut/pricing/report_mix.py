@@ -22,7 +22,10 @@ def sentence(found: MixJudgement) -> str:
         return f"For this mix {first.candidate.name} is {good}: {facts}."
     names = list(found.choice.contenders)
     listed = ", ".join(names[:-1]) + f" or {names[-1]}"
-    return f"For this mix {good} is {listed}: undecided. By the middles it is {names[0]}: {facts}."
+    return (
+        f"For this mix it is undecided whether {good} is {listed}. Judged by the middle of each interval it "
+        f"is {names[0]}: {facts}."
+    )
 
 
 def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
@@ -30,7 +33,7 @@ def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
     if all(one.candidate.score.high <= score.low for score in others):
         return "and none is faster"
     if all(centre(one.candidate.score) <= centre(score) for score in others):
-        return "and by the middles none is faster"
+        return "and judged by the middles none is faster"
     return f"{ratio(one.candidate.score)} times the best's time"
 
 
@@ -43,8 +46,8 @@ def what_would_decide(found: MixJudgement) -> str:
         return "All of these are good enough; their prices overlap. Closer quotes would decide."
     named = ", ".join(f"{one.candidate.name} ({ratio(one.candidate.score)})" for one in open_)
     return (
-        f"Open is whether these are within {100 * found.mix.within:g} %: {named}. Narrower "
-        "times would decide: measured ones, or a smaller simulation_error where you trust it."
+        f"It is open whether these are within {100 * found.mix.within:g} %: {named}. More precise "
+        "times would decide: measured ones, or a smaller simulation_error if you can justify it."
     )
 
 
@@ -100,7 +103,7 @@ def conditions(found: MixJudgement) -> list[str]:
     ranges = {one.priced.bill.node for one in found.judged if one.priced.bill and one.priced.bill.node}
     if "nodes" in found.prices_are_of and len(ranges) == 1 and not (its := ranges.pop()).exact:
         each = f"{amount(its)} {found.currency}"
-        lines.append(f"a node is {each} for every network, and counts with the middle of it")
+        lines.append(f"a node costs {each} on every network; the middle of this range is used")
     if len({book.year for book in books}) > 1:
         lines.append("prices of different years are compared as they stand")
     notes = dict.fromkeys(

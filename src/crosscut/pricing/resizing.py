@@ -28,7 +28,9 @@ def resized(path: Path, hosts: int) -> str:
     kind = generator.get("kind") if isinstance(generator, dict) else None
     if not isinstance(generator, dict) or kind not in RULES:
         made = f"a {kind}" if kind else "listed host by host"
-        raise NotResizable(f"{made}: what it is with another number of hosts, its description does not say")
+        raise NotResizable(
+            f"{made}: its description does not say how to build it with another number of hosts"
+        )
     return _changed(document, RULES[str(kind)](generator, hosts))
 
 
@@ -45,7 +47,7 @@ def _changed(document: Table, changes: Changes) -> str:
             return changed
     except UsageError:
         pass
-    raise NotResizable("write its [generator] as a table of its own, one key a line: then it can be")
+    raise NotResizable("it can be resized only if [generator] is a table of its own with one key per line")
 
 
 def _sets(line: str, changes: Changes) -> bool:
@@ -82,11 +84,13 @@ def _clos(generator: Mapping[str, Any], hosts: int) -> Changes:
     before = _whole(generator, "leaves", 4)
     leaves = math.ceil(hosts / _whole(generator, "hosts_per_leaf", 16))
     if not spines:
-        raise NotResizable("write its number of spines, and not only the taper: then it can be")
+        raise NotResizable(
+            "it cannot be resized from its taper alone; write its number of spines (spines = …)"
+        )
     if leaves > before:
         raise NotResizable(
-            f"{hosts:,} hosts are {leaves} leaves, and its spines are full with {before}: a third level "
-            "would be another network"
+            f"{hosts:,} hosts need {leaves} leaves, but its spines are full with {before}; a third level "
+            "would make it another network"
         )
     uplinks, spine_ports = spines * cables, before * cables
     fewer = next(n for n in range(1, uplinks + 1) if uplinks % n == 0 and n * spine_ports >= leaves * uplinks)
