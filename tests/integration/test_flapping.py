@@ -45,7 +45,7 @@ def test_a_host_that_loses_packets_is_told_by_what_is_sent_again_to_it(tmp_path:
     assert record["segments"] > record["again"] >= sum(again for _, _, again in record["to"]) > 0
     found = of_run.find(run)
     assert {one.hosts for one in found if one.kind.fault} <= {("n0003",)}
-    (told,) = [one for one in found if "TCP segments were sent again on its connections with" in one.what]
+    (told,) = [one for one in found if "TCP segments were retransmitted on its connections with" in one.what]
     # A machine that is the bottleneck of every phase leaves it a suspect.
     is_limited = any(one.what.startswith(NOTHING_TOLD) for one in found)
     assert (told.hosts, told.kind.fault) == (("n0003",), not is_limited)

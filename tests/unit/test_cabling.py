@@ -249,7 +249,7 @@ def test_hosts_that_measure_like_another_switchs_are_named() -> None:
     assert renamed is not None
     assert [group.name for group in renamed.groups] == ["leaf0", "leaf1"]
     assert [note.split(",")[0] for note in renamed.notes] == [
-        "by the cabling n7 is on leaf1", "by the cabling n3 is on leaf0",
+        "the cabling puts n7 on leaf1", "the cabling puts n3 on leaf0",
     ]  # fmt: skip
 
 

@@ -23,14 +23,14 @@ def told(samples: Samples) -> list[Finding]:
 def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_told_with_that_repetition() -> None:
     (one,) = told(all_to_all(1, slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)))
     assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (5,), Direction.OUT)
-    assert "it sends from repetition 13 of 20 on at 50 % of the rate before" in one.what
+    assert "it sends at 50 % of the earlier rate from repetition 13 of 20 on" in one.what
     assert one.false_alarm <= FALSE_ALARMS
 
 
 def test_a_host_that_recovers_while_it_is_measured_is_told_as_well() -> None:
     (one,) = told(all_to_all(2, slower=lambda r, s, d: np.where((d == 3) & (r < 6), 1.5, 1.0)))
     assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (3,), Direction.IN)
-    assert re.search("from repetition 7 of 20 on at 1(4[5-9]|5[0-5]) %", one.what)
+    assert re.search("at 1(4[5-9]|5[0-5]) % of the earlier rate from repetition 7 of 20 on", one.what)
 
 
 def test_a_host_that_slows_down_bit_by_bit_drifts() -> None:
@@ -41,7 +41,7 @@ def test_a_host_that_slows_down_bit_by_bit_drifts() -> None:
 def test_everything_that_slows_down_at_once_is_one_finding() -> None:
     (one,) = told(all_to_all(4, slower=lambda r, s, d: np.where(r >= 8, 1.25, 1.0)))
     assert (one.kind, one.ranks) == (FindingKind.STEP, ())
-    assert "all messages change at once: from repetition 9 of 20 on at 80 %" in one.what
+    assert "all messages change at once: at 80 % of the earlier rate from repetition 9 of 20 on" in one.what
 
 
 def test_a_route_that_changes_while_its_hosts_do_not_is_told() -> None:

@@ -39,7 +39,7 @@ def test_counters_of_a_slow_host_are_told_with_it() -> None:
     (told,) = tied([slow], n1={"rx_crc_errors": 12, "rx_errors": 12, "again": 900, "pause": 7})
     assert told.what == (
         "n1 sends at half; n1's counters: eth0 rx_crc_errors +12, eth0 rx_pause +7, "
-        "900 of 100000 TCP segments sent again"
+        "900 of 100000 TCP segments retransmitted"
     )
 
 

@@ -55,7 +55,7 @@ def test_one_bad_access_link_takes_at_most_four_phases_and_is_measured_again(ran
         (finding,) = of_run.of_located(located, names(ranks))
         assert (finding.kind, finding.ranks) == (FindingKind.SLOW_HOST, (seed,))
         assert located.phases_used <= 4 + slow_parts.FEWEST_ALONE - 2
-        assert f"{slow_parts.FEWEST_ALONE} times alone" in finding.what
+        assert f"measured alone {slow_parts.FEWEST_ALONE} times" in finding.what
 
 
 def test_a_healthy_crossbar_has_no_findings_after_few_phases():

@@ -66,7 +66,7 @@ def totals(located: Located, reach: Reach) -> list[float]:
 def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_other(noise: float) -> None:
     located, found = searched(crowded([0] * 16, 8), 1, noise)
     assert found[0].kind is FindingKind.SHARED_LIMIT
-    assert found[0].what.startswith("everybody is slow alike")
+    assert found[0].what.startswith("all hosts are equally slow")
     assert found[0].effect is not None
     assert found[0].effect.share == pytest.approx(0.5, rel=3 * noise)
     for reach in (Reach.SENT, Reach.RECEIVED):
@@ -85,7 +85,9 @@ def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(
     for reach in (Reach.SENT, Reach.RECEIVED):
         assert totals(located, reach) == [pytest.approx(16, rel=0.06)] * 2
     assert located.phases_used < 47
-    assert any("what 24 hosts of one switch or chip send together, 2 times" in one.what for one in found)
+    assert any(
+        "what 24 hosts of one switch or chip send together (2 such limits)" in one.what for one in found
+    )
 
 
 def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
@@ -134,7 +136,7 @@ def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
     located = searching.located()
     found = of_run.of_located(located, located.structure.hosts)
     assert [one.kind for one in found] == [FindingKind.SHARED_LIMIT] * 3
-    assert found[0].what.startswith("everybody is slow alike")
+    assert found[0].what.startswith("all hosts are equally slow")
     assert [len(group.ranks) for group in located.structure.groups] == [ranks]
     for reach in (Reach.SENT, Reach.RECEIVED):
         assert totals(located, reach) == [pytest.approx(ranks / 2, rel=0.05)]
@@ -152,8 +154,8 @@ def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: i
         searching.learn(HOST_RATE * np.array(rates) * np.exp(0.01 * random.standard_normal(len(rates))))
     located = searching.located()
     (found,) = of_run.of_located(located, located.structure.hosts)
-    assert found.what.startswith("everybody is slow alike")
-    assert "do not tell" in found.advice
+    assert found.what.startswith("all hosts are equally slow")
+    assert "do not show" in found.advice
     assert not located.structure.limits
 
 

@@ -255,7 +255,7 @@ def test_what_cannot_be_written_or_read_is_said_without_a_traceback(tmp_path, ca
         cli.main(["report", str(run), "-o", str(tmp_path / "p.html"), "--findings", str(tmp_path / "f.json")])
         == 2
     )
-    assert "f.json: no findings of crosscut-findings" in capsys.readouterr().err
+    assert "f.json: not a crosscut-findings document of version" in capsys.readouterr().err
 
 
 def test_findings_of_a_file_begin_the_page(tmp_path):

@@ -57,7 +57,7 @@ def measured_again(share: float, times: int) -> list[Finding]:
 def test_a_route_that_is_slow_whenever_it_is_measured_again_is_a_fault() -> None:
     (one,) = measured_again(0.5, times=5)
     assert (one.kind, one.ranks) == (FindingKind.SLOW_ROUTE, (3, 9))
-    assert "5 times alone" in one.what
+    assert "(measured alone 5 times)" in one.what
 
 
 @pytest.mark.parametrize(("share", "times"), [(1.0, 5), (0.5, 4)])

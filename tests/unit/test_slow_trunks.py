@@ -38,7 +38,7 @@ def test_a_way_between_two_groups_that_carries_half_of_its_like_is_named() -> No
     assert one.effect is not None
     assert abs(one.effect.share - 0.5) < 0.03
     # A neighbour who takes half of it all the time leaves as much: either may be the cause.
-    assert one.what.endswith(": a cable that is down, or other traffic that was there all the time")
+    assert one.what.endswith(": a cable is down, or other traffic was present all the time")
     assert "rates alone do not tell" in one.advice
 
 

@@ -16,6 +16,7 @@ from itertools import permutations
 from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
+from crosscut.base import units
 from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
 
@@ -80,12 +81,12 @@ def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Ca
             if switches and not switches & set(alias.switches):
                 found.setdefault(
                     host,
-                    f"by the cabling {host} is on {', '.join(sorted(switches))}, and it measures like the "
-                    f"hosts of {alias.name}: plugged in elsewhere, or the list is out of date",
+                    f"the cabling puts {host} on {', '.join(sorted(switches))}, but it measures like the "
+                    f"hosts of {alias.name}: it is plugged in elsewhere, or the list is out of date",
                 )
     more = len(found) - EXCEPTIONS_SHOWN
     shown = list(found.values())[:EXCEPTIONS_SHOWN]
-    return [*shown, f"and {more} hosts more are elsewhere than the cabling says"] if more > 0 else shown
+    return [*shown, f"the same holds for {units.count(more, 'more host')}"] if more > 0 else shown
 
 
 def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> Finding:
@@ -102,7 +103,7 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
     trunks = _trunks(finding, aliases, cabling)
     places += [trunk.text() for trunk in trunks[:TRUNKS_SHOWN]]
     if len(trunks) > TRUNKS_SHOWN:
-        places.append(f"and {len(trunks) - TRUNKS_SHOWN} cables more")
+        places.append(f"and {units.count(len(trunks) - TRUNKS_SHOWN, 'more cable')}")
     if places:
         what = f"{what.removesuffix('.')} [{'; '.join(places)}]"
     groups = _called(finding.groups, aliases)
@@ -172,8 +173,8 @@ def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
         found.append(
             Finding(
                 FindingKind.COUNTED,
-                f"switch {switch} port {port}{f' (to {to})' if to else ''} counted between the two lists "
-                f"what other ports did not: {switch_counters.words(counted)}",
+                f"switch {switch} port {port}{f' (to {to})' if to else ''} counted errors between the two "
+                f"lists that other ports did not: {switch_counters.words(counted)}",
                 hosts=hosts, advice=_ADVICE,
             )
         )  # fmt: skip

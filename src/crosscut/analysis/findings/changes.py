@@ -192,11 +192,11 @@ def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[
 
 
 def _when(one: LevelChange, repetitions: int) -> str:
-    """Returns words such as `from repetition 9 of 20 on at 61 % of the rate before`."""
+    """Returns words such as `at 61 % of the earlier rate from repetition 9 of 20 on`."""
     share = 100 * math.exp(one.change)
     if one.is_step:
-        return f"from repetition {one.at + 1} of {repetitions} on at {share:.0f} % of the rate before"
-    return f"from one repetition to the next, and at the end of {repetitions} at {share:.0f} % of the first"
+        return f"at {share:.0f} % of the earlier rate from repetition {one.at + 1} of {repetitions} on"
+    return f"at a rate that drifts to {share:.0f} % of the initial one over {repetitions} repetitions"
 
 
 def _of_all(one: LevelChange, repetitions: int) -> Finding:
@@ -215,12 +215,12 @@ def _of_host(
     direction = Direction.BOTH if len(seen) > 1 else worst_direction
     return Finding(
         FindingKind.STEP if worst.is_step else FindingKind.DRIFT,
-        f"{name(rank)} changes while it is measured, and others do not: "
+        f"{name(rank)} changes during the measurement while others do not: "
         f"it {VERBS[direction]} {_when(worst, repetitions)}",
         ranks=(rank,), hosts=(name(rank),), direction=direction, effect=Effect(math.exp(worst.change)),
         false_alarm=max(one.doubt for _, one in seen),
-        advice="a link that was trained anew at another speed, a processor that was slowed down, or work "
-        "that began there: look at its log at that time",
+        advice="a link that retrained at another speed, a throttled processor, or work that began there: "
+        "look at its log around that time",
     )  # fmt: skip
 
 
@@ -229,12 +229,13 @@ def _of_route(
 ) -> Finding:
     return Finding(
         FindingKind.STEP if one.is_step else FindingKind.DRIFT,
-        f"{name(source)} to {name(destination)} changes while it is measured, and its hosts do not: it runs "
-        f"{_when(one, repetitions)}",
+        f"{name(source)} to {name(destination)} changes during the measurement while its hosts do not: it "
+        f"runs {_when(one, repetitions)}",
         ranks=(source, destination), hosts=(name(source), name(destination)),
         routes=((source, destination),), direction=Direction.OUT, effect=Effect(math.exp(one.change)),
         false_alarm=one.doubt, evidence_routes=((source, destination),),
-        advice="a way that moved to another cable, or one that others began to use",
+        advice="the path moved to another cable, or other traffic began to use it: measure again, and "
+        "compare: crosscut compare",
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def _many_hosts(
     by_rank: dict[int, list[tuple[Direction, LevelChange]]], name: Callable[[int], str]
 ) -> Finding:
     ranks = tuple(sorted(by_rank))
-    what = f"{units.count(len(ranks), 'host')} change while they are measured, each at its time"
+    what = f"{units.count(len(ranks), 'host')} change during the measurement, each at its own time"
     return Finding(
         FindingKind.STEP, f"{what}: {few_names(ranks, name)}",
         ranks=ranks, hosts=tuple(name(rank) for rank in ranks),
@@ -254,8 +255,8 @@ def _many_hosts(
 def _many_routes(found: Sequence[LevelChange], of: int) -> Finding:
     return Finding(
         FindingKind.STEP,
-        f"{len(found):,} of {units.count(of, 'message')} change while they are measured, and no single host "
+        f"{len(found):,} of {units.count(of, 'message')} change during the measurement, and no single host "
         "does",
         false_alarm=max(one.doubt for one in found),
-        advice="other traffic comes and goes, or ways move: measure when nothing else runs",
+        advice="other traffic comes and goes, or paths move: measure when nothing else runs",
     )  # fmt: skip

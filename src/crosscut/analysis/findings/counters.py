@@ -52,7 +52,7 @@ class Gained:
         counted = {**self.down, **self.wire, **self.lost, **self.paused}
         said = [f"{name} +{count}" for name, count in counted.items()]
         if self.retransmitted:
-            said.append(f"{self.retransmitted} of {self.segments} TCP segments sent again")
+            said.append(f"{self.retransmitted} of {self.segments} TCP segments retransmitted")
         return ", ".join(said)
 
 
@@ -137,8 +137,7 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequenc
 
 
 _ADVICE = (
-    "a cable, a plug or an optical module on its way out shows in counters first: look at those of the "
-    "switch's port, too"
+    "a failing cable, plug or optical module shows in counters first: check those of the switch port, too"
 )
 
 

@@ -32,8 +32,7 @@ def of_structure(inferred: Inferred) -> list[Finding]:
     )
     groups = tuple(group_name(number) for number in range(inferred.grouping.count))
     advice = (
-        "the network is built so; several connections per route, or adaptive routing, would use the cables "
-        "evenly"
+        "this is by design; several connections per route, or adaptive routing, would use the cables evenly"
     )
     return [Finding(FindingKind.HASHED, what, groups=groups, advice=advice)]
 

@@ -140,7 +140,7 @@ def tied(
 def _words(host: str, its: Losses) -> str:
     again, sent = sum(its.again.values()), sum(its.segments.values())
     return (
-        f"{again:,} of {sent:,} TCP segments were sent again on its connections with "
+        f"{again:,} of {sent:,} TCP segments were retransmitted on its connections with "
         f"{units.count(len(its.peers(host)), 'other host')}"
     )
 
@@ -151,15 +151,15 @@ def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) 
     direction = Direction.BOTH
     if max(out, back) > _ONE_WAY * min(out, back):
         direction = Direction.OUT if out > back else Direction.IN
-    way = {Direction.BOTH: "both ways", Direction.OUT: "as it sends", Direction.IN: "as it receives"}[
-        direction
-    ]
+    way = {
+        Direction.BOTH: "in both directions", Direction.OUT: "when sending", Direction.IN: "when receiving"
+    }[direction]  # fmt: skip
     sure = len(its.peers(host)) >= _FEWEST_PEERS and not is_limited
-    because = ". It may also be slow, or this machine too busy to carry all" if is_limited else ""
+    or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
     return Finding(
         FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
         f"{host} {'loses' if sure else 'may lose'} packets {way}: {_words(host, its)}, and hardly any "
-        f"between others{because}",
+        f"between other hosts{or_else if is_limited else ''}",
         tuple(rank for rank, name in enumerate(nodes) if name == host), (host,), direction=direction,
         advice="look at the error counters of its adapter and of its switch port, then clean or swap the "
         "cable or the optical module",

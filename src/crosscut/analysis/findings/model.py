@@ -100,9 +100,9 @@ def as_json(found: Sequence[Finding], structure: Structure | None = None) -> dic
 def from_json(value: object) -> tuple[list[Finding], Structure | None]:
     """Reads a document of `as_json`; raises UsageError if it is not one."""
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise UsageError(f"no findings of {SCHEMA['name']}, version {SCHEMA['version']}")
+        raise UsageError(f"not a {SCHEMA['name']} document of version {SCHEMA['version']}")
     try:
         document = records.parse(value, _FindingsDocument)
     except ValueError as error:
-        raise UsageError(f"no findings that can be read: {error}") from error
+        raise UsageError(f"findings that cannot be read: {error}") from error
     return document.findings, document.structure

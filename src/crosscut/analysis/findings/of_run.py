@@ -80,7 +80,7 @@ def look(
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
         too_few = "too few phases to tell hosts and limits apart"
-        few = Finding(FindingKind.NOTHING, too_few, advice="crosscut run aapc")
+        few = Finding(FindingKind.NOTHING, too_few, advice="measure more: crosscut run aapc")
         return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
     if infer.doubtful(inferred):
@@ -143,8 +143,8 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal
     alike = "every host reaches the same rate under this load"
     if slowest < 1 - SMALLEST_LOSS:
-        alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too much to be a fault"
-    what = f"nothing stands out: {alike}, within {100 * alone.noise:.1f} % of noise"
+        alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too close to be a fault"
+    what = f"nothing stands out: {alike}, with {100 * alone.noise:.1f} % noise"
     if not noisy:
         return Finding(FindingKind.NOTHING, what)
     what += f", which would hide a route that loses less than {100 * hidden:.0f} %"

@@ -154,7 +154,7 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
         FindingKind.SLOW_CABLE,
         f"{one} by which routes {does} carries {effect.text()} of what a host sends: "
         f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
-        f"in {times} of {units.count(times, 'measurement')}",
+        f"in each of {units.count(times, 'measurement')}",
         ranks=tuple(np.nonzero(inferred.grouping.labels == group)[0].tolist()),
         routes=routes[:64],
         groups=(group_name(group),),

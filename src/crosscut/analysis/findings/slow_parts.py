@@ -165,7 +165,7 @@ def _host(
     advice = (
         "compare link speed, duplex and error counters of its adapter and switch port; then swap the cable"
         if both
-        else "one direction alone: a cable or a port with errors, or a host too busy to "
+        else "only one direction is slow: look for a cable or port with errors, or a host too busy to "
         + ("send" if direction is Direction.OUT else "receive")
     )
     return Finding(
@@ -228,9 +228,9 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     for rank in there:
         noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
         slow = [rank in _below(end, SOUND_ALONE) for end in ends]
-        words = f", {units.count(int(times[rank]), 'time')} alone"
+        words = f" (measured alone {units.count(int(times[rank]), 'time')})"
         one = _host(alone, rank, ends, slow, noise, name, beside, words)
-        found.append(_suspect(one, _SELDOM, "search again") if rank in unsure else one)
+        found.append(_suspect(one, _SELDOM, "run crosscut locate again") if rank in unsure else one)
     return found
 
 

@@ -202,7 +202,8 @@ def crowds(met: Observed, share: float) -> Finding:
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
     what = (
         f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their ends "
-        "reach, and none of them is slow by itself: they meet at a limit that was met too seldom to be placed"
+        "reach, and none of them is slow by itself: they share a limit that was reached too rarely to be "
+        "located"
     )
     found = Finding(FindingKind.SHARED_LIMIT, what, advice=f"{LOCATE_ON} tell")
     everything = np.ones(len(met), bool)
@@ -228,17 +229,15 @@ def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred
     back = (observed.source == destination) & (observed.destination == source)
     both = back.any() and inferred.alone.slowness(observed.where(back)).max() < inferred.alone.threshold
     size = Effect(*(math.exp(middle + side * 1.96 * error) for side in (0, -1, 1)))
-    back_words = (
-        "as is the way back" if both else "the way back is sound" if back.any() else "way back not measured"
-    )
+    back_is = "is slow, too" if both else "is sound" if back.any() else "was not measured"
     return Finding(
         kind=FindingKind.SLOW_ROUTE,
-        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach, "
-             f"{len(slowness)} times alone; {back_words}",
+        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach "
+             f"(measured alone {units.count(len(slowness), 'time')}); the reverse route {back_is}",
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),
         direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=FALSE_ALARMS,
         phases=numbers(again, mine), evidence_routes=(route,),
-        advice="the other routes of both hosts that were measured are sound: a cable that few routes take",
+        advice="the other measured routes of both hosts are sound: look for a bad cable that few routes use",
     )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
 
 
 # Capacity that other traffic takes all the time is missing just like what was lost.
-_CAUSES = ": a cable that is down, or other traffic that was there all the time"
+_CAUSES = ": a cable is down, or other traffic was present all the time"
 _WHICH = (
     "look for a cable of the trunk that is down or came up at a lower speed, and at what its ports carry "
     "while nothing is measured: rates alone do not tell a lost cable from traffic that is always there"
@@ -182,14 +182,14 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
-    words = f"{where(capacity, inferred)} carries {rate} together"
+    words = f"{where(capacity, inferred)} is limited to {rate} in total"
     effect = None
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
-        each = f" for each of its {units.count(hosts, 'host')}" if hosts > 1 else ""
-        words += f", {effect.text()} of others of its kind{each}"
+        each = " per host" if hosts > 1 else ""
+        words += f", {effect.text()} of what others of its kind carry{each}"
     else:
-        words += ", where the others have no limit that shows"
+        words += ", while the others show no limit"
     words += _CAUSES
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
@@ -204,7 +204,7 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
 _WORDS = {
     Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
     Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
-    Reach.BETWEEN: "from {0} to {1}", Reach.CROSSING: "all between groups",
+    Reach.BETWEEN: "what goes from {0} to {1}", Reach.CROSSING: "all traffic between groups",
 }  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def shared(inferred: Inferred) -> list[Finding]:
             one = _alike(
                 limits,
                 what,
-                "the network is built so, or all trunks alike lost capacity: compare with what was ordered",
+                "this is by design, or all trunks lost capacity alike: compare with what was ordered",
             )
             found.append(replace(one, false_alarm=inferred.grouping.doubt))
     return found
@@ -238,7 +238,7 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     rates = [limit.bytes_per_second for limit in limits]
     low, high = min(rates), max(rates)
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
-    times = f", {len(limits)} times" if len(limits) > 1 else ""
+    times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
     middle = units.rate(float(np.median(rates)))
     return Finding(
         FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
@@ -249,7 +249,7 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
 
 # What hosts of one switch or chip do together under a shared limit.
 _OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
-_BUILT_SO = "the hardware is built so: compare with what was ordered"
+_BUILT_SO = "this is by design: compare with what was ordered"
 
 
 def shared_within(located: Located) -> list[Finding]:
@@ -276,12 +276,12 @@ def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
     together = float(np.median(located.observed.rate))
     share = together / located.few_rate
     what = (
-        f"everybody is slow alike: {units.rate(together)} where all send at once, "
-        f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach"
+        f"all hosts are equally slow: {units.rate(together)} when all send at once, "
+        f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach alone"
     )
     advice = (
-        "all share something that is full: a switch, or where several ranks run on a host its adapter or "
-        "processors; which hosts share it these phases do not tell"
+        "all share something that is full: a switch or, with several ranks per host, the host's adapter or "
+        "processors; these phases do not show which hosts share it"
     )
     return Finding(
         FindingKind.SHARED_LIMIT, what, effect=Effect(share), advice=_BUILT_SO if known else advice

@@ -126,7 +126,7 @@ def drift(found: Deviations) -> list[Finding]:
     if not p < FALSE_ALARMS:
         return []
     what = (
-        f"all messages become {'faster' if change > 0 else 'slower'} while they are measured: the last third "
+        f"all messages become {'faster' if change > 0 else 'slower'} during the measurement: the last third "
         f"of {units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first"
     )
     advice = "other traffic, heat, or buffers still growing: measure again later, or with more --warm-up"
