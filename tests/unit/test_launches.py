@@ -259,6 +259,23 @@ def test_a_launch_that_fails_keeps_those_before_it_and_says_how_to_go_on(
     assert len(launches.load(Path("here")).launches) == 3
 
 
+def test_a_launch_that_ends_early_is_resumed_with_its_folder_alone(
+    jobs: Jobs, stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed("run aapc -n 4 --size 1KB --launches 2 --out here --quiet") == 0
+    metadata = Path("here/launch-2.zarr/zarr.json")
+    metadata.write_text(metadata.read_text().replace('"complete"', '"stopped"'))
+    monkeypatch.setenv("CROSSCUT_FAKE", "crash")
+    assert typed("run --resume here --quiet") == 1
+    said = capsys.readouterr().err
+    assert said.count("--resume") == 1
+    assert "crosscut run --resume here\n" in said
+    assert typed("run aapc -n 4 --resume here/launch-2.zarr --quiet") == 1
+    said = capsys.readouterr().err
+    assert said.count("--resume") == 1
+    assert "continue with: crosscut run --resume here/launch-2.zarr\n" in said
+
+
 def test_what_is_refused_leaves_no_folder(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

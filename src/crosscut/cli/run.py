@@ -162,7 +162,12 @@ def execute(args: argparse.Namespace) -> int:
         return submit_run(decided, given["words"])
     if "launches" in given or is_launches(job.out):
         return _launches(job, decided, given)
-    outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
+    try:
+        outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
+    except (SessionError, Interrupted) as error:
+        if (job.out / "zarr.json").is_file():
+            error.args = (f"{error}\n{_kept(job.out)}",)
+        raise
     return report(outcome, interrupted, as_json=given.get("json", False), quiet=given.get("quiet", False))
 
 
@@ -291,13 +296,7 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         listener({"event": "note", "message": remark})
 
     with ready_session(decided, listener, remarked) as session:
-        try:
-            return session.run(job), session.interrupted
-        except (SessionError, Interrupted) as error:
-            if not (job.out / "zarr.json").is_file():
-                raise
-            error.args = (f"{error}\n{_kept(job.out)}",)
-            raise
+        return session.run(job), session.interrupted
 
 
 def _kept(run: Path) -> str:
@@ -306,7 +305,7 @@ def _kept(run: Path) -> str:
 
     out = as_typed(run)
     if holds_samples(run):
-        return f"what was measured is in {out}; go on: crosscut run --resume {out}"
+        return f"what was measured is in {out}; continue with: crosscut run --resume {out}"
     return f"nothing was measured; start again: crosscut run --resume {out}"
 
 
