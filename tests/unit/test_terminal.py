@@ -20,9 +20,9 @@ from crosscut.reports.terminal import headline
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
 from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histogram_plot, scatter_plot
-from crosscut.reports.terminal.screen import Screen
+from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.view import View
-from crosscut.reports.words import about, sentences
+from crosscut.reports.words import about, change, sentences
 
 
 def drawn(view: View, *, width: int = 100, glyphs: Glyphs = UNICODE, size: int | None = None) -> str:
@@ -71,6 +71,19 @@ def test_nothing_is_wider_than_the_terminal_and_ascii_is_ascii(
     assert max(map(len, text.splitlines())) <= width
     if glyphs is ASCII and width >= 60:
         assert text.isascii()
+
+
+def test_a_decrease_keeps_its_sign_in_ascii() -> None:
+    assert ASCII.plain(change.signed(-0.48)) == "-48 %"
+    assert ASCII.plain("t = α + m/β") == "t = alpha + m/beta"
+
+
+def test_a_field_is_named_in_characters_that_the_stream_has() -> None:
+    written = io.BytesIO()
+    with io.TextIOWrapper(written, encoding="ascii") as stream:
+        screen_for(stream).field("t = α + m/β", "[µs]")
+        stream.flush()
+        assert written.getvalue().decode().split() == ["t", "=", "alpha", "+", "m/beta", "[us]"]
 
 
 def test_a_ping_pong_shows_latency_and_peak() -> None:

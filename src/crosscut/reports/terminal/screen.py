@@ -62,7 +62,7 @@ class Screen:
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", min_width=12, no_wrap=True)
         grid.add_column(overflow="fold")
-        grid.add_row(name, Text(self.glyphs.plain(text)))
+        grid.add_row(Text(self.glyphs.plain(name)), Text(self.glyphs.plain(text)))
         self.console.print(grid, width=self.width)
 
     def title(self, text: str) -> None:
