@@ -15,6 +15,7 @@ from routes import routes_table
 from crosscut import cli
 from crosscut.base import core
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
+from crosscut.cli.compare import EXIT_UNDECIDED
 from crosscut.cli.parsing import options
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
@@ -29,6 +30,8 @@ EXIT_STATUS = (
     (EXIT_FAILED, "the measurement or the machine failed: a rank was lost (also where that was tolerated), a "
      "byte was wrong, the disk is full, a run is damaged"),
     (EXIT_USAGE, "wrong usage, or a file that cannot be read as what it should be"),
+    (EXIT_UNDECIDED, "undecided (`check`, `compare`): more repetitions or launches could decide it, or the "
+     "machine that emulates the network was the limit"),
     (EXIT_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); what was measured is on disk"),
 )  # fmt: skip
 
