@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -155,6 +157,14 @@ def test_a_redacted_protocol_names_no_node_and_text_stays_text(mixed):
     assert "node 1" in redacted
     assert not any(name in redacted for name in NAMES)
     assert "<b>" not in plain
+
+
+def test_a_protocol_of_a_run_without_an_end_says_that_it_is_unknown():
+    for times, said in (({"end": ""}, ["2025-01-31T14:25:01Z to unknown"]), ({"start": "", "end": ""}, [])):
+        run = aapc(1)
+        run = dataclasses.replace(run, dataset=run.dataset.assign_attrs(times))
+        page = protocol.page(of(SPREAD), verdicts(of(SPREAD), [run]), NAMES, redact=False)
+        assert re.findall("<dt>Time</dt><dd>(.*?)</dd>", page) == said
 
 
 def test_a_promise_of_some_nodes_says_of_which():

@@ -109,8 +109,9 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
     nodes = {name for run in runs for name in run.node_names}
     ranks = units.count(max(run.ranks for run in runs), "rank")
     patterns = dict.fromkeys(text_of(run.attributes, "pattern", "name") for run in runs)
+    start, end = text_of(first, "start"), text_of(last, "end")
     facts = [
-        ("Time", f"{text_of(first, 'start')} to {text_of(last, 'end')}"),
+        ("Time", f"{start or 'unknown'} to {end or 'unknown'}" if start or end else ""),
         ("Runs", f"{units.count(len(runs), 'run')} of {', '.join(patterns)}"),
         ("Ranks", f"{ranks} on {units.count(len(nodes), 'node')}"),
         ("Over", ", ".join(filter(None, (text_of(first, "backend", "name"), text_of(first, "place"))))),
