@@ -215,6 +215,13 @@ def test_runs_of_the_same_name_are_told_apart_by_more_of_their_path():
         distinct_names([views[0], views[0]])
 
 
+def test_what_is_known_of_a_node_stands_beside_its_name():
+    nodes = [{"name": "a"}, {"name": "b", "kernel": "6.1", "cores": 8}, {"name": "c"}, {"name": "d"}]
+    text = render([aapc_view(attributes={"nodes": nodes})])
+    row = next(row for row in re.findall(r"<tr>.*?</tr>", text) if ">6.1<" in row)
+    assert re.findall(r">([^<]+)<", row) == ["b", "1", "8", "6.1"]
+
+
 def test_no_asset_holds_what_would_end_its_element():
     for name in (*assets.LIBRARIES, *assets.MODULES, "page.css"):
         assert assets.read(name)

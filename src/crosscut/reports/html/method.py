@@ -76,7 +76,7 @@ def _tcp(view: View) -> str:
 
 def _nodes(view: View) -> Markup:
     """Returns a table of the machines, empty for simulated hosts, which have no kernel."""
-    nodes = [node for node in items(view.attributes, "nodes") if text(node, "kernel")]
+    nodes = [(at, node) for at, node in enumerate(items(view.attributes, "nodes")) if text(node, "kernel")]
     if not nodes:
         return Markup("")
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
@@ -88,7 +88,7 @@ def _nodes(view: View) -> Markup:
             text(node, "kernel"),
             "; ".join(_adapter(adapter) for adapter in items(node, "adapters")),
         )
-        for index, node in enumerate(nodes[:MOST_NODES])
+        for index, node in nodes[:MOST_NODES]
     ]
     rest = f" (the first {MOST_NODES} of {len(nodes):,})" if len(nodes) > MOST_NODES else ""
     return table(
