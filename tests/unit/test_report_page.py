@@ -215,6 +215,11 @@ def test_runs_of_the_same_name_are_told_apart_by_more_of_their_path():
         distinct_names([views[0], views[0]])
 
 
+def test_runs_whose_names_differ_in_the_suffix_alone_are_told_apart_by_it():
+    views = [at(aapc_view(), "/x/aapc"), at(aapc_view(), "/x/aapc.zarr")]
+    assert distinct_names(views) == ["/x/aapc", "/x/aapc.zarr"]
+
+
 def test_what_is_known_of_a_node_stands_beside_its_name():
     nodes = [{"name": "a"}, {"name": "b", "kernel": "6.1", "cores": 8}, {"name": "c"}, {"name": "d"}]
     text = render([aapc_view(attributes={"nodes": nodes})])

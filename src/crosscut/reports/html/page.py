@@ -104,7 +104,9 @@ def distinct_names(views: Sequence[View]) -> list[str]:
         names = ["/".join(path.parts[-depth:]).removesuffix(".zarr") for path in paths]
         if len(set(names)) == len(names):
             return names
-    twice = next(path for path in paths if paths.count(path) > 1)
+    twice = next((path for path in paths if paths.count(path) > 1), None)
+    if twice is None:  # two differ only in the suffix
+        return [str(path) for path in paths]
     raise UsageError(f"{twice} is named twice: a report shows each run once")
 
 
