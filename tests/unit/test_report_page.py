@@ -220,6 +220,18 @@ def test_runs_whose_names_differ_in_the_suffix_alone_are_told_apart_by_it():
     assert distinct_names(views) == ["/x/aapc", "/x/aapc.zarr"]
 
 
+def test_a_run_without_pictures_has_a_section_of_its_own_that_says_so():
+    view = pingpong_view([1000])
+    pairs = view.dataset.assign_attrs(pattern={"name": "pairs"})
+    text = render([dataclasses.replace(view, dataset=pairs)])
+    page = Page(text)
+    assert not page.pictures
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    assert "There is too little to draw; the tables have the figures." in text
+    assert next(link["href"] for link in page.named("a") if link.get("class") == "skip") == "#run1"
+
+
 def test_what_is_known_of_a_node_stands_beside_its_name():
     nodes = [{"name": "a"}, {"name": "b", "kernel": "6.1", "cores": 8}, {"name": "c"}, {"name": "d"}]
     text = render([aapc_view(attributes={"nodes": nodes})])

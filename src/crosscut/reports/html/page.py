@@ -49,6 +49,8 @@ class Found:
 class Chapter:
     """Everything that the page says about one run."""
 
+    name: str
+    """The id of its section, and the beginning of its pictures' names."""
     series: RunAtSize
     digests: Sequence[Digest]
     told: Sequence[Told]
@@ -137,7 +139,7 @@ def _chapter(
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     choice = _choice(series, digests, name, found.structure, promises)
-    return Chapter(series, digests, told, about.beware(view, looked_at), pictures, choice)
+    return Chapter(name, series, digests, told, about.beware(view, looked_at), pictures, choice)
 
 
 def _choice(
@@ -211,17 +213,13 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
     entries = [
         element(
             "li",
-            element("a", chapter.series.name, href=f"#{_anchor(chapter)}"),
+            element("a", chapter.series.name, href=f"#{chapter.name}"),
             f": {tight(chapter.told[0].text)}",
             class_="warns" if chapter.told[0].warns else None,
         )
         for chapter in chapters
     ]  # fmt: skip
     return element("ol", entries, class_="findings")
-
-
-def _anchor(chapter: Chapter) -> str:
-    return chapter.pictures[0].name.partition("-")[0] if chapter.pictures else "tables"
 
 
 def _together(chapters: Sequence[Chapter], pictures: Sequence[Picture]) -> Markup:
@@ -245,9 +243,11 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
             story.section(chapter.told, chapter.pictures),
             method.cautions(chapter.cautions),
         )
+    pictures = _figures(chapter.pictures)
+    if not chapter.pictures:
+        pictures = element("p", "There is too little to draw; the tables have the figures.")
     return element(
-        "section", element("h2", head), intro, sizes.note(chapter.choice), _figures(chapter.pictures),
-        id=_anchor(chapter),
+        "section", element("h2", head), intro, sizes.note(chapter.choice), pictures, id=chapter.name,
     )  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def _document(
         )
     ]
     page = join(
-        element("a", "Skip to the pictures", href=f"#{_anchor(chapters[0])}", class_="skip"),
+        element("a", "Skip to the pictures", href=f"#{chapters[0].name}", class_="skip"),
         _bar(chapters, beside=beside),
         element("main", body),
         element("footer", element("p", f"Made by crosscut {__version__}. {_LICENCES}")),
@@ -317,7 +317,7 @@ def _document(
 def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:
     several = len(chapters) > 1
     links = [("together", "Side by side")] if beside else []
-    links += [(_anchor(chapter), chapter.series.name if several else "Pictures") for chapter in chapters]
+    links += [(chapter.name, chapter.series.name if several else "Pictures") for chapter in chapters]
     links += [("method", "How it was measured"), ("tables", "Tables")]
     return element(
         "nav",
