@@ -63,7 +63,8 @@ def run(job):
         with Path(os.environ["CROSSCUT_FAKE_JOBS"]).open("a") as file:
             file.write(json.dumps(job) + "\n")
     if BEHAVIOUR == "refuse":
-        say("error", message="pattern aapc needs an even number of ranks", kind="usage")
+        message = os.environ.get("CROSSCUT_FAKE_MESSAGE", "pattern aapc needs an even number of ranks")
+        say("error", message=message, kind="usage")
         return None
     say(
         "started",

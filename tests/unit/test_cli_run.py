@@ -184,6 +184,25 @@ def test_what_goes_wrong_in_the_ranks_decides_the_exit_status(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("backend tcp: --nodelay: 7 is out of range", "--tcp-nodelay: 7 is out of range"),
+        ("send failed; lower --nodelay", "send failed; lower --tcp-nodelay"),
+        ("pattern aapc: --seed: 7 is out of range", "--aapc-seed: 7 is out of range"),
+        ("pattern aapc: --stride 9 needs more ranks", "--stride 9 needs more ranks"),
+        ("leave out --sync, --seed and --x-nodelay", "leave out --sync, --seed and --x-nodelay"),
+    ],
+)
+def test_a_parameter_that_the_core_refuses_is_named_as_the_option_of_the_command(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: str, shown: str
+) -> None:
+    core.load()
+    monkeypatch.setenv("CROSSCUT_FAKE", "refuse")
+    monkeypatch.setenv("CROSSCUT_FAKE_MESSAGE", message)
+    assert usage_error(["run", "aapc", "-n", "2", "--quiet"], capsys) == f"crosscut: error: {shown}\n"
+
+
 def test_a_run_that_holds_nothing_is_not_said_to_hold_what_was_measured(tmp_path: Path) -> None:
     """As after a full disk."""
     path = make_run(tmp_path / "run.zarr")

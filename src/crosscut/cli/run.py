@@ -15,7 +15,15 @@ from typing import Any
 
 import crosscut
 from crosscut.base import core, units
-from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.base.errors import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    CrosscutError,
+    Interrupted,
+    SessionError,
+    UsageError,
+)
 from crosscut.base.job import Job
 from crosscut.campaigns.campaign import as_typed, is_campaign, state_of
 from crosscut.cli.batch import submit_run
@@ -94,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_common(one, known)
         options.add_pattern_parameters(one, pattern)
         options.add_backend_parameters(one, known.backends)
+        one.set_defaults(pattern_parser=one)
         one.backends = tuple(backend.name for backend in known.backends if backend.parameters)
 
 
@@ -151,6 +160,16 @@ def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
 
 
 def execute(args: argparse.Namespace) -> int:
+    try:
+        return _execute(args)
+    except CrosscutError as error:
+        if (parser := getattr(args, "pattern_parser", None)) is not None:
+            named = options.as_typed(str(error), parser, _chosen_backend(args.words))
+            error.args = (named, *error.args[1:])
+        raise
+
+
+def _execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
     checked_words(args.words)

@@ -7,6 +7,7 @@ job's defaults (core/src/conduct/job.hpp), and options may stand before or after
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
 from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parsing.parser import option, record, split, typed_flag, typed_option, whole
+from crosscut.cli.parsing.parser import Parser, option, record, split, typed_flag, typed_option, whole
 from crosscut.places import all_places, typed_as
 from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
@@ -28,6 +29,8 @@ HOW = "how it is measured"
 _LONGEST_VALUE_BYTES = 16 << 20
 # Options that go with `--on sim:NETWORK` also have a name without the backend's.
 _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
+# A parameter as messages of the core name it.
+_PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-]*)")
 # Members of the job with an option of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
@@ -209,6 +212,21 @@ def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Back
                 dest = f"backend.{backend.name}.{parameter.name}"
                 also = _SHORT_NAMES.get((backend.name, parameter.name), ())
                 _add_parameter(group, f"--{backend.name}-{name}", dest, parameter, *also)
+
+
+def as_typed(message: str, parser: Parser, backend: str) -> str:
+    """Returns a message of the core with parameters named as the options of this command: what the core calls
+    `backend tcp: --connections` or, as it has one backend, `--connections`, is `--tcp-connections`."""
+    spelled = {action.dest: action.option_strings[0] for action in parser.actions if action.option_strings}
+
+    def renamed(found: re.Match[str]) -> str:
+        owner, option = found.groups()
+        if owner is None and parser.knows(option):
+            return option
+        kind = "pattern" if owner == "pattern" else f"backend.{backend}"
+        return spelled.get(f"{kind}.{option.removeprefix('--')}", found[0])
+
+    return _PARAMETER.sub(renamed, message)
 
 
 def backend_group(backend: str) -> str:

@@ -74,6 +74,10 @@ class Parser(argparse.ArgumentParser):
         """Returns True for an option known here that needs no further word: `--size=3`, `-n4`, `--verify`."""
         return self.knows(word.split("=")[0]) or (word[1:2] != "-" and self.knows(word[:2]))
 
+    @property
+    def actions(self) -> Sequence[argparse.Action]:
+        return self._actions
+
     def knows(self, option: str) -> bool:
         return option in self._option_string_actions
 
