@@ -205,6 +205,31 @@ TEST(with_summaries_a_phase_is_finished_before_the_next_begins) {
   CHECK_EQ(plan.repetitions_done()[5], 8);
 }
 
+TEST(with_summaries_a_phase_that_a_lost_rank_failed_is_not_measured_again) {
+  MemoryStore store(5, 6, 2, 6);
+  store.summed = true;
+  BlockPlan plan(store, 0, 5, ranks, {.minimum = 6, .cap = 6});
+  std::map<MemoryStore::Cell, int> times;
+  bool lost = false;
+  for (int blocks = 0; const auto block = plan.next(0.5); ++blocks) {
+    REQUIRE(blocks < 100);
+    lost = lost || blocks >= 4;  // in the middle of the first two phases
+    const auto data = measured(*block, steady);
+    for (auto r = block->repetition_first; r < block->repetition_end; ++r)
+      for (auto p = block->phase_first; p < block->phase_end; ++p) {
+        ++times[{r, p}];
+        store.cells[{r, p}] = {1, 1, 1};  // held in memory until the last repetition
+        if (lost && r == 5)
+          std::erase_if(store.cells, [p](const auto& cell) { return cell.first.second == p; });
+      }
+    plan.remember(data, lost);
+  }
+  CHECK_EQ(times.size(), 5 * 6);
+  for (const auto& [cell, count] : times) CHECK_EQ(count, 1);
+  CHECK_EQ(plan.repetitions_done()[4], 6);
+  CHECK_EQ(plan.cells_left(), 0);
+}
+
 TEST(the_largest_passes_over_ranks_without_a_message) {
   CHECK_EQ(largest_of(std::vector<double>{std::nan(""), 2, 1}), 2.0);
   CHECK(std::isnan(largest_of(std::vector<double>{std::nan("")})));

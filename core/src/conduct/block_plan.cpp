@@ -55,7 +55,10 @@ std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
     const auto wide = block.phase_end - first;
     const auto done = store_.done(block);
     const auto open = std::find(done.begin(), done.end(), false);
-    if (open != done.end()) {
+    // A lost rank leaves failed cells, so the store never counts the phases as done. Their last repetition
+    // tells that this session has measured them to the end.
+    const bool tried = tried_.contains((block.repetition_end - 1) * phases_ + first);
+    if (open != done.end() && !tried) {
       const auto cells = phase_seconds > 0 ? std::clamp(block_seconds / phase_seconds, 1.0, 1e9) : 1.0;
       const auto at_once = std::max<std::int64_t>(1, static_cast<std::int64_t>(cells) / wide);
       block.repetition_first = (open - done.begin()) / wide;
