@@ -88,6 +88,14 @@ TEST(values_that_follow_each_other_and_are_alike_stretch_the_interval) {
   CHECK_EQ(relative_interval_width(digits), (8.0 - 2.0) / 4.5);
 }
 
+TEST(the_stretch_of_values_that_are_not_numbers_is_found_nevertheless) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> values(25, 1.0);
+  for (const std::size_t i : {3UL, 4UL, 11UL}) values[i] = nan;
+  CHECK(interval_stretch(values) >= 1);
+  CHECK(interval_stretch(std::vector<double>(25, nan)) >= 1);
+}
+
 TEST(times_of_lost_ranks_are_left_out) {
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_EQ(relative_interval_width({6, nan, 2, 5, 3, nan, 1, 4}), (6 - 1) / 3.5);

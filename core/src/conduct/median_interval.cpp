@@ -13,13 +13,16 @@ constexpr double missed_on_a_side = 0.025;
 constexpr std::size_t fewest_for_correlation = 20;
 constexpr double most_correlation = 0.99;
 
-// Returns the values' ranks, centred on 0; equal values share the mean of their ranks.
+// Returns the values' ranks, centred on 0; equal values share the mean of their ranks. NaN ranks last.
 std::vector<double> centred_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return values[a] < values[b] || (std::isnan(values[b]) && !std::isnan(values[a]));
+  });
   std::vector<double> ranks(values.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    last = first + 1;  // NaN equals nothing, not even itself
     while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
     const auto shared = (static_cast<double>(first + last) - static_cast<double>(order.size())) / 2;
     for (auto i = first; i < last; ++i) ranks[order[i]] = shared;
