@@ -54,18 +54,22 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     if (lost_.size() > lost_handled_) recover();
     server_.broadcast(FrameType::job, pack(json::write(conduct::to_json(job))));
     json::Object before;
+    json::Value wait;
     try {
       for (const auto& said : collect_facts()) {
         if (const auto* counters = said.find("counters"))
           before.emplace_back(said.at("node").string(), *counters);
-        if (const auto* wait = said.find("wait"); wait != nullptr && sync_.size() == 4)
-          sync_.emplace_back("wait", *wait);
+        if (const auto* its = said.find("wait"); its != nullptr && wait.is_null()) wait = *its;
       }
     } catch (const Failure&) {
       give_up();
     }
     json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
-    if (sync_.size() > 4) attributes.emplace_back("wait", sync_.back().second);
+    std::erase_if(sync_, [](const auto& fact) { return fact.first == "wait"; });  // an earlier job's
+    if (!wait.is_null()) {
+      sync_.emplace_back("wait", wait);
+      attributes.emplace_back("wait", std::move(wait));
+    }
     return attributes;
   }
 
@@ -186,10 +190,12 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
              {"trial_barriers", static_cast<std::int64_t>(skews.size())}};
   }
 
+  bool loss_is_noted(Rank rank) const {
+    return std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
+  }
+
   void note_loss(Rank rank, const std::string& reason) {
-    const auto known =
-        std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
-    if (known) return;
+    if (loss_is_noted(rank)) return;
     // MPI's launcher sends no reports and kills this rank too, so report the loss at once.
     const std::string known_cause = cause(rank, has_reports());
     lost_.push_back({rank, node_name(rank), known_cause.empty() ? reason : known_cause});
@@ -209,7 +215,9 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   // Handles a rank's report that it lost its connection to a peer. Usually the peer is dead and its control
   // connection is about to fail: wait up to 2 s for that before acting on the report alone.
   void handle_complaint(Rank from, const Complaint& complaint) {
-    if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
+    // Not server_.living(): the server drops a dead rank before it hands out that event, and whoever is told
+    // of a failure here needs the noted loss.
+    if (loss_is_noted(complaint.peer)) return;
     const auto deadline = after_seconds(2);
     while (milliseconds_left(deadline) > 0) {
       if (hear(0.1, false).what == What::lost) return;
