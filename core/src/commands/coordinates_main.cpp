@@ -10,15 +10,26 @@
 #include "program/parameters.hpp"
 
 namespace crosscut::commands {
+namespace {
+
+constexpr std::string_view help = R"(usage: crosscut-core coordinates --ranks N [--first P] [--last Q] < JOB
+
+Prints the peers and bytes of the samples of phases P to Q (default: all), one JSON object a line.
+JOB is a job as in a request of the session protocol, or the attribute `job` of a run.
+)";
+
+}  // namespace
 
 int coordinates_main(int argc, char** argv) {
+  if (print_help(argc, argv, help)) return 0;
   std::int64_t ranks = 0, first = 1, last = 0;
   const std::map<std::string_view, std::int64_t*> options{
       {"--ranks", &ranks}, {"--first", &first}, {"--last", &last}};
-  for (int i = 1; i + 1 < argc; i += 2) {
+  for (int i = 1; i < argc; i += 2) {
     const auto option = options.find(argv[i]);
     if (option == options.end())
       throw UsageError("coordinates knows --ranks, --first and --last, not " + std::string(argv[i]));
+    if (i + 1 == argc) throw UsageError("option " + std::string(argv[i]) + " needs a value");
     *option->second = program::parse_integer(argv[i + 1]);
   }
   if (ranks < 2 || ranks > 10'000'000) throw UsageError("coordinates needs --ranks N, from 2 to 10000000");
