@@ -104,7 +104,7 @@ def test_what_is_lost_is_found_forgotten_and_computed_again(path: Path) -> None:
     samples.write_bytes(content)
     report = fsck.check(path)
     assert not report.ok
-    assert "1 cells that are called measured" in report.problems[0].what
+    assert "1 cells marked as measured" in report.problems[0].what
     repair(path)
     assert fsck.check(path).ok
     cells = {"unmeasured": 1, "measured": RANKS - 2, "failed": 0, "skipped": 0}

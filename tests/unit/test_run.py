@@ -137,8 +137,8 @@ def test_a_coordinate_of_another_length_is_refused(path: Path) -> None:
 
 
 LOST = [
-    ("message_seconds/c", "samples are called measured"),
-    ("rank_seconds/c/1/0/0/0", "samples are called measured"),
+    ("message_seconds/c", "samples are marked as measured"),
+    ("rank_seconds/c/1/0/0/0", "samples are marked as measured"),
     ("status/c", "repetitions were counted"),
     ("status/c/1/0/0/0", "repetitions were counted"),
 ]
@@ -180,7 +180,7 @@ def test_a_run_that_ended_early_is_no_damage(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_runs_is_told_from_a_run(path: Path) -> None:
-    with pytest.raises(UsageError, match=r"holds some; name one: .*run\.zarr"):
+    with pytest.raises(UsageError, match=r"a folder of runs; name one of them: .*run\.zarr"):
         Run.open(path.parent)
 
 

@@ -126,14 +126,14 @@ def lost_chunks(group: RunGroup) -> Iterator[Problem]:
             readable = shard.readable()
             missing = (int(chunk) for chunk in np.nonzero(there)[0] if not _has(readable, int(chunk)))
             if any(np.equal(status.read(chunk), MEASURED).any() for chunk in missing):
-                yield Problem(shard.path, _absent_words(shard.path, "samples are called measured"), _LOST)
+                yield Problem(shard.path, _absent_words(shard.path, "samples are marked as measured"), _LOST)
 
 
 _LOST = "they cannot be shown"
 
 
 def _absent_words(path: Path, though: str) -> str:
-    return f"{'lacks chunks' if path.exists() else 'is missing'}, though its {though}"
+    return f"{'lacks chunks' if path.exists() else 'is missing'}, although its {though}"
 
 
 def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:

@@ -200,9 +200,9 @@ def shards_of_size(group: RunGroup, size_index: int) -> Iterator[Shard]:
 def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | None:
     path = chunk_path(group.path, array)
     expected = math.prod(array.chunk) * np.dtype(array.known.dtype).itemsize
-    lost = f"the coordinate '{array.name}'; copy it from a backup"
+    lost = f"the coordinate '{array.name}' is lost; copy it from a backup"
     if array.name in ("iterations", "repetitions_done"):
-        lost = "it can be made again: --repair"
+        lost = "it can be rebuilt: 'crosscut fsck --repair'"
     try:
         with open_regular(path) as file:
             found = os.fstat(file.fileno()).st_size
@@ -220,18 +220,22 @@ def file_problems(group: RunGroup) -> Iterator[Problem]:
         if not array.known.sharded:
             file = chunk_path(group.path, array)
             if _behind_a_link(group.path, root, file):
-                yield Problem(file, _LINKED, f"the array '{array.name}'")
+                yield Problem(file, _LINKED, _unread(array))
             elif (problem := _whole_array_problem(group, array)) is not None:
                 yield problem
             continue
         for size_index, shard in shards(group, array):
             if _behind_a_link(group.path, root, shard.path):
-                yield Problem(shard.path, _LINKED, f"the array '{array.name}'")
+                yield Problem(shard.path, _LINKED, _unread(array))
             else:
                 yield from _shard_problems(shard, size_index)
 
 
-_LINKED = "lies behind a symbolic link, and so outside of the run"
+_LINKED = "is reached through a symbolic link, so it lies outside the run"
+
+
+def _unread(array: ArrayMetadata) -> str:
+    return f"the array '{array.name}' cannot be read; replace the link with the folder itself"
 
 
 def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
@@ -249,8 +253,12 @@ def _shard_problems(shard: Shard, size_index: int) -> Iterator[Problem]:
         return
     bad = np.nonzero(elsewhere | beyond)[0]
     for chunk in bad[:_MOST_TOLD]:
-        why = "names another place than its own" if elsewhere[chunk] else "lies beyond the file's end"
-        yield Problem(shard.path, f"chunk {chunk} {why}", f"some {lost}", int(chunk))
+        what = (
+            f"the index gives a wrong place for chunk {chunk}"
+            if elsewhere[chunk]
+            else f"chunk {chunk} lies beyond the file's end"
+        )
+        yield Problem(shard.path, what, f"some {lost}", int(chunk))
     if len(bad) > _MOST_TOLD:
         yield Problem(
             shard.path, f"{len(bad) - _MOST_TOLD} further chunks are not where they must be", f"some {lost}"

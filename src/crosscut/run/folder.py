@@ -16,8 +16,8 @@ _LEVELS = 8
 
 Kind = Literal["folder", "file", "link", "special"]
 
-_NOT_READ = "crosscut does not read it, other programs may, and run code that it holds; remove it"
-_NO_LINKS = "crosscut follows no link out of a run; put the file itself in its place"
+_NOT_READ = "crosscut does not read it, but other programs may, and may run code in it; remove it"
+_NO_LINKS = "crosscut does not follow links out of a run; replace the link with the file itself"
 
 
 def entries(path: Path, levels: int = _LEVELS) -> Iterator[tuple[Path, Kind]]:
@@ -44,7 +44,9 @@ def refuse_links(path: Path) -> None:
     for file, kind in entries(path):
         if kind in ("link", "special"):
             what = "a symbolic link" if kind == "link" else "a pipe or device"
-            raise UsageError(f"{file} is {what}: nothing is written to such a run; remove it first")
+            raise UsageError(
+                f"{file} is {what}; crosscut does not write to a run that contains one. Remove it first"
+            )
 
 
 def strangers(group: RunGroup) -> Iterator[Problem]:

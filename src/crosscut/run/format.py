@@ -161,7 +161,8 @@ def _member(value: Mapping[str, object], path: Path, *keys: str) -> Mapping[str,
         found = value.get(key)
         if not isinstance(found, dict):
             raise DamagedRun(
-                f"{path}: member '{key}' is missing or no object; this is no run of crosscut, or damaged"
+                f"{path}: member '{key}' is missing or is not an object; this is not a crosscut run, or it "
+                "is damaged"
             )
         value = found
     return value
@@ -282,18 +283,24 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
     if missing:
         raise DamagedRun(f"{path}: the run has no array '{missing[0]}'")
     if "phase_status" in arrays and "status" in arrays:
-        raise DamagedRun(f"{path}: the run has both 'status' and 'phase_status'; only one can be true")
+        raise DamagedRun(
+            f"{path} is damaged: it has both 'status' and 'phase_status', of which a run has one"
+        )
 
 
 def _no_run(path: Path) -> str:
     """Says why a folder is no run. Folders of runs (evaluations, demonstrations) are easily taken for one."""
     runs = runs_in(path)
     if not runs:
-        arrays = any((path / name).is_dir() for name in ARRAYS)
-        lost = f", which these arrays of a run had; see 'crosscut fsck {path}'" if arrays else ""
-        return f"{path} is no run: it has no zarr.json{lost}"
+        if any((path / name).is_dir() for name in ARRAYS):
+            return (
+                f"{path} is not a readable run: it holds arrays of a run, but zarr.json is missing; "
+                f"see 'crosscut fsck {path}'"
+            )
+        return f"{path} is not a run: it has no zarr.json"
     more = f" and {len(runs) - _RUNS_NAMED} more" if len(runs) > _RUNS_NAMED else ""
-    return f"{path} is no run but holds some; name one: {', '.join(map(str, runs[:_RUNS_NAMED]))}{more}"
+    named = ", ".join(map(str, runs[:_RUNS_NAMED]))
+    return f"{path} is not a run but a folder of runs; name one of them: {named}{more}"
 
 
 def runs_in(directory: Path) -> list[Path]:

@@ -32,7 +32,7 @@ STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed"
 _MOST_PROBLEMS = 10_000
 NOTHING_LOST = "nothing is lost"
 ROOT_LOST = "pattern, job and hosts are lost"
-AGAIN = "they are measured again after 'crosscut fsck --repair' by 'crosscut run --resume'"
+AGAIN = "run 'crosscut fsck --repair', then 'crosscut run --resume' measures them again"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ def check(path: Path) -> Report:
     cells["unmeasured"] = math.prod(status.shape) - recorded
     if not lock.is_held(path):
         left_behind = unfinished(path)
-        problems += [Problem(left, "a writer that was killed left it", NOTHING_LOST) for left in left_behind]
+        problems += [
+            Problem(left, "was left by a writer that was killed", NOTHING_LOST) for left in left_behind
+        ]
     notes = [*_notes(group), *([f"{more} more problems are not listed"] if more else [])]
     return Report(path, group.state, _each_once(problems), tuple(notes), cells)
 
@@ -117,7 +119,7 @@ def _lost_root(path: Path) -> Problem:
     try:
         rebuilt(path)
     except DamagedRun as error:
-        lost = f"the run cannot be read; {error}; copy it from a backup"
+        lost = f"the run cannot be read: {error}; copy that file from a backup"
     return Problem(path / "zarr.json", "is lost", lost)
 
 
@@ -127,11 +129,11 @@ def _notes(group: RunGroup) -> Iterator[str]:
         yield "the run is being written now"
     elif group.state == "running":
         yield (
-            f"the run was killed: its state is 'running' and nobody on this machine writes it; "
-            f"go on with 'crosscut run --resume {path}'"
+            f"the run was killed: its state is 'running', but no process on this machine is writing it; "
+            f"continue with 'crosscut run --resume {path}'"
         )
     elif group.state in ("stopped", "failed"):
-        yield f"the run is {group.state}; go on with 'crosscut run --resume {path}'"
+        yield f"the run is {group.state}; continue with 'crosscut run --resume {path}'"
     if group.summaries:
         yield "the run holds summaries in place of raw samples"
     if group.phase_summaries:
@@ -142,10 +144,10 @@ def metadata_problems(group: RunGroup) -> Iterator[Problem]:
     """Yields arrays whose metadata differs from the group's copy of it."""
     for name in group.arrays:
         file = group.path / name / "zarr.json"
-        lost = "nothing: the group has a copy, which --repair writes"
+        lost = "nothing is lost: zarr.json of the run has a copy, which --repair restores"
         try:
             if load_json(file) != group.inline[name]:
-                yield Problem(file, "does not say what the group's zarr.json says of it", lost)
+                yield Problem(file, "differs from the copy in the run's zarr.json", lost)
         except DamagedRun as error:
             yield Problem(file, str(error), lost)
 
@@ -155,13 +157,15 @@ def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> I
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
         if (status > SKIPPED).any():
-            yield Problem(size.status.path, f"chunk {chunk} has a status that there is not", AGAIN, chunk)
+            yield Problem(size.status.path, f"chunk {chunk} has an unknown status code", AGAIN, chunk)
         for code, name in STATUS_NAMES.items():
             cells[name] += int((status == code).sum())
         for lacking in size.lacking(chunk, status):
             count = int(lacking.cells.sum())
-            what = f"lacks chunk {chunk} with" if lacking.whole_chunk else f"chunk {chunk} has no samples of"
-            yield Problem(lacking.shard.path, f"{what} {count} cells that are called measured", AGAIN, chunk)
+            what = (
+                f"lacks chunk {chunk}, with" if lacking.whole_chunk else f"chunk {chunk} has no samples for"
+            )
+            yield Problem(lacking.shard.path, f"{what} {count} cells marked as measured", AGAIN, chunk)
 
 
 def _count_problems(group: RunGroup) -> Iterator[Problem]:

@@ -106,4 +106,7 @@ def _check(launches: Sequence[LaunchPlan]) -> None:
             or Path(launch.name).name != launch.name
             or not 0 <= launch.order_seed <= _MOST_SEED
         ):
-            raise ValueError(f"{launch.name[:100]!r} is no launch")
+            raise ValueError(
+                f"{launch.name[:100]!r} is not a valid launch: its name must be that of a folder here, and "
+                "its order_seed not negative"
+            )

@@ -103,7 +103,7 @@ def _reopen(group: RunGroup) -> Iterator[str]:
         return
     document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}
     store_json(group.path / "zarr.json", document)
-    yield "the run is now stopped, no longer complete: go on with 'crosscut run --resume'"
+    yield "the run is now stopped, no longer complete: continue with 'crosscut run --resume'"
 
 
 def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:

@@ -94,7 +94,9 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in FORMATS:
         return suffix
-    raise UsageError(f"{path}: which format? Name the file .{', .'.join(FORMATS)}, or say --format")
+    raise UsageError(
+        f"{path}: its name does not tell the format; let it end in .{', .'.join(FORMATS)}, or give --format"
+    )
 
 
 def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:

@@ -32,9 +32,9 @@ def tables(run: Run, name: TableName) -> Iterator[Table]:
     """Yields the table in pieces with the same columns; at least one, maybe without rows."""
     if run.phase_summarised != (name == "phases"):
         raise UsageError(
-            f"{run.path} holds summaries of phases, nothing of single {name}: export --table phases"
+            f"{run.path} holds only summaries of phases, no single {name}; use --table phases"
             if run.phase_summarised
-            else f"{run.path} holds every sample, no summaries of phases: export --table ranks"
+            else f"{run.path} holds no summaries of phases; use --table ranks or --table messages"
         )
     if name == "phases":
         yield from (_phases(run, size_index) for size_index in range(run.dataset.sizes["size"]))
