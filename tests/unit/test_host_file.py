@@ -82,7 +82,7 @@ def test_ranks_are_spread_and_those_of_a_host_are_consecutive() -> None:
 
 
 def test_too_few_slots_are_told() -> None:
-    with pytest.raises(PlaceError, match="3 ranks do not fit the 2 slots of 2 hosts"):
+    with pytest.raises(PlaceError, match="3 ranks do not fit into the 2 slots of 2 hosts"):
         share_out(3, [HostEntry("a"), HostEntry("b")])
 
 

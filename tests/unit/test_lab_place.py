@@ -48,7 +48,9 @@ def test_rails_are_adapters_that_every_host_has_an_address_on(hosts: list[Host],
 
 def test_a_lab_that_is_up_no_more_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "names", lambda: ["one", "two"])
-    with pytest.raises(UsageError, match=r"lab:gone: no lab of that name is up \(one, two are\)"):
+    with pytest.raises(
+        UsageError, match=r"lab:gone: neither a running lab \(running: one, two\) nor a network"
+    ):
         PLACE.default_ranks("gone", {})
 
 
@@ -96,7 +98,7 @@ def test_ranks_are_spread_over_all_nodes(ranks: int, per_host: int, counts: list
 
 def test_more_ranks_than_fit_are_refused() -> None:
     assert spread(2, ["a"], 2) == [Share("a", 0, 2)]
-    with pytest.raises(UsageError, match="-n 3: there are 2 hosts, with 1 rank on each 2 in all"):
+    with pytest.raises(UsageError, match="-n 3: 2 hosts with 1 rank each have room for 2; raise"):
         spread(3, ["a", "b"], 1)
 
 

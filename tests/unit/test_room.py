@@ -31,7 +31,9 @@ def write(path: Path, text: str) -> None:
 
 def test_processes_of_the_machine_are_a_limit(machine: Path) -> None:
     room.refuse_more(2050)
-    with pytest.raises(UsageError, match=r"-n 2051: .* room for 2,050 ranks, by kernel.pid_max \(5000\)"):
+    with pytest.raises(
+        UsageError, match=r"-n 2051: .* room for only 2,050 ranks, limited by kernel.pid_max \(5000\)"
+    ):
         room.refuse_more(2051)
 
 
@@ -41,13 +43,15 @@ def test_a_control_group_above_ours_is_a_limit(machine: Path) -> None:
     write(machine / "cgroup" / "user" / "pids.max", "100")
     write(machine / "cgroup" / "user" / "pids.current", "20")
     room.refuse_more(40)
-    with pytest.raises(UsageError, match=r"room for 40 ranks, by .*/cgroup/user/pids.max \(100\)"):
+    with pytest.raises(
+        UsageError, match=r"room for only 40 ranks, limited by .*/cgroup/user/pids.max \(100\)"
+    ):
         room.refuse_more(41)
 
 
 def test_memory_is_a_limit(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_bytes", lambda: 8 << 20)
-    with pytest.raises(UsageError, match=r"room for 8 ranks, by its free memory \(0.0 GB"):
+    with pytest.raises(UsageError, match=r"room for only 8 ranks, limited by its free memory \(0.0 GB"):
         room.refuse_more(9)
 
 
@@ -58,5 +62,5 @@ def test_what_cannot_be_read_is_no_limit(machine: Path) -> None:
 
 def test_nothing_is_started_where_they_do_not_fit(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "spawn", lambda *_: pytest.fail("something was started"))
-    with pytest.raises(UsageError, match="-n 100000: this machine has room for 2,050 ranks"):
+    with pytest.raises(UsageError, match="-n 100000: this machine has room for only 2,050 ranks"):
         PLACE.start(base.PlaceOptions(executable=Path("/nowhere"), ranks=100_000))

@@ -93,7 +93,9 @@ def test_ranks_that_take_too_long_to_start_are_ended_with_what_they_said(
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "never-ready")
     with Session(spawn([FAKE, "node"], {"ranks": 4}, Hooks(start_seconds=1.0))) as session:
-        with pytest.raises(SessionError, match=r"(?s)not ready within 1 s: .*, saying:.*rank 3 died"):
+        with pytest.raises(
+            SessionError, match=r"(?s)not ready within 1 s; .*may have died\. Their last output:.*rank 3 died"
+        ):
             session.wait_ready()
         assert not session.alive
 

@@ -51,7 +51,7 @@ def read_host_file(path: Path) -> list[HostEntry]:
         except ValueError as error:
             raise UsageError(f"host file {path}, line {number}: {error}") from error
     if not slots:
-        raise UsageError(f"host file {path} names no host; write one a line: `n001 slots=4`")
+        raise UsageError(f"host file {path} names no host; write one per line, such as `n001 slots=4`")
     return [HostEntry(name, count) for name, count in slots.items()]
 
 
@@ -103,8 +103,8 @@ def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
     total = sum(host.slots for host in hosts)
     if ranks > total:
         raise PlaceError(
-            f"{ranks} ranks do not fit the {total} slots of {len(hosts)} hosts; "
-            "say how many a host takes: `n001 slots=4`"
+            f"{ranks} ranks do not fit into the {total} slots of {len(hosts)} hosts; "
+            "give the hosts more slots (`n001 slots=4`), or ask for fewer ranks (-n)"
         )
     slots = [host.slots for host in hosts]
     # Every host gets `level` ranks, or all its slots; the first hosts with more slots get one more each.

@@ -86,7 +86,10 @@ def parse(text: str) -> SwitchChoice:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if name not in OPTIONS or not equals or not value:
-            raise UsageError(f"'{setting}' is no setting of the switch; NAME=VALUE of {', '.join(OPTIONS)}")
+            raise UsageError(
+                f"'{setting}' is not a setting of crosscut-switch; write NAME=VALUE, with NAME one of "
+                f"{', '.join(OPTIONS)}"
+            )
         if f"--{name}" in words:
             raise UsageError(f"'{name}' is given twice")
         try:
@@ -104,8 +107,8 @@ def refuse_small_buffer(choice: SwitchChoice, frame_bytes: int) -> None:
     given = int(choice.options[choice.options.index("--buffer") + 1])
     if given < frame_bytes:
         raise UsageError(
-            f"--switch {choice.kind},buffer={given}: no frame of this network fits into so few bytes (it has "
-            f"{frame_bytes:,}); give more, with a unit: buffer=64KiB"
+            f"--switch {choice.kind},buffer={given}: too small for one frame of this network "
+            f"({frame_bytes:,} bytes); give a larger size with a unit, such as buffer=64KiB"
         )
 
 

@@ -67,10 +67,10 @@ def find_place(text: str) -> tuple[Place, str]:
     name, _, argument = text.partition(":")
     if name not in PLACES:
         known = map(typed_as, all_places())
-        raise UsageError(f"--on {text}: there is no place '{name}'; there is {', '.join(known)}")
+        raise UsageError(f"--on {text}: unknown place '{name}'; known: {', '.join(known)}")
     place = load_place(name)
     if place.argument and not argument:
-        raise UsageError(f"--on {text}: say which {place.argument}: --on {name}:{place.argument}")
+        raise UsageError(f"--on {text} needs a {place.argument}: write --on {name}:{place.argument}")
     if argument and not place.argument:
         raise UsageError(f"--on {text}: '{name}' takes nothing after a colon")
     return place, argument

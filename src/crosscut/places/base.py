@@ -191,7 +191,7 @@ class Place(ABC):
 
     def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
         """Returns how to start one rank on every node. `folder`: for files that the start needs."""
-        raise UsageError(f"--on {self.name}: nodes are not known there")
+        raise UsageError(f"--on {self.name}: its nodes are not known, so one rank cannot be started on each")
 
 
 def cores() -> int:

@@ -80,7 +80,9 @@ def source_first(hosts: Sequence[str]) -> list[str]:
     here = sorted(filter(is_this_machine, hosts), key=lambda host: host != "localhost")[:1] or ["localhost"]
     others = [host for host in hosts if not is_this_machine(host)]
     if not others:
-        raise UsageError("the hosts file names no host but this one, which has the source already")
+        raise UsageError(
+            "the host file names only this machine, which already has the source; add the hosts to copy to"
+        )
     return [*here, *others]
 
 

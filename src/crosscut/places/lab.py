@@ -247,10 +247,10 @@ def _standing(argument: str) -> str:
         there = state.names()
         known = Path(argument).suffix or Path(argument).exists() or argument in description.catalogue_names()
         if not known:
+            running = f" (running: {', '.join(there)})" if there else ""
             raise UsageError(
-                f"lab:{argument}: no lab of that name is up"
-                + (f" ({', '.join(there)} {'is' if len(there) == 1 else 'are'})" if there else "")
-                + ", and the catalogue has no such network; crosscut lab up NETWORK builds one"
+                f"lab:{argument}: neither a running lab{running} nor a network of the catalogue has this "
+                "name; start a lab with crosscut lab up NETWORK"
             )
         return ""
     if remedy := describe.remedy(name, condition := describe.condition_of_name(name)):
@@ -272,8 +272,8 @@ def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
         return share_out(ranks, [HostEntry(host, most) for host in hosts])
     if ranks > (room := per_host * len(hosts)):
         raise UsageError(
-            f"-n {ranks}: there are {len(hosts)} hosts, with {units.count(per_host, 'rank')} on each "
-            f"{room} in all; more with --ranks-per-host"
+            f"-n {ranks}: {len(hosts)} hosts with {units.count(per_host, 'rank')} each have room for {room}; "
+            "raise --ranks-per-host, or lower -n"
         )
     return [
         Share(hosts[first // per_host], first, min(per_host, ranks - first))

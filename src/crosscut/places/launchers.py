@@ -79,7 +79,7 @@ class Launcher:
         """Returns the words that put so many ranks on each host. UsageError for srun, which takes none."""
         if self.is_srun:
             raise UsageError(
-                "--on hosts: srun has hosts of its own; --on slurm, or name mpiexec with --launcher"
+                "--on hosts: srun chooses its own hosts; use --on slurm, or name an mpiexec with --launcher"
             )
         option = "-hosts" if self.is_hydra() else "--host"
         return [option, ",".join(f"{one.host}:{one.count}" for one in shares)]
@@ -174,8 +174,8 @@ def launcher_for(path: Path, mpi: str, named: str) -> Launcher:
         other = mpi_of(launcher)
         if mpi and other and other != mpi:
             raise UsageError(
-                f"--launcher {named}: is {other}'s, and {path} is linked with {mpi}: every rank would run "
-                "alone; leave it out, or name that MPI's"
+                f"--launcher {named} belongs to {other}, but {path} is linked with {mpi}, so every rank "
+                f"would run alone; omit --launcher, or name {mpi}'s"
             )
         return launcher
     own = _open_mpi() if mpi == OPEN_MPI else find_hydra("", path) if mpi == MPICH else None

@@ -27,8 +27,8 @@ def refuse_more(ranks: int) -> None:
     room, limit = min(_limits(), default=(math.inf, ""))
     if ranks > room:
         raise UsageError(
-            f"-n {ranks}: this machine has room for {int(room):,} ranks, by {limit}; give a smaller -n, or "
-            "--on sim:NETWORK for a simulation"
+            f"-n {ranks}: this machine has room for only {int(room):,} ranks, limited by {limit}; give a "
+            "smaller -n, or simulate with --on sim:NETWORK"
         )
 
 

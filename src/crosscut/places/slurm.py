@@ -154,9 +154,9 @@ class SlurmPlace(base.Place):
 
     def available(self) -> str | None:
         if shutil.which("srun") is None:
-            return "there is no srun here; is this a Slurm cluster, and its module loaded?"
+            return "srun was not found; on a Slurm cluster, load Slurm's module"
         if "SLURM_JOB_ID" not in os.environ and shutil.which("salloc") is None:
-            return "there is no salloc here; start crosscut within an allocation"
+            return "salloc was not found; start crosscut within an allocation"
         return None
 
     def condition(self) -> base.PlaceCondition:
@@ -197,7 +197,9 @@ class SlurmPlace(base.Place):
         name = f"crosscut-{secrets.token_hex(4)}"
         if found is not None:
             if nodes_asked(options.launcher_arguments) is not None:
-                raise UsageError("--nodes: an allocation has the nodes it has; choose with -n how many ranks")
+                raise UsageError(
+                    "--nodes: the allocation's nodes are already fixed; use -n to choose the number of ranks"
+                )
             layout = layout_in(found, options.ranks)
             command = [*srun_command(layout, name), *options.launcher_arguments]
             if len(layout) > 1 and (towards := second_host(found.node_list)):

@@ -231,7 +231,8 @@ def rank_count(settings: SimulationSettings) -> int:
     if ranks > MOST_RANKS:
         why = "" if settings.ranks else f" (all of network {settings.network})"
         raise UsageError(
-            f"-n {ranks}{why}: SimGrid gets the way of every pair of ranks, {MOST_RANKS} ranks at most"
+            f"-n {ranks}{why}: the platform for SimGrid lists a path for every pair of ranks, so "
+            f"{MOST_RANKS} ranks is the most; give a smaller -n"
         )
     return ranks
 
@@ -250,11 +251,14 @@ def checked_words(program: SimulatedProgram, folder: Path) -> None:
     for word in program.arguments:
         if word.split() != [word] or word.startswith(("--cfg=", "--log=")):
             raise UsageError(
-                f"'{word}': smpirun, a shell script, takes words of the program apart at blanks, drops empty "
-                "ones and keeps --cfg= and --log= to itself; let the program read such words from a file"
+                f"'{word}': smpirun splits program arguments at blanks, drops empty ones and takes --cfg= "
+                "and --log= for itself; let the program read such arguments from a file"
             )
     if any(character.isspace() for character in str(folder)):
-        raise UsageError(f"TMPDIR: smpirun cannot read files in {folder}, for the blank in its name")
+        raise UsageError(
+            f"TMPDIR: smpirun cannot read files in {folder}, because its name contains a blank; set "
+            "TMPDIR to another folder"
+        )
 
 
 def command(

@@ -264,8 +264,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def _overdue(self, seconds: float) -> SessionError | Interrupted:
         def says(_: int, lines: list[str]) -> list[str]:
-            text = f"the ranks were not ready within {seconds:.0f} s: one may have died without a word"
-            return [text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
+            text = f"the ranks were not ready within {seconds:.0f} s; one of them may have died"
+            return [text + (". Their last output:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
 
         return self._ending(says)
 
@@ -302,7 +302,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         said = [line for line in stderr if line.startswith("crosscut-core")]
         if not self._conductor_node or not any("the conductor (rank 0) is gone" in line for line in said):
             return None
-        lost = f"rank 0 on node {self._conductor_node}, which conducts, was lost"
+        lost = f"rank 0 on node {self._conductor_node}, the conductor, was lost"
         text = f"{lost} (exit status {status}), saying:"
         return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]), self._conductor_node)
 

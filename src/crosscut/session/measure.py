@@ -61,12 +61,13 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
     known = core.backend(backend)
     if known is None:
         names = ", ".join(entry.name for entry in core.backends)
-        raise UsageError(f"--backend {backend}: there is no such backend; there is {names}")
+        raise UsageError(f"--backend {backend}: unknown backend; known: {names}")
     if known.unavailable:
         raise UsageError(f"--backend {backend} cannot be used here: {known.unavailable}")
     if not place.runs(backend):
         raise UsageError(
-            f"--on {on}: --backend {backend} does not run there; --on sim:NETWORK has the backend sim"
+            f"--on {on} cannot run --backend {backend}: the backend sim belongs to --on sim:NETWORK, and no "
+            "other backend runs there"
         )
     for name in sorted(launch.own.keys() - {option.name for option in place.options}):
         owners = " and ".join(typed_as(one) for one in all_places() if name in {o.name for o in one.options})
@@ -129,7 +130,7 @@ def checked_out(path: Path) -> Path:
     refuse_bytes("--out", path)
     if path.exists() and not (path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())):
         raise UsageError(
-            f"--out {path}: something is there already; name another, or go on with --resume {path}"
+            f"--out {path} already exists; choose another path, or continue that run with --resume {path}"
         )
     if not path.parent.is_dir():
         raise UsageError(f"--out {path}: the folder {path.parent} does not exist")
