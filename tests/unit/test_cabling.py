@@ -70,13 +70,13 @@ def test_an_inventory_may_quote_its_columns_and_begin_with_an_indented_comment()
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("host,colour\n", "list.csv:1: no column is called 'colour'"),
+        ("host,colour\n", "list.csv:1: unknown column 'colour'"),
         ("host,host\n", "list.csv:1: a column is named twice"),
         ("rack,port\n", "neither a column 'host'"),
         ("host,port\n\nn1\n", "list.csv:3: 1 cells, and the head has 2"),
         ('host,port\n"n1,2\n', "list.csv:2: "),
         ("host,switch\n,leaf1\n", "list.csv:2: names neither"),
-        ("host,to_switch\nn1,leaf1\n", "list.csv:2: a cable from host n1"),
+        ("host,to_switch\nn1,leaf1\n", "list.csv:2: names host n1 and also 'to_switch'"),
     ],
 )
 def test_a_mistake_in_an_inventory_is_named_with_its_line(text: str, said: str) -> None:
@@ -205,7 +205,9 @@ def test_later_files_fill_in_and_disagreement_is_said() -> None:
     two = Cabling((Port("n1.site.org", "eth0", switch="a", port="4"),))
     found = merged([one, two])
     assert found.of_host("n1") == [Port("n1.site.org", "eth0", rack="r1", switch="a", port="4")]
-    assert found.disagreements == ("n1.site.org: port 3 in one file, 4 in a later one, which is taken",)
+    assert found.disagreements == (
+        "n1.site.org: port is 3 in one file but 4 in a later one; the later one is used",
+    )
     assert len(found.ports) == 2
 
 

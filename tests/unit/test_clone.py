@@ -42,7 +42,7 @@ def test_this_machine_has_the_source_and_gets_no_copy():
     assert source_first(["a", "b"]) == ["localhost", "a", "b"]
     assert source_first(["a", HERE, "b"]) == [HERE, "a", "b"]
     assert source_first(["a", HERE, "localhost"]) == ["localhost", "a"]
-    with pytest.raises(UsageError, match="no host but this one"):
+    with pytest.raises(UsageError, match="names only this machine"):
         source_first([HERE, "localhost"])
 
 
@@ -72,7 +72,7 @@ def test_progress_is_that_of_the_copy_that_has_least():
     event: Event = {"event": "progress", "bytes": 10**9, "held_bytes": 25 * 10**7, "rate": 5e7,
                     "checked_bytes": 0, "node": "n7", "rank": 7}  # fmt: skip
     assert share(event) == 0.25
-    assert position(event) == "250 MB on n7 (rank 7), which has least  50.0 MB/s  ETA 15 s"
+    assert position(event) == "furthest behind: n7 (rank 7) with 250 MB  50.0 MB/s  ETA 15 s"
     done = {**event, "held_bytes": 10**9, "checked_bytes": 10**9 // 2}
     assert position(done) == "n7 (rank 7) is checking: 50 %"
     assert share({**event, "bytes": 0}) == 1.0

@@ -112,7 +112,7 @@ def test_any_text_is_a_list_or_refused(text: str) -> None:
 
 
 def test_lists_of_other_switches_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no counter of a port in common"):
+    with pytest.raises(UsageError, match="list no counter of the same port"):
         lists(tmp_path, "leaf1,1,crc,0\n", "leaf2,1,crc,0\n")
 
 

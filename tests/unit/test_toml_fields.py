@@ -130,7 +130,9 @@ def test_a_mistake_is_told_with_file_line_and_key(added: str, said: str) -> None
 
 
 def test_a_name_is_there_once() -> None:
-    with pytest.raises(UsageError, match=r"^folder/cart.toml:5: \[\[wheel\]\] 2, key 'name': two .* line 3;"):
+    with pytest.raises(
+        UsageError, match=r"^folder/cart.toml:5: \[\[wheel\]\] 2, key 'name': .* already .* line 3;"
+    ):
         toml_fields.check_apart(cart(f'kind = "hand"\n{WHEEL}{WHEEL}').wheels)
 
 

@@ -264,7 +264,9 @@ def check_apart(records: Iterable[Any]) -> None:
     for one in records:
         if (before := first.setdefault(one.name, one.at)) is not one.at:
             line = before.line("name")
-            one.at.fail("name", f"two are named '{one.name}', here and in line {line}; name each apart")
+            one.at.fail(
+                "name", f"'{one.name}' is already the name in line {line}; give each a name of its own"
+            )
 
 
 @cache
@@ -306,7 +308,7 @@ def _is_whole(value: object) -> bool:
 
 def _near(wrong: str, there: Collection[str]) -> str:
     near = difflib.get_close_matches(wrong, there, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"there is {', '.join(sorted(there)) or 'none'}"
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(sorted(there)) or 'none'}"
 
 
 def _shown(value: object) -> str:

@@ -22,8 +22,8 @@ def parse(text: str, name: str) -> Cabling:
     head = [cell.lower() for cell in cells]
     if unknown := [cell for cell in head if cell not in COLUMNS]:
         raise UsageError(
-            f"{name}:{first}: no column is called '{unknown[0]}'; known: {', '.join(COLUMNS)} "
-            "(or lldpctl's output, ibnetdiscover's, Slurm's topology.conf)"
+            f"{name}:{first}: unknown column '{unknown[0]}'; known: {', '.join(COLUMNS)}. Other formats: "
+            "output of lldpctl or ibnetdiscover, Slurm's topology.conf"
         )
     if len(set(head)) != len(head):
         raise UsageError(f"{name}:{first}: a column is named twice")
@@ -35,7 +35,10 @@ def parse(text: str, name: str) -> Cabling:
         row = dict(zip(head, cells, strict=True))
         if row.get("host"):
             if row.get("to_switch"):
-                raise UsageError(f"{name}:{number}: a cable from host {row['host']} has no 'to_switch'")
+                raise UsageError(
+                    f"{name}:{number}: names host {row['host']} and also 'to_switch'; a host's cable goes to "
+                    "'switch', so leave 'to_switch' empty"
+                )
             ports.append(Port(**{cell: row[cell] for cell in COLUMNS[:6] if cell in row}))
         elif row.get("switch") and row.get("to_switch"):
             trunks.append(Trunk(row["switch"], row.get("port", ""), row["to_switch"], row.get("to_port", ""),

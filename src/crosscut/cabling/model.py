@@ -110,6 +110,8 @@ def _joined(old: Port, new: Port, said: list[str]) -> Port:
     for name in ("switch", "port", "rack", "cable"):
         was, now = getattr(old, name), getattr(new, name)
         if was and now and was != now:
-            said.append(f"{new.host}: {name} {was} in one file, {now} in a later one, which is taken")
+            said.append(
+                f"{new.host}: {name} is {was} in one file but {now} in a later one; the later one is used"
+            )
     taken = {f.name: getattr(new, f.name) or getattr(old, f.name) for f in fields(Port)}
     return replace(old, **taken)

@@ -42,7 +42,9 @@ def read(before: Path, after: Path) -> Ports:
         if now > (was := first.get((switch, port, counter), 0)):
             found.setdefault((switch, port), {})[counter] = now - was
     if not set(first) & set(second):
-        raise UsageError(f"{before} and {after} have no counter of a port in common")
+        raise UsageError(
+            f"{before} and {after} list no counter of the same port; were both taken from the same switches?"
+        )
     return _uncommon(found, {(switch, port) for switch, port, _ in second})
 
 

@@ -41,13 +41,13 @@ def share(event: Event) -> float:
 
 
 def position(event: Event) -> str:
-    """Formats `256 MB on n07 (rank 7), which has least  81.0 MB/s  ETA 4.6 s`, or how far checking is."""
+    """Formats `furthest behind: n07 (rank 7) with 256 MB  81.0 MB/s  ETA 4.6 s`, or how far checking is."""
     held, whole, rate = (_number(event, name) for name in ("held_bytes", "bytes", "rate"))
     who = f"{event.get('node')} (rank {event.get('rank')})"
     if held >= whole:
         checked = _number(event, "checked_bytes") / whole if whole > 0 else 1.0
         return f"{who} is checking: {units.percent(min(1.0, checked))}"
-    parts = [f"{units.size(held)} on {who}, which has least"]
+    parts = [f"furthest behind: {who} with {units.size(held)}"]
     if rate > 0:
         parts += [units.rate(rate), f"ETA {units.duration((whole - held) / rate)}"]
     return "  ".join(parts)

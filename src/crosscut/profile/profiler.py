@@ -83,7 +83,7 @@ def checked(command: Sequence[str]) -> list[str]:
     if not words:
         raise UsageError("which program? write for example: crosscut profile -- mpiexec -n 4 ./program")
     if shutil.which(words[0]) is None:
-        raise UsageError(f"{words[0]}: there is no such program")
+        raise UsageError(f"{words[0]}: program not found, or not executable")
     return words
 
 

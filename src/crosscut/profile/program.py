@@ -112,10 +112,10 @@ def load(folder: Path) -> Profile:
     first = found[0]
     for before, one in itertools.pairwise(found):
         if one.rank == before.rank:
-            raise UsageError(f"{one.file}: is of rank {one.rank}, as {before.file} is")
+            raise UsageError(f"{one.file}: belongs to rank {one.rank}, and so does {before.file}")
         if one.ranks != first.ranks or one.names != first.names or one.kinds != first.kinds:
             raise UsageError(
-                f"{one.file}: is of another program or crosscut than {first.file} "
+                f"{one.file}: comes from another program or another crosscut than {first.file} "
                 f"({one.ranks} ranks, {len(one.names)} functions; {first.ranks}, {len(first.names)})"
             )
     return Profile(folder, first.ranks, found, _calls(found), read_about(folder))

@@ -85,8 +85,8 @@ def lacks(profile: Profile) -> str:
     if not operations:
         return ""
     return (
-        f"{units.count(operations, 'one-sided operation')} of {units.about_size(amount)} together, which the "
-        "format has no words for"
+        f"{units.count(operations, 'one-sided operation')} ({units.about_size(amount)} in total), which the "
+        "format cannot express"
     )
 
 
@@ -103,7 +103,10 @@ def _actions(one: RankProfile, source: Path, channels: _Channels, flops_per_tick
             yield f"compute {flops:.0f}"
         for line in writer.lines(event):
             if event.bytes > LARGEST_BYTES and event.kind is not EventKind.STEP:
-                raise UsageError(f"{source}: {event.bytes} bytes at once: SimGrid's format ends at 2 GiB")
+                raise UsageError(
+                    f"{source}: one message of {event.bytes:,} bytes; SimGrid's format allows less than 2 "
+                    "GiB per message"
+                )
             yield line
     yield "finalize"
 
