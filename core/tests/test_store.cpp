@@ -90,7 +90,11 @@ TEST(shapes_that_cannot_be_stored_are_refused) {
   CHECK_THROWS_SAYING(UsageError, "chunks", chunk_grid({{1}, 1'000'000, 100'000, 64, 1}, Kept::samples));
   CHECK_THROWS_SAYING(UsageError, "phases",
                       chunk_grid({{1}, 5, std::int64_t{1} << 62, 64, 1}, Kept::samples));
-  CHECK_THROWS_SAYING(UsageError, "summed up", chunk_grid({{1}, 1'000'000, 1, 64, 1}, Kept::summaries));
+  CHECK_THROWS_SAYING(UsageError, "use at most 131072 repetitions or a larger --raw-budget",
+                      chunk_grid({{1}, 1'000'000, 1, 64, 1}, Kept::summaries));
+  // One repetition alone is too large.
+  CHECK_THROWS_SAYING(UsageError, "in memory; use a larger --raw-budget",
+                      chunk_grid({{1}, 100, 1, 3000, 3000}, Kept::summaries));
 }
 
 TEST(blocks_tile_the_run_and_what_is_committed_is_read_back) {

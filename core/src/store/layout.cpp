@@ -45,11 +45,13 @@ std::int64_t product(const std::vector<std::int64_t>& values) {
 std::int64_t phases_summed_at_once(const Shape& shape) {
   const std::int64_t samples = shape.ranks * shape.slots;
   const std::int64_t most = largest_summed_bytes / 8 / samples / shape.repetitions;
-  if (most < 1)
-    throw UsageError(
-        "a phase of " + std::to_string(shape.repetitions) + " repetitions by " + std::to_string(samples) +
-        " samples is too large to be summed up in memory: ask for at most " +
-        std::to_string(largest_summed_bytes / 8 / samples) + " repetitions, or raise the raw budget");
+  if (most < 1) {
+    const std::int64_t fitting = largest_summed_bytes / 8 / samples;
+    throw UsageError("a phase of " + std::to_string(shape.repetitions) + " repetitions by " +
+                     std::to_string(samples) + " samples is too large to summarise in memory; use " +
+                     (fitting > 0 ? "at most " + std::to_string(fitting) + " repetitions or " : "") +
+                     "a larger --raw-budget");
+  }
   const auto phase_bytes = static_cast<std::int64_t>(sizeof(Summary)) * samples;
   return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes));
 }
