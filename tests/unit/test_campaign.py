@@ -245,7 +245,7 @@ def test_a_plan_that_is_saved_is_loaded_again(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_plan_that_is_none_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "campaign.json").write_text(text)
-    with pytest.raises(UsageError, match="no campaign"):
+    with pytest.raises(UsageError, match="cannot be read as a campaign"):
         load_plan(tmp_path)
 
 

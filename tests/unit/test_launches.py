@@ -254,7 +254,7 @@ def test_a_launch_that_fails_keeps_those_before_it_and_says_how_to_go_on(
     monkeypatch.setenv("CROSSCUT_FAKE", "crash")
     assert typed("run --resume here --launches 3 --quiet") == 1
     said = capsys.readouterr().err
-    assert "launch 2 of 3; go on: crosscut run --resume here" in said
+    assert "this was launch 2 of 3; continue with: crosscut run --resume here" in said
     assert (Path("here") / "launch-1.zarr" / "zarr.json").exists()
     assert len(launches.load(Path("here")).launches) == 3
 

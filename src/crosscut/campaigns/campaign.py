@@ -145,7 +145,7 @@ def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
         return dict(plan["launch"]), steps
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = "it holds something else" if isinstance(error, TypeError) else plainly(error)
-        raise UsageError(f"{directory / PLAN}: no campaign that can be read: {why}") from error
+        raise UsageError(f"{directory / PLAN}: cannot be read as a campaign: {why}") from error
 
 
 def measure_steps(

@@ -111,7 +111,11 @@ def _drop(screen: Screen, result: StepResult) -> None:
     view = View.open(result.out)
     samples = load(view.dataset, 0)
     dense.phases(screen, samples, summary.phase_rates(samples))
-    screen.line("phase s: rank + s; 8 links fill what joins two modules, so the middle distances fall", "dim")
+    screen.line(
+        "in phase s each rank sends to rank + s; 8 links saturate the connection of two modules, so rates "
+        "fall at middle distances",
+        "dim",
+    )
 
 
 def _caution(screen: Screen, results: Sequence[StepResult]) -> None:

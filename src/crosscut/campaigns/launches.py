@@ -37,7 +37,7 @@ def measure(
         except CrosscutError as error:
             if manifest.there:
                 folder = as_typed(manifest.path)
-                how = f"launch {number} of {count}; go on: crosscut run --resume {folder}"
+                how = f"this was launch {number} of {count}; continue with: crosscut run --resume {folder}"
                 error.args = (f"{error}\n{how}", *error.args[1:])
             raise
         yield outcome, interrupted

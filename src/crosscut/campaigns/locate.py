@@ -189,7 +189,7 @@ def locate(
     if not gathered.measured and session.interrupted:
         raise Interrupted("interrupted before anything was measured")
     if not gathered.measured:
-        raise SessionError("nothing was measured: the search needs its first phases at least")
+        raise SessionError("nothing was measured: the first step of the search did not complete")
     return gathered, _located(search, gathered, ended=in_vain > how.most_again)
 
 

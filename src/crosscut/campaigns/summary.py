@@ -52,7 +52,7 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
     _cautions(screen, views)
     if views:
         screen.line()
-        screen.line("One run further:", "dim")
+        screen.line("To see one run in detail:", "dim")
         screen.command(f"crosscut show {as_typed(next(iter(views.values())).path)}")
 
 

@@ -304,8 +304,8 @@ def find_executable(workload: Workload) -> Path:
         if path.is_file() and os.access(path, os.X_OK):
             return path.absolute()
     raise WorkloadError(
-        f"{workload.executable} is not here: it is built where there is an MPI; "
-        "`pip install 'mpich>=5'` before crosscut is built, or name its folder in " + VARIABLE
+        f"{workload.executable} was not found: it is built only where there is an MPI; run "
+        f"`pip install 'mpich>=5'` and build crosscut again, or set {VARIABLE} to its folder"
     )
 
 

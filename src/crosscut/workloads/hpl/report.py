@@ -72,11 +72,16 @@ def render(screen: Screen, ran: HplRun) -> None:
     how = f"{best.first.broadcast} and blocks of {best.first.block}"
     screen.field("best", f"{flops(best.flops_per_second)} with {how}")
     screen.field("a rank", f"{flops(best.flops_per_second / ranks)} of it")
-    screen.field("alone", f"{flops(ran.output.product_flops_per_second)} a rank, multiplying matrices")
+    local = flops(ran.output.product_flops_per_second)
+    screen.field("local", f"{local} per rank, multiplying matrices without communication")
     if ran.output.rings is not None:
         _rings(screen, ran.output.rings)
     if not ran.output.verified:
-        screen.line(f"a residual is {THRESHOLD:g} or more, or no number: its rate counts for nothing", "red")
+        screen.line(
+            f"a residual is {THRESHOLD:g} or more, or not a number: that solution is wrong, and its rate "
+            "does not count",
+            "red",
+        )
 
 
 def _table(screen: Screen, found: list[HplRow]) -> None:

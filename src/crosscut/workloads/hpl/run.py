@@ -22,7 +22,8 @@ from crosscut.workloads.launch import MpiWhere
 _TOO_FEW = "Need at least"
 """HPL's message (HPL_pdinfo) if it runs on fewer processes than its input asks for."""
 _ALONE = (
-    "If its MPI is another than the launcher's, each rank ran alone: leave --launcher out, or name that MPI's"
+    "If hpcc is linked with another MPI than the launcher's, each rank ran alone: leave --launcher out, or "
+    "name the launcher of hpcc's MPI"
 )
 
 
