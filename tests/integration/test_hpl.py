@@ -133,7 +133,7 @@ def test_another_mpi_s_launcher_is_refused_before_anything_runs() -> None:
     assert HYDRA is not None
     done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--launcher", HYDRA.program)
     assert done.returncode == 2
-    assert "is MPICH's" in done.stderr
+    assert "belongs to MPICH" in done.stderr
     assert "is linked with Open MPI" in done.stderr
 
 

@@ -239,7 +239,7 @@ def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkey
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     found = program.launcher_for(program.HplProgram(Path("/hpcc"), launchers.OPEN_MPI), "")
     assert found.program == str(launcher)
-    with pytest.raises(UsageError, match=r"is Open MPI's, and /hpcc is linked with MPICH"):
+    with pytest.raises(UsageError, match=r"belongs to Open MPI, but /hpcc is linked with MPICH"):
         program.launcher_for(program.HplProgram(Path("/hpcc"), launchers.MPICH), "mpiexec")
 
 

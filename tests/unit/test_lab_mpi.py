@@ -71,5 +71,5 @@ def test_the_launcher_is_that_of_the_mpi_which_the_core_is_linked_with(machine: 
     program(machine, "mpiexec", "HYDRA build details:")
     own = program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")
     assert lab.launcher_of("", machine / "crosscut-core-mpi").program == str(own)
-    with pytest.raises(UsageError, match=r"is MPICH's, and .* is linked with Open MPI"):
+    with pytest.raises(UsageError, match=r"belongs to MPICH, but .* is linked with Open MPI"):
         lab.launcher_of("mpiexec", machine / "crosscut-core-mpi")
