@@ -172,9 +172,9 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
         ("kernel,buffer=1", "takes queues= alone; user,buffer=1 does"),
         ("kernel,queues", "takes queues= alone"),
         ("kernel,queues=input", "one of fifo, routers, fair"),
-        ("user,taps=x", "is no setting"),
-        ("user,buffer", "is no setting"),
-        ("user,buffer=", "is no setting"),
+        ("user,taps=x", "is not a setting"),
+        ("user,buffer", "is not a setting"),
+        ("user,buffer=", "is not a setting"),
         ("user,buffer=1,buffer=2", "twice"),
         ("user,buffer=banana", "'buffer=banana': 'banana' is not a size"),
         ("user,buffer=0", "from 1 to"),
@@ -201,5 +201,5 @@ def test_the_reference_pair_is_of_nodes_without_a_fault() -> None:
 def test_a_buffer_without_room_for_a_frame_is_refused() -> None:
     for text in ("user,buffer=1514", "user,buffer=64KiB", "user", "kernel"):
         switch_choice.refuse_small_buffer(switch_choice.parse(text), 1514)
-    with pytest.raises(UsageError, match=r"buffer=1513: no frame of this network fits .* \(it has 1,514\)"):
+    with pytest.raises(UsageError, match=r"buffer=1513: too small for one frame .* \(1,514 bytes\)"):
         switch_choice.refuse_small_buffer(switch_choice.parse("user,buffer=1513"), 1514)

@@ -104,7 +104,7 @@ MISTAKES = {
     WORK + 'seconds = { a = ["2 s", "1 s"] }\n': (3, "the smaller must come first"),
     WORK + 'seconds = { a = ["1 s", "2 s", "3 s"] }\n': (3, "from and to"),
     WORK + 'rates = { a = "3 s" }\n': (3, "not a rate"),
-    WORK + 'pattern = "aapc"\n' + WORK + 'pattern = "aapc"\n': (5, "name each apart"),
+    WORK + 'pattern = "aapc"\n' + WORK + 'pattern = "aapc"\n': (5, "give each a name of its own"),
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def checked(file: Path) -> None:
             '"pears"',
             "it.toml:9: [[series]] 1, key 'pattern': 'pears' is unknown; did you",
         ),
-        ('"pairs"', '"?"', "'?' is unknown; there is aapc, "),
+        ('"pairs"', '"?"', "'?' is unknown; known: aapc, "),
         (
             "cumulative",
             "accumulative",
