@@ -57,8 +57,8 @@ TEST(errors_name_the_member) {
   CHECK_THROWS_SAYING(UsageError, "`ranks`", parse_session(R"({"ranks": 0})"));
   CHECK_THROWS_SAYING(UsageError, "`ranks`: expected", parse_session(R"({"ranks": "many"})"));
   CHECK_THROWS_SAYING(UsageError, "\"colour\"", parse_session(line_with(R"("colour": 1)")));
-  CHECK_THROWS_SAYING(UsageError, "beyond", parse_session(line_with(R"("first_rank": 7, "count": 2)")));
-  CHECK_THROWS_SAYING(UsageError, "beyond", parse_session(line_with(R"("first_rank": 8)")));
+  CHECK_THROWS_SAYING(UsageError, "do not fit", parse_session(line_with(R"("first_rank": 7, "count": 2)")));
+  CHECK_THROWS_SAYING(UsageError, "do not fit", parse_session(line_with(R"("first_rank": 8)")));
   CHECK_THROWS_SAYING(UsageError, "timeout_seconds", parse_session(line_with(R"("timeout_seconds": -1)")));
   CHECK_THROWS_SAYING(UsageError, "`conductor`: expected", parse_session(line_with(R"("conductor": 5)")));
   CHECK_THROWS(UsageError, parse_session(line_with(R"("conductor": "nonsense")")));
@@ -140,7 +140,8 @@ TEST(a_line_has_a_largest_length_an_end_and_a_deadline) {
   Pipe pipe = make_pipe();
   CHECK_EQ(::write(pipe.write.get(), "123456", 6), 6);
   CHECK_THROWS_SAYING(UsageError, "longer than 4", read_line(pipe.read.get(), 4, after_seconds(5)));
-  CHECK_THROWS_SAYING(UsageError, "in time", read_line(pipe.read.get(), 100, after_seconds(0.01)));
+  CHECK_THROWS_SAYING(UsageError, "the launcher did not send the session's configuration",
+                      read_line(pipe.read.get(), 100, after_seconds(0.01)));
   CHECK_EQ(::write(pipe.write.get(), "half", 4), 4);
   pipe.write.reset();
   CHECK_THROWS_SAYING(UsageError, "in the middle", read_line(pipe.read.get(), 100, after_seconds(5)));

@@ -56,10 +56,10 @@ void check_message(const Message& message) {
   const std::vector<std::byte> whole = pack(message);
   CHECK(pack(unpack<Message>(whole)) == whole);
   for (std::size_t length = 0; length < whole.size(); ++length)
-    CHECK_THROWS_SAYING(RunError, "shorter than it says", unpack<Message>(std::span(whole).first(length)));
+    CHECK_THROWS_SAYING(RunError, "a message ended early", unpack<Message>(std::span(whole).first(length)));
   std::vector<std::byte> longer = whole;
   longer.push_back(std::byte{0});
-  CHECK_THROWS_SAYING(RunError, "longer than its message", unpack<Message>(longer));
+  CHECK_THROWS_SAYING(RunError, "longer than expected", unpack<Message>(longer));
 }
 
 }  // namespace

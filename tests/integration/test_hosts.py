@@ -108,7 +108,7 @@ def test_unreachable_hosts_are_all_named_with_the_reason(cluster: Cluster, core:
     with pytest.raises(SessionError) as caught:
         Session(launched).wait_ready()
     text = str(caught.value)
-    assert "2 of the hosts could not be started" in text
+    assert "2 hosts could not be started" in text
     assert "off1: ssh: connect to host 127.0.0.1" in text
     assert "off2: ssh: connect to host 127.0.0.1" in text
     assert "Connection refused" in text

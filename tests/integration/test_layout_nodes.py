@@ -53,7 +53,7 @@ def test_an_interface_that_the_first_node_lacks_is_named() -> None:
         said = heard(first)
         assert (said["event"], said["kind"]) == ("error", "usage")
         assert said["message"].startswith(f"node {os.uname().nodename}: no interface 'nonesuch'")
-        assert "there are: lo" in said["message"]
+        assert "choose one of: lo" in said["message"]
         printed, _ = second.communicate()  # it waits for the conductor's address
         assert printed == b"", "what the others miss is not the cause"
 

@@ -60,7 +60,7 @@ bool JobQueue::do_next(session::RankGroup& group) try {
   } else if (word == "run") {
     run_job(request.at("job"), group);
   } else if (word != "stop") {  // no job is running, so there is nothing to stop
-    throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
+    throw UsageError("unknown request '" + word.substr(0, 40) + "'; the requests are run, stop and end");
   }
   return true;
 } catch (const UsageError& error) {

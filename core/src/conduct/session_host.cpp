@@ -52,7 +52,7 @@ void SessionHost::run() {
 void SessionHost::announce() {
   const auto line = address().text() + "\n";
   if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
-    throw_errno("telling the launcher where rank 0 is");
+    throw_errno("telling the launcher the address of rank 0");
   if (setup_.local_ranks < setup_.ranks)
     events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
 }
@@ -72,7 +72,7 @@ SessionHost::Gathered SessionHost::gather() {
     if (is_new) all.facts.push_back(json::parse(joined.facts));
     all.welcome.node.push_back(node->second);
     if (!listeners.empty() && listeners.size() != joined.listeners.size())
-      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
+      throw UsageError("ranks have different numbers of interfaces; name the same number on every node");
     listeners.resize(joined.listeners.size());
     for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
       listeners[rail].push_back(joined.listeners[rail]);

@@ -54,8 +54,8 @@ session::SessionConfig read_configuration(bool& is_first) {
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
   is_first = config.has_conductor();
   if (is_first || !config.conductor.empty()) return config;
-  const std::optional<std::string> conductor =
-      session::read_line(STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds));
+  const std::optional<std::string> conductor = session::read_line(
+      STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds), "the address of rank 0");
   if (!conductor) throw UsageError("standard input ended before the line with the conductor's address came");
   config.conductor = session::parse_conductor_line(*conductor);
   return config;
@@ -90,8 +90,8 @@ int node_main_with(int argc, char** argv, const RankBody& body) {
   bool tell_event = true;  // until rank 0 is known to be on another node
   try {
     if (argc > 1)
-      throw UsageError(std::string("`node` takes no further words, but there is '") + argv[1] +
-                       "'; its configuration comes on standard input");
+      throw UsageError(std::string("`node` takes no arguments, but '") + argv[1] +
+                       "' was given; its configuration comes on standard input");
     open_standard_streams();
     const session::SessionConfig config = read_configuration(tell_event);
     const bool has_lifeline = config.launcher.empty();  // a launcher ends its processes itself

@@ -256,7 +256,7 @@ class Node {
       tell_unreachable();
       status_ = 1;
     } else if (WIFSIGNALED(wait_status) && !is_ending_) {
-      say("rank 0 " + describe_end(wait_status) + "; it conducted the session");
+      say("rank 0, which conducted the session, " + describe_end(wait_status));
     }
     if (WIFSIGNALED(wait_status)) kill_ranks();  // nobody is left to tell them to end
     end_ranks_within(rank_end_seconds);
@@ -288,10 +288,12 @@ class Node {
       failed_ = true;
       kill_ranks();
     };
-    if (passed(address_deadline_)) give_up("rank 0 did not open its port within the time-out");
+    if (passed(address_deadline_))
+      give_up("rank 0 did not report its address within the time-out; raise it with --timeout");
     if (passed(halt_deadline_))
-      give_up("rank 0 on node " + measure::host_name() + " was stopped by a signal and has not gone on for " +
-              std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; it conducted the session");
+      give_up("rank 0 on node " + measure::host_name() +
+              ", which conducts the session, has been suspended by a signal for " +
+              std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; the session ends");
     if (passed(start_deadline_)) kill_ranks();  // rank 0's end then reports why
     if (passed(ranks_deadline_)) {
       kill_ranks();
@@ -345,7 +347,7 @@ class Node {
 
   // Called after rank 0 has ended, so its stream is free, and before it could have started a job.
   void tell_unreachable() {
-    std::string text = std::to_string(unreachable_.size()) + " of the hosts could not be started:";
+    std::string text = std::to_string(unreachable_.size()) + " hosts could not be started:";
     if (unreachable_.size() == 1) text = "a host could not be started:";
     for (const NodeReport& report : unreachable_) {
       text += (&report == unreachable_.data() ? " " : "; ") + report.node + ": " + report.reason;

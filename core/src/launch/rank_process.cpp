@@ -100,7 +100,7 @@ std::string describe_end(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int number = WTERMSIG(wait_status);
     std::string text = "was killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
-    if (number == SIGKILL) text += ", by a person or by the kernel for lack of memory (dmesg tells)";
+    if (number == SIGKILL) text += ", by someone or by the kernel because memory ran out (see dmesg)";
     return text;
   }
   return "exited with status " + std::to_string(WEXITSTATUS(wait_status));

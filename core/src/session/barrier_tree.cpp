@@ -33,9 +33,10 @@ void BarrierTree::receive(int fd, std::span<std::byte> bytes) const {
     if (got > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(got));
     } else if (got == 0) {
-      throw ConnectionLost("the barrier was broken");
+      throw ConnectionLost("lost the connection to a neighbour in the barrier");
     } else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
-      throw ConnectionLost(std::string("the barrier was broken: ") + std::strerror(errno));
+      throw ConnectionLost(std::string("lost the connection to a neighbour in the barrier: ") +
+                           std::strerror(errno));
     }
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>& interfaces,
                              const ConnectionLost& lost) {
-  return "no way from " + interfaces.front().host() + " to rank 0, which conducts, within " +
+  return "cannot reach rank 0, the conductor, from " + interfaces.front().host() + " within " +
          std::to_string(std::lround(setup.timeout_seconds)) + " s: " + lost.what();
 }
 

@@ -136,7 +136,8 @@ Message unpack(std::span<const std::byte> payload) {
   Reader reader(payload);
   Message message;
   read(reader, message);
-  if (!reader.at_end()) throw RunError("a frame is longer than its message");
+  if (!reader.at_end())
+    throw RunError("a message is longer than expected; install the same version of crosscut on every node");
   return message;
 }
 

@@ -104,7 +104,9 @@ class RankLoop {
       case FrameType::end_job:
         return end_job();
       default:
-        throw RunError("the conductor said something this version does not know");
+        throw RunError(
+            "the conductor sent a message that this version does not know; install the same version of "
+            "crosscut on every node");
     }
   }
 
@@ -159,7 +161,9 @@ class RankLoop {
     const auto before = std::exchange(job_, conduct::parse_job(json::parse(text)));
     pattern_ = conduct::make_pattern(job_);
     const auto& backend = conduct::usable_backend(job_);
-    if (backend.make == nullptr) throw UsageError("backend " + job_.backend + " needs a session of its own");
+    if (backend.make == nullptr)
+      throw UsageError("backend " + job_.backend +
+                       " cannot run in this session; start a session with that backend");
     context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !oversubscribed_);
     barrier_.poll(context_.polling);
     const program::Parameters parameters(backend.parameters, job_.backend_parameters,
@@ -173,8 +177,9 @@ class RankLoop {
       largest.send_bytes = std::max(largest.send_bytes, extent.send_bytes);
       largest.receive_bytes = std::max(largest.receive_bytes, extent.receive_bytes);
       if (extent.rails > static_cast<std::int32_t>(interfaces_.size())) {
-        throw UsageError("the pattern uses " + std::to_string(extent.rails) + " interfaces, but only " +
-                         std::to_string(interfaces_.size()) + " are given; name them with --interface A,B");
+        throw UsageError("the pattern needs " + std::to_string(extent.rails) +
+                         " interfaces, but each rank has only " + std::to_string(interfaces_.size()) +
+                         "; list them as --interface A,B");
       }
     }
     backend_->reserve(largest, job_.memory_bytes, job_.verify);

@@ -119,7 +119,9 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         if (const auto* its = said.find("losses")) losses.push_back(*its);
       }
     } catch (const Failure&) {
-      events().warn("a rank was lost after the last block; the counters after the run are incomplete");
+      events().warn(
+          "a rank was lost after the last block: no sample is lost, but the node counters at the end of the "
+          "run are incomplete");
     }
     json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
     if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
@@ -255,8 +257,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
         names += " " + std::to_string(rank);
     }
-    const std::string what = "all ranks are alive, but nothing moves any more; ";
-    return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
+    const std::string what = "all ranks are alive, but none makes progress; ";
+    return waits.empty() ? what + "ranks that have not finished:" + names : what + "ranks that wait:" + waits;
   }
 
   // Waits for the server's next event; serves inputs and records losses.
@@ -318,7 +320,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     const auto slots = data.message_seconds.size() / data.status.size();
     if (samples.rank_seconds.size() != cells || samples.status.size() != cells ||
         samples.message_seconds.size() % cells != 0 || samples.message_seconds.size() / cells > slots) {
-      throw RunError("rank " + std::to_string(rank) + " sent samples of another block");
+      throw RunError("internal error: rank " + std::to_string(rank) +
+                     " sent samples that do not fit the requested block; please report it");
     }
     const auto its_slots = samples.message_seconds.size() / cells;
     for (std::size_t cell = 0; cell < cells; ++cell) {
@@ -348,7 +351,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       while (milliseconds_left(aftermath) > 0) hear(aftermath_seconds / 4, false);
       lost_handled_ = lost_.size();
       ++epoch_;
-      if (server_.all_living().size() < 2) throw RunError("fewer than two ranks are left");
+      if (server_.all_living().size() < 2)
+        throw RunError("fewer than two ranks are left, so the session ends; continue the run with --resume");
       server_.broadcast(FrameType::abort_block, {});
       try {
         collect(FrameType::aborted);

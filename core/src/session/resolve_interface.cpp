@@ -29,10 +29,11 @@ std::string in_subnet(std::string_view text) {
   std::byte network[16];
   const bool is_v4 = ::inet_pton(AF_INET, prefix.c_str(), network) == 1;
   if (!is_v4 && ::inet_pton(AF_INET6, prefix.c_str(), network) != 1)
-    throw UsageError("interface '" + std::string(text) + "': '" + prefix + "' is no numeric address");
+    throw UsageError("interface '" + std::string(text) + "': '" + prefix + "' is not a numeric address");
   const auto wanted = std::span(network).first(is_v4 ? 4 : 16);
   if (bits < 0 || bits > std::ssize(wanted) * 8)
-    throw UsageError("interface '" + std::string(text) + "': no such prefix length");
+    throw UsageError("interface '" + std::string(text) + "': the prefix length must be from 0 to " +
+                     (is_v4 ? "32" : "128"));
   std::vector<std::string> others;
   for (const LocalAddress& local : local_addresses()) {
     if (same_prefix(local.address.number(), wanted, static_cast<std::size_t>(bits)))

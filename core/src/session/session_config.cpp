@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -36,7 +37,7 @@ std::string host_name(const json::Value& value) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                std::string_view("._-@:%").find(c) != std::string_view::npos;
       });
-  if (!fine) throw UsageError("`host`: '" + name + "' is no host name");
+  if (!fine) throw UsageError("`host`: '" + name + "' is not a valid host name");
   return name;
 }
 
@@ -104,8 +105,11 @@ const json::Members<Tree> tree_members{
 Tree tree_of(const json::Value& value) {
   Tree tree;
   json::read_members(tree, value, tree_members, "tree");
-  if (tree.command.empty()) throw UsageError("`command` is missing: how other nodes are reached (ssh)");
-  if (tree.core.empty()) throw UsageError("`core` is missing: the path of crosscut-core on other nodes");
+  if (tree.command.empty())
+    throw UsageError(
+        "the tree has no `command`; give the command that reaches other nodes, such as [\"ssh\"]");
+  if (tree.core.empty())
+    throw UsageError("the tree has no `core`; give the path of crosscut-core on the other nodes");
   return tree;
 }
 
@@ -147,7 +151,7 @@ SessionConfig unconfigured() {
 void check_ranks(const SessionConfig& config) {
   if (config.count < 1 || config.first_rank + config.count > config.ranks)
     throw UsageError("first_rank " + std::to_string(config.first_rank) + " and count " +
-                     std::to_string(config.count) + " go beyond the session's " +
+                     std::to_string(config.count) + " do not fit in the session's " +
                      std::to_string(config.ranks) + " ranks");
   if (!config.tree) return;
   std::vector<std::pair<Rank, Rank>> taken{{config.first_rank, config.count}};
@@ -217,7 +221,8 @@ SessionConfig parse_session(std::string_view line) {
   SessionConfig config = unconfigured();
   json::read_members(config, value, members, "the session's first line");
   if (config.ranks == 0 && config.network.empty())
-    throw UsageError("`ranks` is 0, which means all that fit a network, but no `network` is named");
+    throw UsageError(
+        "`ranks` is 0 (as many as fit on the network), but no `network` is named; give one of them");
   if (config.ranks == 0) return config;
   if (config.count == 0) config.count = config.ranks - config.first_rank;
   if (!config.layout.empty())
@@ -253,13 +258,18 @@ void apply_layout(SessionConfig& config) {
   if (const char* host = std::getenv("SLURMD_NODENAME")) config.host = host_name(json::Value(host));
 }
 
-std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline) {
+std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline,
+                                     std::string_view content) {
+  const auto patience_seconds = std::lround(milliseconds_left(deadline) / 1000.0);
   std::string line;
   for (;;) {
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&waiting, 1, milliseconds_left(deadline));
     if (ready < 0 && errno != EINTR) throw_errno("waiting for a line on standard input");
-    if (ready == 0) throw UsageError("no complete line came on standard input in time");
+    if (ready == 0)
+      throw UsageError("the launcher did not send " + std::string(content) +
+                       ", one complete line on standard input, within " + std::to_string(patience_seconds) +
+                       " s");
     if (ready < 0) continue;
     char byte = 0;
     const ssize_t got = ::read(fd, &byte, 1);

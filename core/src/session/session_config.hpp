@@ -68,8 +68,10 @@ void apply_layout(SessionConfig& config);
 
 // Reads one line and returns it without its newline. Reads no byte beyond it, so that a process that inherits
 // `fd` can continue there. Returns nullopt if the file ends before any byte. Throws UsageError if the line is
-// longer than `bytes_max` or incomplete at `deadline` or at the end of the file.
-std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline);
+// longer than `bytes_max` or incomplete at `deadline` or at the end of the file. `content` is what the
+// launcher should send, for the message.
+std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline,
+                                     std::string_view content = "the session's configuration");
 
 // Parses the line that tells a node without rank 0 where rank 0 is, {"conductor": "10.0.0.1:40123"}, and
 // returns the address. Throws UsageError.

@@ -25,8 +25,9 @@ Address::Address(const sockaddr* address, socklen_t length)
 Address Address::parse(std::string_view text) {
   const auto colon = text.rfind(':');
   const auto wrong = [&] {
-    return UsageError("not an address: '" + std::string(text.substr(0, 80)) +
-                      "'; expected a number and a port, such as 10.0.0.1:4000 or [fd00::1]:4000");
+    return UsageError("'" + std::string(text.substr(0, 80)) +
+                      "' is not an address; give a numeric address and a port, such as 10.0.0.1:4000 or "
+                      "[fd00::1]:4000");
   };
   if (colon == std::string_view::npos || text.size() > 80) throw wrong();
   unsigned port = 0;
@@ -60,8 +61,7 @@ Address Address::of_interface(std::string_view name) {
     if (local.interface == text) return local.address;
     if (std::ranges::find(known, local.interface) == known.end()) known.push_back(local.interface);
   }
-  throw UsageError("no interface '" + text +
-                   "' with an address on this machine; there are: " + joined(known));
+  throw UsageError("no interface '" + text + "' with an address; choose one of: " + joined(known));
 }
 
 std::vector<LocalAddress> local_addresses() {

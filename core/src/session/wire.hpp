@@ -95,6 +95,9 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
+inline constexpr const char* cut_short =
+    "a message ended early; install the same version of crosscut on every node";
+
 // Reads what a Writer wrote. Throws RunError if the payload ends too early; the caller checks at_end().
 class Reader {
  public:
@@ -122,11 +125,11 @@ class Reader {
  private:
   std::size_t count(std::size_t item_bytes) {
     const auto items = get<std::uint64_t>();
-    if (items > bytes_.size() / item_bytes) throw RunError("a frame is shorter than it says");
+    if (items > bytes_.size() / item_bytes) throw RunError(cut_short);
     return static_cast<std::size_t>(items);
   }
   void copy(std::span<std::byte> to) {
-    if (to.size() > bytes_.size()) throw RunError("a frame is shorter than it says");
+    if (to.size() > bytes_.size()) throw RunError(cut_short);
     if (!to.empty()) std::memcpy(to.data(), bytes_.data(), to.size());
     bytes_ = bytes_.subspan(to.size());
   }
