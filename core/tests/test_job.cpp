@@ -53,7 +53,7 @@ TEST(a_bad_member_is_named) {
   CHECK_THROWS_SAYING(UsageError, "job: expected an object", job_from("[]"));
   CHECK_THROWS_SAYING(UsageError, "job has no member \"colour\"", job_from(R"({"colour": 1})"));
   CHECK_THROWS_SAYING(UsageError, "job, `pattern`: expected a string", job_from(R"({"pattern": 1})"));
-  CHECK_THROWS_SAYING(UsageError, "job, `sync`: \"x\" is none of: barrier, none",
+  CHECK_THROWS_SAYING(UsageError, "job, `sync`: \"x\" is not one of: barrier, none",
                       job_from(R"({"sync": "x"})"));
   CHECK_THROWS_SAYING(UsageError, "parameter \"k\": expected a string",
                       job_from(R"({"pattern_parameters": {"k": 4}})"));

@@ -249,7 +249,7 @@ TEST(a_count_that_no_job_can_have_asked_for_is_not_resumed_with) {
     std::string bytes(sizeof counts, '\0');
     std::memcpy(bytes.data(), counts.data(), sizeof counts);
     overwrite(run / "iterations/c/0", bytes);
-    CHECK_THROWS_SAYING(RunError, "is no number of iterations", Store::resume(run, options, false));
+    CHECK_THROWS_SAYING(RunError, "is not a valid value of iterations", Store::resume(run, options, false));
   }
 }
 
@@ -378,7 +378,7 @@ TEST(missing_and_truncated_samples_are_found_on_resuming) {
   std::string elsewhere = good;
   elsewhere[0] = 1;
   overwrite(chunk, elsewhere);
-  CHECK_THROWS_SAYING(RunError, "another place", Store::resume(run, options, false));
+  CHECK_THROWS_SAYING(RunError, "points to the wrong place", Store::resume(run, options, false));
   fs::remove(chunk);
   CHECK_THROWS_SAYING(RunError, "crosscut fsck", Store::resume(run, options, false));
   overwrite(chunk, good);

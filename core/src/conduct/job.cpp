@@ -21,14 +21,14 @@ constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 [[noreturn]] void refuse(const std::string& problem) { throw UsageError(problem); }
 
 std::string text(const json::Value& value, std::size_t longest = longest_text) {
-  if (value.string().size() > longest) refuse("text of more than " + std::to_string(longest) + " bytes");
+  if (value.string().size() > longest) refuse("longer than " + std::to_string(longest) + " bytes");
   return json::plain_text(value);
 }
 
 auto choice(const std::vector<std::string>& choices) {
   return [choices](const json::Value& value) {
     if (std::ranges::find(choices, value.string()) != choices.end()) return value.string();
-    refuse(json::write(value) + " is none of: " + joined(choices));
+    refuse(json::write(value) + " is not one of: " + joined(choices));
   };
 }
 
@@ -123,8 +123,8 @@ void check_together(const Job& job) {
   if (job.minimum_repetitions < least_for_interval)
     refuse("job: minimum_repetitions: at least 6 repetitions are needed for a 95 % interval of the median");
   if (job.repetitions > 0 && job.repetitions < job.minimum_repetitions)
-    refuse("job: repetitions: with an interval asked for, at least minimum_repetitions (" +
-           std::to_string(job.minimum_repetitions) + ") must be allowed");
+    refuse("job: repetitions: must be at least minimum_repetitions (" +
+           std::to_string(job.minimum_repetitions) + ") when an interval is requested");
 }
 
 }  // namespace

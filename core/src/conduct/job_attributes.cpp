@@ -40,9 +40,9 @@ void JobRun::refuse_bytes_of_their_own() const {
           if (ops[i].slot < 0 || ops[i].slot != other[i].slot) continue;
           const auto here = ops[i].counted_bytes(), there = other[i].counted_bytes();
           if (there == here || (here == first && there == size)) continue;
-          throw UsageError("pattern " + job_.pattern + " cuts messages of " + std::to_string(first) +
+          throw UsageError("pattern " + job_.pattern + " splits messages of " + std::to_string(first) +
                            " and of " + std::to_string(size) +
-                           " bytes differently; measure each size in a run of its own");
+                           " bytes differently; measure each size in a separate run");
         }
       }
     }
@@ -53,7 +53,7 @@ void JobRun::refuse_bytes_of_their_own() const {
 // A job that is prepared quickly still creates its run, which then records that it was stopped.
 void JobRun::end_if_stopped() {
   if (!should_stop() || std::chrono::steady_clock::now() - started_ < short_preparation) return;
-  throw RunError("stopped while the run was prepared: nothing was measured, and nothing written");
+  throw RunError("stopped while preparing the run; nothing was measured or written");
 }
 
 std::vector<double> JobRun::credited_bytes() {
@@ -175,7 +175,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
 }
 
 void JobRun::open_store(const json::Object& begun) {
-  if (job_.out.empty()) throw UsageError("the job names no directory for its run (out)");
+  if (job_.out.empty()) throw UsageError("the job has no `out`; name the directory of the run");
   store_ = job_.resume ? store::Store::resume(job_.out, store_options(begun), job_.force)
                        : store::Store::create(job_.out, store_options(begun));
 }

@@ -76,7 +76,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   }
   if (job_.tolerate_failures && !backend_.tolerates_failure) {
     events_.warn("backend " + job_.backend +
-                 " cannot go on without a failed rank: its ranks are started again");
+                 " cannot continue without a rank that failed; all ranks will be restarted instead");
   }
   if (job_.sizes.empty()) job_.sizes = pattern_->default_sizes();
   shape_.sizes = job_.sizes;
@@ -100,7 +100,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     const auto [first, last] = *job_.phases;
     if (first < 1 || last < first || last > phases) {
       throw UsageError("phases " + std::to_string(first) + "-" + std::to_string(last) +
-                       " are asked for, but " + job_.pattern + " on " + std::to_string(ranks) +
+                       " were requested, but " + job_.pattern + " on " + std::to_string(ranks) +
                        " ranks has phases 1-" + std::to_string(phases));
     }
     first_phase_ = first - 1;

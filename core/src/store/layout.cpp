@@ -25,8 +25,8 @@ constexpr std::int64_t most_phase_bytes = std::int64_t{1} << 32;
 
 void check_extent(const char* what, std::int64_t value, std::int64_t most) {
   if (value >= 1 && value <= most) return;
-  throw UsageError("a run of " + std::to_string(value) + " " + what + " cannot be stored: 1 to " +
-                   std::to_string(most) + " can");
+  throw UsageError("cannot store a run of " + std::to_string(value) + " " + what +
+                   "; the number must be from 1 to " + std::to_string(most));
 }
 
 void check_shape(const Shape& shape) {

@@ -63,9 +63,9 @@ void fill(std::span<std::byte> bytes, const std::array<std::byte, 8>& value) {
 }
 
 [[noreturn]] void bad_entry(const File& file, std::int64_t chunk, const char* problem) {
-  throw RunError(
-      file.path().string() + ": index entry " + std::to_string(chunk) + " " + problem +
-      "; run `crosscut fsck` to see what is lost, `crosscut fsck --repair` to have it measured again");
+  throw RunError(file.path().string() + ": index entry " + std::to_string(chunk) + " " + problem +
+                 "; run `crosscut fsck` to see what is lost and `crosscut fsck --repair` to mark it for "
+                 "measuring again");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Shard::Shard(const std::filesystem::path& path, const ShardPlan& plan)
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t chunk = first + static_cast<std::int64_t>(i);
       if (some[i] == missing) continue;
-      if (some[i] != entry_of(plan, chunk)) bad_entry(file_, chunk, "names another place than its own");
+      if (some[i] != entry_of(plan, chunk)) bad_entry(file_, chunk, "points to the wrong place");
       if (plan.chunk_offset(chunk + 1) > size)
         bad_entry(file_, chunk, "lies beyond the end: the file was cut short");
     }

@@ -263,8 +263,8 @@ std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const 
   constexpr std::int64_t most_counted = 1'000'000'000;
   for (const std::int64_t value : values)
     if (value < 0 || value > most_counted)
-      throw RunError(path.string() + ": " + std::to_string(value) + " is no number of " + std::string(array) +
-                     "; the file is damaged: run `crosscut fsck`");
+      throw RunError(path.string() + ": " + std::to_string(value) + " is not a valid value of " +
+                     std::string(array) + ", so the file is damaged; run `crosscut fsck`");
   return values;
 }
 

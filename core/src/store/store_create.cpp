@@ -68,22 +68,22 @@ void make_empty_directory(const fs::path& directory) {
   const fs::file_status status = fs::status(directory, error);
   if (error && status.type() == fs::file_type::none) throw_file_error("use", directory, error.value());
   if (fs::exists(status) && !fs::is_directory(status))
-    throw UsageError(directory.string() + " is a file: a run is a directory; name another one with --out");
+    throw UsageError(directory.string() +
+                     " is a file, but a run is a directory; name a new directory with --out");
   make_directories(directory);
   fs::directory_iterator entries(directory, error);
   if (error) throw_file_error("read", directory, error.value());
   if (entries == fs::directory_iterator() || is_half_made(directory)) return;
   if (fs::exists(directory / "zarr.json", error))
     throw UsageError(directory.string() +
-                     " is not empty: it holds a run; go on with it by --resume, or name " +
-                     "another directory with --out");
+                     " already holds a run; continue it with --resume, or name another directory with --out");
   const bool lost = std::ranges::any_of(
       sharded_names, [&](std::string_view name) { return fs::exists(directory / name / "c", error); });
   if (lost)
     throw UsageError(directory.string() +
-                     " holds measurements of a run whose zarr.json is lost; nothing of it " +
-                     "is deleted: 'crosscut fsck " + directory.string() + "' says what can be restored; " +
-                     "name another directory with --out");
+                     " holds measurements of a run that has lost its zarr.json. They are left " +
+                     "untouched: 'crosscut fsck " + directory.string() + "' shows what can be restored. " +
+                     "Name another directory with --out");
   throw UsageError(directory.string() + " is not empty: name a new directory with --out");
 }
 
@@ -179,7 +179,10 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   const std::vector<ArrayLayout> layouts = array_layouts(options);
   make_empty_directory(directory);
   File lock(directory, File::Mode::directory);
-  if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
+  if (!lock.lock())
+    throw UsageError(
+        directory.string() +
+        ": another process is writing a run there; wait for it, or name another directory with --out");
   // Check again now that no other process can be creating a run there.
   if (is_half_made(directory)) {
     for (const auto name : whole_names) fs::remove_all(directory / name);

@@ -54,7 +54,8 @@ void check_is_run(const fs::path& directory) {
   std::error_code error;
   if (!fs::exists(directory / "zarr.json", error))
     throw UsageError(directory.string() +
-                     " is no run (it has no zarr.json): nothing to resume; leave out --resume");
+                     " is not a run (it has no zarr.json), so there is nothing to resume; leave out --resume "
+                     "to start one");
 }
 
 Value load(const fs::path& directory) {
@@ -71,7 +72,7 @@ const Value& member(const Value& value, std::string_view name, const fs::path& d
   const Value* found = value.is_object() ? value.find(name) : nullptr;
   if (found != nullptr) return *found;
   throw RunError((directory / "zarr.json").string() + ": no member \"" + std::string(name) +
-                 "\"; this is no run of crosscut, or damaged: run `crosscut fsck`");
+                 "\"; this is not a run of crosscut, or it is damaged: run `crosscut fsck`");
 }
 
 void check_schema(const Value& attributes, const fs::path& directory) {
@@ -205,7 +206,7 @@ void compare_coordinates(const fs::path& directory, const Store::Options& option
     if (layout.sharded || layout.name == "iterations" || layout.name == "repetitions_done") continue;
     const File file(chunk_path(directory, layout), File::Mode::read);
     if (file.size() != layout.file_bytes())
-      throw RunError(file.path().string() + " was cut short or added to; run `crosscut fsck`");
+      throw RunError(file.path().string() + " is shorter or longer than it should be; run `crosscut fsck`");
     if (!holds(file, options, layout.name))
       differences.push_back({"coordinate " + std::string(layout.name), layout.name == "node"});
   }
@@ -216,8 +217,8 @@ void compare_coordinates(const fs::path& directory, const Store::Options& option
   for (const Difference& difference : differences)
     list.append(list.empty() ? "" : ", ").append(difference.text);
   const bool force_helps = std::ranges::all_of(differences, &Difference::may_be_forced);
-  throw UsageError(directory.string() + " was measured differently: " + list +
-                   (force_helps ? "; --force goes on all the same and records it"
+  throw UsageError(directory.string() + " was measured with other settings: " + list +
+                   (force_helps ? "; to continue anyway, use --force: the run records the differences"
                                 : "; measure into a new directory, or resume with the run's own settings"));
 }
 
@@ -273,8 +274,8 @@ void ZarrStore::check_chunk(std::int32_t size_index, std::int64_t chunk) {
     if (!any_measured) any_measured = std::ranges::count(read_status(whole), Status::measured) > 0;
     if (*any_measured)
       throw RunError(chunk_path(directory_, layout, size_index).string() +
-                     " lacks samples that were measured; run `crosscut fsck` to see what is lost, "
-                     "`crosscut fsck --repair` to have it measured again");
+                     " lacks samples that were measured; run `crosscut fsck` to see what is lost and "
+                     "`crosscut fsck --repair` to mark it for measuring again");
   }
 }
 
