@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
 
   list [--json]        patterns, backends, generators, their parameters, units and help
-  network show|check|routes|tables|ways FILE
+  network show|check|routes|tables|ways|platform FILE
                        what a network description says; `network --help` says more
   run PATTERN -n N --out DIR [OPTION ...]
                        measures with N ranks on this machine; `run --help` says more
@@ -26,7 +26,7 @@ constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
                        how long a traced program takes there; `replay --help` says more
   --version, --help
 
-Exit status: 0 fine; 1 a job or rank failed; 2 wrong usage; 130 interrupted.
+Exit status: 0 success; 1 a job or rank failed; 2 usage error; 130 interrupted.
 )";
 
 int dispatch(int argc, char** argv) {

@@ -22,15 +22,16 @@ constexpr std::string_view help = R"(usage: crosscut-core network COMMAND FILE [
 FILE is a network description (TOML), or a name of the catalogue.
 
   show FILE [--json] [--graph]     distances, bisection, counts, price; --graph: also vertices and edges
-  check FILE [--json]              every mistake, with file and line
+  check FILE [--json]              list every mistake, with file and line
   routes FILE SOURCE DESTINATION [--key N] [--json]
-                                   the way of a flow: vertices, what it shares, latency
+                                   the path of a flow: vertices, shared links, latency
   tables FILE --json               routing tables of hosts that forward
-  ways FILE --json                 all of it, as an emulated cluster is built from it: vertices, edges, and
-                                   the ways of all pairs of hosts, as tables of switches and hosts
-  platform FILE --ranks N --out XML [--ranks-per-host K]
-                                   as a platform of SimGrid; beside it its host file, XML.hosts,
-                                   and options for MPI programs under SMPI, XML.smpi
+  ways FILE --json                 everything that an emulated cluster is built from: vertices, edges, and
+                                   the paths between all hosts as tables of switches and hosts
+  platform FILE --out XML [--ranks N] [--ranks-per-host K]
+                                   write a SimGrid platform to XML, its host file to XML.hosts,
+                                   and options for MPI programs under SMPI to XML.smpi;
+                                   without --ranks: as many ranks as the network has room for
 )";
 
 struct Asked {
@@ -46,7 +47,7 @@ std::int64_t count_of(std::string_view option, const char* text) {
   constexpr std::int64_t most = 1 << 20;
   const auto count = program::parse_integer(text);
   if (count < 1 || count > most)
-    throw UsageError(std::string(option) + " " + text + ": from 1 to " + std::to_string(most));
+    throw UsageError(std::string(option) + " " + text + ": must be from 1 to " + std::to_string(most));
   return count;
 }
 

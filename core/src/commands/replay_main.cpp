@@ -17,20 +17,21 @@ namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core replay TRACE --on NETWORK [OPTION ...]
 
-TRACE names the files of the ranks, one a line: SimGrid's time-independent format, collective calls as messages.
-Prints one JSON object: seconds until each rank's end.
+TRACE lists the ranks' trace files, one per line, in SimGrid's time-independent format with
+collective calls as messages. Prints one JSON object: when each rank ends, in seconds.
 
   --ranks-per-host N        as the network says without it
-  --operations-per-second R of a processor (1e9)
+  --operations-per-second R speed of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
-  --send-buffer SIZE        that a sender need not wait for (unbounded)
-  --window SIZE             of a connection that is on its way, and queues at its host's link (0)
-  --header SIZE             that travels with each message (0)
-  --noise TIME              mean of what more each receive takes, exponentially distributed (0)
+  --send-buffer SIZE        bytes that may remain unsent when a sender goes on (unbounded)
+  --window SIZE             bytes that a connection has in flight, queueing at its host's link (0)
+  --header SIZE             bytes sent ahead of each message (0)
+  --noise TIME              mean of the exponentially distributed extra time of each receive (0)
   --latency F --bandwidth F --overhead F
-                            so many times what the network has; bandwidth may be inf
+                            multiply the network's value by F; --bandwidth may be inf
   --alone                   every message has each link for itself
-  --deep-queues             switches lose nothing: shares of a link are as fast as its senders are
+  --deep-queues             switches lose nothing: a link's capacity is shared in proportion to its
+                            senders' rates
 )";
 
 struct Asked {
@@ -42,14 +43,16 @@ struct Asked {
 double factor(std::string_view option, std::string_view text) {
   const auto value = text == "inf" ? std::numeric_limits<double>::infinity() : program::parse_real(text);
   if (!(value >= 0) || (option == "--bandwidth" && value == 0) || (option != "--bandwidth" && value > 1e15))
-    throw UsageError(std::string(option) + " " + shown(text) + ": a factor from 0 on");
+    throw UsageError(std::string(option) + " " + shown(text) +
+                     (option == "--bandwidth" ? ": must be a number above 0, or inf"
+                                              : ": must be a number from 0 to 1e15"));
   return value;
 }
 
 double rate(std::string_view text) {
   const auto value = program::parse_real(text);
   if (!(value >= 1e-9 && value <= 1e30))
-    throw UsageError("--operations-per-second " + shown(text) + ": above 0");
+    throw UsageError("--operations-per-second " + shown(text) + ": must be from 1e-9 to 1e30");
   return value;
 }
 
@@ -94,7 +97,7 @@ Asked parse(int argc, char** argv) {
     } else if (asked.trace.empty()) {
       asked.trace = word;
     } else {
-      throw UsageError("replay takes one TRACE, and " + shown(word) + " is another");
+      throw UsageError("replay takes one TRACE, but " + shown(word) + " was given too");
     }
   }
   if (asked.trace.empty() || asked.network.empty()) throw UsageError("replay needs TRACE --on NETWORK");
@@ -112,8 +115,8 @@ int replay_main(int argc, char** argv) {
       asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
   if (network->graph.hosts * per_host < trace.ranks())
     throw UsageError("network " + network->name + " has room for " +
-                     std::to_string(network->graph.hosts * per_host) + " ranks, and the trace is of " +
-                     std::to_string(trace.ranks()));
+                     std::to_string(network->graph.hosts * per_host) + " ranks, but the trace has " +
+                     std::to_string(trace.ranks()) + "; raise --ranks-per-host");
   const auto& protocol = network->protocol;
   if (protocol.mtu > protocol.headers) {
     asked.model.segment_bytes = protocol.mtu - protocol.headers;

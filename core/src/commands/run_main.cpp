@@ -22,14 +22,14 @@ constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS -
   --size A[,B...]         message sizes, such as 1KB,1MB; default: the pattern's own
   --phases A-B            only these phases
   --repetitions N         (20; sim: 1)    --warm-up N        (1)
-  --interval P            adaptive: until the 95 % interval of every median is that narrow, such as 5%
+  --interval P            repeat until the 95 % interval of every median is at most this wide, such as 5%
   --iterations N          runs of a phase for one sample; default: found for each size
   --sync barrier|none     --wait auto|block|poll
-  --memory BYTES          buffers of a rank, at most (2GiB)
+  --memory BYTES          limit on the buffers of a rank (2GiB)
   --time-limit SECONDS    --seed N        --timeout SECONDS
-  --network FILE          with --backend sim: the network simulated; -n may then be left out
+  --network FILE          with --backend sim: the network to simulate; -n may then be left out
   --ranks-per-host N      with --backend sim; default: as the network says
-  --interface ADDRESS     that the ranks listen on (127.0.0.1)
+  --interface ADDRESS     address or interface on which the ranks listen (127.0.0.1)
   --verify --compute --tolerate-failures --resume --force --no-pin
   --NAME VALUE            a parameter of the pattern or backend (see list)
 
@@ -138,8 +138,7 @@ Asked parse(int argc, char** argv) {
     }
     if (word == "ranks") {
       const auto ranks = program::parse_integer(value);
-      if (ranks < 2 || ranks > 1'000'000)
-        throw UsageError("-n " + value + ": from 2 to 1000000 ranks are possible");
+      if (ranks < 2 || ranks > 1'000'000) throw UsageError("-n " + value + ": must be from 2 to 1000000");
       asked.session.ranks = static_cast<Rank>(ranks);
     } else if (!take_value(word, value, asked)) {
       rest.emplace_back(word, value);
@@ -173,7 +172,8 @@ int run_main(int argc, char** argv) {
   conduct::parse_job(asked.job);  // refuse it before any rank is started
   const Pipe requests = make_pipe();
   const auto lines = json::write(json::Object{{"do", "run"}, {"job", asked.job}}) + "\n{\"do\":\"end\"}\n";
-  if (lines.size() > 60'000) throw UsageError("the command line is too long for a job; use crosscut run");
+  if (lines.size() > 60'000)
+    throw UsageError("the options are too long for one job; use `crosscut run` instead");
   if (::write(requests.write.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
     throw_errno("writing the job");
   return launch::launch(asked.session, {requests.read.get(), STDOUT_FILENO, -1}, session::run_rank);
