@@ -119,12 +119,12 @@ def test_every_output_of_check_says_that_the_machine_was_the_limit(untold):
     page = protocol.page(promised, checked, NAMES, redact=False, cautions=found)
     assert page.count(html.escape(reason)) == 3
     assert caution in page
-    assert "emulated on one machine: this says nothing of a network that was built" in page
+    assert "emulated on one machine: these verdicts say nothing about a real network" in page
     assert FAULT["says"] in page
 
     shown = _terminal(promised, checked.judged, found, check_cautions.planted(checked.runs))
     assert reason.removesuffix(" in every phase") in shown  # the rest is in the next line
-    assert "; or the like, in 2 of 2 runs" in shown
+    assert "; 2 of 2 runs have a caution of this kind" in shown
     assert f"planted: f1: {FAULT['says']}" in shown
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut import __version__
-from crosscut.analysis.compare.promises import Checked, PromiseVerdict, Verdict
+from crosscut.analysis.compare.promises import Checked, PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units, whole_file
@@ -35,7 +35,6 @@ _NOT_BUILT = {
     Realm.SIMULATED.value: "computed by the simulator",
     Realm.EMULATED.value: "emulated on one machine",
 }
-_SIGNS = {Verdict.FAIL: "✗ fail", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ pass"}
 
 
 def page(
@@ -66,7 +65,7 @@ def page(
 
 
 def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
-    heads = ("Promise", "Promised", "Measured", "Verdict", "Wrong by chance")
+    heads = ("Promise", "Promised", "Measured", "Verdict", "Error probability")
     rows = [
         element(
             "tr",
@@ -82,7 +81,7 @@ def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
                 tight(words_check.measured(one, names)),
                 *(element("p", tight(said), class_="small") for said in words_check.notes(one, names)),
             ),
-            element("td", _SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
+            element("td", words_check.SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
             element("td", words_check.at_most(one) or "–"),
         )
         for one in judged
@@ -97,7 +96,7 @@ def _cautions(found: Sequence[Caution]) -> Markup | None:
     if not found:
         return None
     return join(
-        element("h2", "Before relying on it"),
+        element("h2", "Before you rely on these verdicts"),
         element("ul", [element("li", str(one)) for one in found], class_="cautions"),
     )
 
@@ -125,7 +124,7 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
             ("Command", " ".join(map(str, items(first, "command_line")))),
         ]
     if beware := _NOT_BUILT.get(text_of(first, "place")):
-        facts.insert(0, ("Beware", f"{beware}: this says nothing of a network that was built"))
+        facts.insert(0, ("Beware", f"{beware}: these verdicts say nothing about a real network"))
     rows = [join(element("dt", name), element("dd", value)) for name, value in facts if value.strip()]
     return element("dl", rows)
 
@@ -136,19 +135,19 @@ def _few(names: Sequence[str]) -> str:
 
 def _method(spec: Spec) -> str:
     return (
-        "Rates are bytes per second and direction, 1 MB = 10^6 bytes. A promise is kept where the median "
-        "over repetitions of every quantity that it names meets the bound (or so large a share of the "
-        "repetitions as it says). Each verdict is a sequential test that holds whenever one stops (a betting "
-        "martingale for a quantile: Ville 1939; Howard and Ramdas 2022): the probability that any verdict on "
-        f"this page is wrong is at most {units.percent(spec.error_rate)}. Passing needs evidence for every "
-        "single quantity; failing needs evidence against all being kept. Repetitions are taken to be "
-        "independent."
+        "Rates are in bytes per second and direction; 1 MB = 10^6 bytes. A promise is kept if, for every "
+        "quantity that it names, the median over repetitions meets the bound (or, if it says so, the stated "
+        "share of repetitions does). Each verdict comes from a sequential test that stays valid whenever "
+        "measuring stops (a betting martingale for a quantile: Ville 1939; Howard and Ramdas 2022): the "
+        f"probability that any verdict on this page is wrong is at most {units.percent(spec.error_rate)}. "
+        "To call a promise kept, there must be evidence for every single quantity; to call it broken, "
+        "evidence that not all meet the bound. Repetitions are assumed to be independent."
     )
 
 
 def _spec(spec: Spec, *, redact: bool) -> Markup:
     digest = hashlib.sha256(spec.text.encode("utf-8")).hexdigest()
-    told = element("p", f"Promises as in a file with SHA-256 {digest}.", class_="small")
+    told = element("p", f"SHA-256 of the spec file: {digest}", class_="small")
     if redact:  # a spec may name nodes
         return told
     return join(told, element("details", element("summary", "The file"), element("pre", spec.text)))
@@ -167,8 +166,7 @@ def _browser(path: Path) -> str:
     found = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if found is None:
         raise CrosscutError(
-            f"--protocol {path}: a PDF is printed by Chromium, which is not here; name a file that ends in "
-            ".html"
+            f"--protocol {path}: PDF needs Chromium, which is not installed; install it, or name a .html file"
         )
     return found
 
@@ -199,5 +197,5 @@ def _print(browser: str, folder: Path, content: bytes) -> bytes:
         return pdf.read_bytes()
     except (OSError, subprocess.SubprocessError) as error:
         raise CrosscutError(
-            f"{browser} could not print the protocol; name a file that ends in .html"
+            f"{browser} failed to print the PDF of the protocol; name a .html file instead"
         ) from error

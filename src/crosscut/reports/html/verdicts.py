@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
+from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import check as words_check
 
-_SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
 # Pictures that prove a promise of each kind, best first.
 _PROOFS: dict[PromiseKind, tuple[str, ...]] = {
     PromiseKind.BISECTION: ("phases", "phase-histogram"),
@@ -56,8 +55,8 @@ def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]
         element("ol", [_entry(one, judgement, pictures) for one in ordered], class_="findings verdicts"),
         element(
             "p",
-            f"Any of these verdicts is wrong with a probability of at most "
-            f"{units.percent(judgement.spec.error_rate)}, repetitions being independent.",
+            "The probability that any of these verdicts is wrong is at most "
+            f"{units.percent(judgement.spec.error_rate)}, if repetitions are independent.",
             class_="doubt",
         ),
         id="verdicts",
@@ -71,13 +70,13 @@ def _entry(
     measured = one.reason or f"measured {words_check.measured(one, names)}"
     said = words_check.notes(one, names)
     if chance := words_check.at_most(one):
-        said.append(f"wrong by chance: {chance}")
+        said.append(f"error probability: {chance}")
     there = pictures.get(judgement.measured_by.get(promise.name, Path()), ())
     return element(
         "li",
         element(
-            "p", element("span", _SIGNS[one.verdict], class_="verdict"), " ", element("strong", promise.name),
-            tight(f": promised {promise.said}; {measured}."),
+            "p", element("span", words_check.SIGNS[one.verdict], class_="verdict"), " ",
+            element("strong", promise.name), tight(f": promised {promise.said}; {measured}."),
         ),
         element("p", tight(words_check.what(promise)), class_="doubt"),
         element("p", tight(" · ".join(said)), class_="doubt") if said else None,

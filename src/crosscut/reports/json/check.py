@@ -72,23 +72,23 @@ def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
     """Reads and validates verdicts, or raises UsageError. `ranks`: of the largest run they are shown with."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UsageError(f"{path}: more than 256 MiB are no verdicts")
+            raise UsageError(f"{path} is larger than 256 MiB, so it does not contain verdicts")
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UsageError(
-            f"{path}: no verdicts of {SCHEMA['name']}, version {SCHEMA['version']}; crosscut check --json "
-            "writes them"
+            f"{path} does not contain verdicts ({SCHEMA['name']}, version {SCHEMA['version']}); write them "
+            "with crosscut check --json"
         )
     try:
         top = records.parse(document, _VerdictsDocument)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     if not top.promises:
-        raise UsageError(f"{path}: promises: there is none")
+        raise UsageError(f"{path}: 'promises' is empty; at least one is needed")
     if not 0 < top.error_rate < 0.5:
-        raise UsageError(f"{path}: error_rate: {top.error_rate:g}: it should be between 0 and 0.5")
+        raise UsageError(f"{path}: error_rate is {top.error_rate:g}; it must be between 0 and 0.5")
     found = tuple(_judged(entry, f"{path}: promise {at}", ranks) for at, entry in enumerate(top.promises, 1))
     return Spec(
         title=top.title, error_rate=top.error_rate, promises=tuple(one.promise for one in found), path=path
@@ -119,7 +119,7 @@ def _judged(entry: Mapping[str, Any], where: str, ranks: int) -> PromiseVerdict:
         ("quantities", one.quantities, 0 <= one.quantities < _MOST),
     ):
         if not fits:
-            raise UsageError(f"{where}: {name}: {str(value)[:40]}: it cannot be")
+            raise UsageError(f"{where}: {name} is {str(value)[:40]}, which is out of range")
     for label in one.broken:
         _check_label(f"{where}: broken_labels", label, promise.kind, ranks)
     if one.worst_label or not one.reason:
@@ -139,8 +139,10 @@ def _check_label(where: str, label: tuple[int, ...], kind: PromiseKind, ranks: i
         fits = fits and all(rank >= 0 for rank in inner)
         if fits and max(inner) >= ranks:
             raise UsageError(
-                f"{where}: it tells of rank {max(inner)}, and the runs have {ranks} ranks: name the "
-                "runs that were judged"
+                f"{where}: refers to rank {max(inner)}, but the runs have only {ranks} ranks; name the runs "
+                "that were judged"
             )
     if not fits:
-        raise UsageError(f"{where}: {label!r:.80}: it should be a list of ranks, as crosscut check writes it")
+        raise UsageError(
+            f"{where}: {label!r:.80} is not a label that crosscut check --json writes for such a promise"
+        )

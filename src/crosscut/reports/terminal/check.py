@@ -22,11 +22,12 @@ def render(
     cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
 ) -> None:  # fmt: skip
     screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[words_check.worst(judged)])
-    rows = Rows("<verdict", "<promise", "<measured", "?wrong by chance", "?repetitions")
+    rows = Rows("<verdict", "<promise", "<measured", "?error probability", "?repetitions")
     for one in judged:
         rows.add(
-            one.verdict.value, f"{one.promise.name}: {one.promise.said}", words_check.measured(one, names),
-            words_check.chance(one), str(one.repetitions), style=_STYLES[one.verdict],
+            words_check.VERDICTS[one.verdict], f"{one.promise.name}: {one.promise.said}",
+            words_check.measured(one, names), words_check.chance(one), str(one.repetitions),
+            style=_STYLES[one.verdict],
         )  # fmt: skip
     screen.console.print()
     screen.table(rows)
@@ -38,8 +39,8 @@ def render(
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
-        f"Any verdict wrong: at most {units.percent(spec.error_rate)}, whenever one stops measuring "
-        "(betting on the median, Ville 1939; Howard and Ramdas 2022).", "dim",
+        f"Probability that any of these verdicts is wrong: at most {units.percent(spec.error_rate)}, no "
+        "matter when measuring stops (betting on the median, Ville 1939; Howard and Ramdas 2022).", "dim",
     )  # fmt: skip
 
 

@@ -11,6 +11,16 @@ from crosscut.base import units
 
 BROKEN_NAMED = 8
 WORST_FIRST = [Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS]
+VERDICTS = {Verdict.FAIL: "broken", Verdict.UNDECIDED: "undecided", Verdict.PASS: "kept"}
+SIGNS = {
+    verdict: f"{sign} {VERDICTS[verdict]}"
+    for verdict, sign in ((Verdict.FAIL, "✗"), (Verdict.UNDECIDED, "?"), (Verdict.PASS, "✓"))
+}
+# What a promise bounds one by one.
+_QUANTITIES = {
+    PromiseKind.BISECTION: "phases", PromiseKind.PHASE: "phases", PromiseKind.ROUTE: "routes",
+    PromiseKind.NODE: "node rates", PromiseKind.LATENCY: "routes", PromiseKind.SPREAD: "spreads",
+}  # fmt: skip
 _RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 
 
@@ -46,14 +56,15 @@ def what(promise: Promise) -> str:
 
 
 def measured(one: PromiseVerdict, names: Sequence[str]) -> str:
-    """`worst 9.87 MB/s (n003 → n007), middle 11.8 MB/s, of 56`"""
+    """`worst 9.87 MB/s (n003 → n007), median 11.8 MB/s over 56 routes`"""
     if one.reason:
         return one.reason
     worst = figure(one.promise, one.worst)
     if one.quantities == 1:
         return worst
     where = label(one.promise, one.worst_label, names)
-    return f"worst {worst} ({where}), middle {figure(one.promise, one.middle)}, of {one.quantities:,}"
+    median = figure(one.promise, one.middle)
+    return f"worst {worst} ({where}), median {median} over {one.quantities:,} {_QUANTITIES[one.promise.kind]}"
 
 
 def broken(one: PromiseVerdict, names: Sequence[str]) -> str:
@@ -61,7 +72,7 @@ def broken(one: PromiseVerdict, names: Sequence[str]) -> str:
         return ""
     named = ", ".join(label(one.promise, of, names) for of in one.broken[:BROKEN_NAMED])
     more = len(one.broken) - BROKEN_NAMED
-    return f"beyond doubt: {named}" + (f" and {more:,} more" if more > 0 else "")
+    return f"shown to miss the bound: {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def sentence(judged: Sequence[PromiseVerdict]) -> str:
@@ -94,7 +105,7 @@ def at_most(one: PromiseVerdict) -> str:
 
 def left_out(one: PromiseVerdict) -> str:
     """Returns what was left out, unless the verdict's reason already says so."""
-    return f"{one.left_out}, which are left out" if one.left_out and not one.reason else ""
+    return f"left out: {one.left_out}" if one.left_out and not one.reason else ""
 
 
 def notes(one: PromiseVerdict, names: Sequence[str]) -> list[str]:
@@ -109,5 +120,5 @@ def undecided(one: PromiseVerdict) -> str:
     repeated = ("launch", "launches") if one.of_launches else ("repetition", "repetitions")
     said = f"{units.count(one.repetitions, *repeated)} cannot decide"
     if one.repetitions_needed is None:
-        return f"{said}: they lie on both sides of the bound"
+        return f"{said}: they fall on both sides of the bound, so more of them may not help"
     return f"{said}; about {one.repetitions_needed:,} like these would"

@@ -35,7 +35,7 @@ def _of_run(view: View, sizes: frozenset[int]) -> list[Caution]:
 def _together(alike: Sequence[Caution], runs: int) -> Caution:
     if len(alike) == 1:
         return alike[0]
-    return replace(alike[0], text=f"{alike[0].text}; or the like, in {len(alike)} of {runs} runs")
+    return replace(alike[0], text=f"{alike[0].text}; {len(alike)} of {runs} runs have a caution of this kind")
 
 
 def planted(runs: Sequence[Run]) -> list[str]:
