@@ -52,7 +52,8 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
         screen.line(line)
     hidden = len(found.changes) - len(news)
     if hidden:
-        screen.line(f"{units.count(hidden, 'change')} more follow from these; --json has all", "dim")
+        follow = "follows" if hidden == 1 else "follow"
+        screen.line(f"{units.count(hidden, 'further change')} {follow} from these; --json lists all", "dim")
     for note in found.notes:
         screen.warn(note)
     screen.line(_how(found, asked), "dim")
@@ -91,7 +92,7 @@ def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
         f"{words.subject(c.subject, names)}: {words.percent(c.shift.middle)} ({words.from_to(c)})"
         for c in routes[:SHOWN]
     ]
-    return said + ([f"and {len(routes) - SHOWN} routes more"] if len(routes) > SHOWN else [])
+    return said + ([f"and {units.count(len(routes) - SHOWN, 'more route')}"] if len(routes) > SHOWN else [])
 
 
 def _phases(found: Comparison) -> list[str]:
@@ -121,15 +122,15 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
     one, other = found.repetitions
     repeated = "launches" if found.of_launches else "repetitions"
     said = (
-        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; any change told "
-        f"where there is none: at most {units.percent(asked.error_rate)} (step-down permutation of "
-        f"{repeated}, Westfall and Young 1993)."
+        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; probability of "
+        f"reporting any change where there is none: at most {units.percent(asked.error_rate)} (step-down "
+        f"permutation of {repeated}, Westfall and Young 1993)."
     )
     if found.of_launches:
         return said
     return (
-        f"{said} What differs from run to run in any case is not told apart from a change: compare several "
-        "runs, or launches."
+        f"{said} Ordinary variation between runs can look like a change; to rule it out, compare several "
+        "runs or launches."
     )
 
 
@@ -140,12 +141,13 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
         screen.line(_sentence(worst, found, asked, names), _style(worst.worse(asked)))
     elif len(found.starts) < found.fewest_runs:
         screen.line(
-            f"{len(found.starts)} runs are too few for a trend at {units.percent(asked.error_rate)}: "
-            f"{found.fewest_runs} at least. First and last are compared below.", "bold",
+            f"{len(found.starts)} runs are too few for a trend at an error rate of "
+            f"{units.percent(asked.error_rate)}: at least {found.fewest_runs} are needed. The first and the "
+            "last are compared below.", "bold",
         )  # fmt: skip
     else:
         screen.line(f"No trend and no step over {len(found.starts)} runs.", "bold")
-    rows = Rows("<what", "?size", "first", "last", "over the time", "?by chance", "<step")
+    rows = Rows("<what", "?size", "first", "last", "overall change", "?by chance", "<step")
     shown = [t for t in found.series if t.subject.family is Family.CLASS or t in told][: 2 * SHOWN]
     for trend in shown:
         day, doubt = found.starts[trend.step_at][:16], chance(trend.step_doubt)

@@ -26,10 +26,10 @@ class MeasuredValue:
 
 def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[MeasuredValue]) -> None:
     bisection = found.bisection_bytes_per_second
-    half = f"; half to half {units.rate(bisection)}" if math.isfinite(bisection) else ""
+    half = f"; half to half {units.rate(bisection)} per host" if math.isfinite(bisection) else ""
     screen.line(
-        f"{adapter}: {units.rate(found.route_bytes_per_second)} a route and direction, bounded by "
-        f"{found.limit}{half}; latency {units.seconds(found.latency_seconds)} at least.", "bold",
+        f"{adapter}: {units.rate(found.route_bytes_per_second)} per route and direction, limited by "
+        f"{found.limit}{half}; latency at least {units.seconds(found.latency_seconds)}.", "bold",
     )  # fmt: skip
     rows = Rows("<what", "<arithmetic", "result", "?<source")
     for line in found.lines:

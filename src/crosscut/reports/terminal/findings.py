@@ -31,8 +31,8 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")
     if any(math.isfinite(finding.false_alarm) and finding.kind.warns for finding in found):
         screen.line(
-            "p: probability of a finding this strong anywhere in a healthy network, corrected for all tests "
-            "made.", "dim",
+            "p: probability that a healthy network shows a finding this strong anywhere (corrected for all "
+            "tests made).", "dim",
         )  # fmt: skip
     if structure is not None:
         _structure(screen, structure)
@@ -56,7 +56,7 @@ def _structure(screen: Screen, structure: Structure) -> None:
     for group in structure.groups[:GROUPS_SHOWN]:
         _group(screen, group, structure, "")
     if len(structure.groups) > GROUPS_SHOWN:
-        screen.line(f"and {len(structure.groups) - GROUPS_SHOWN} groups more", "dim")
+        screen.line(f"and {units.count(len(structure.groups) - GROUPS_SHOWN, 'more group')}", "dim")
     for note in structure.notes:
         screen.line(_sentence(capital(note)), "dim")
 
