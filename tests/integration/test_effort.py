@@ -53,7 +53,7 @@ def test_show_tells_what_a_gigabyte_cost_and_loggp_apart(tmp_path, capsys):
     capsys.readouterr()
     assert cli.main(["show", str(bounce), str(stream)]) == 0
     said = capsys.readouterr().out
-    assert "Processor time of moving bytes" in said
+    assert "Processor time for moving bytes" in said
     assert "LogGP, by ping-pong and stream together" in said
     assert "processor time" in said
     assert cli.main(["show", str(bounce), "--json"]) == 0

@@ -92,7 +92,7 @@ def effort(view: View) -> Markup:
         return Markup("")
     by_size = table(
         ("size", *costs.EFFORT_HEAD), [costs.effort_row(one) for one in costs.some(found, MOST_SIZES)],
-        words=frozenset(), caption="Processor time of moving bytes",
+        words=frozenset(), caption="Processor time for moving bytes",
     )  # fmt: skip
     largest = found[-1]
     each = largest.per_gigabyte()
@@ -106,6 +106,6 @@ def effort(view: View) -> Markup:
         )
         for rank in order
     ]  # fmt: skip
-    caption = f"Processor time by rank, the most first, {units.size(largest.size_bytes)} messages"
+    caption = f"Processor time by rank, highest first, {units.size(largest.size_bytes)} messages"
     head = ("rank (node:rank)", "s/GB sent or received", "busy")
     return join(by_size, table(head, rows, words=frozenset({0}), caption=caption))

@@ -76,7 +76,7 @@ def _time(screen: Screen, profile: Profile) -> None:
 def _calls(screen: Screen, profile: Profile) -> None:
     screen.title("Calls of MPI")
     total = float(profile.seconds.sum())
-    table = Rows("<call", "calls", "time", "of all", "per call", "?longest", "?most on a rank")
+    table = Rows("<call", "calls", "time", "share", "per call", "?longest call", "?most on one rank")
 
     def cells(name: str, calls: Sequence[Call]) -> list[str]:
         seconds, count = sum(float(call.seconds.sum()) for call in calls), sum(call.count for call in calls)
@@ -137,8 +137,8 @@ def _cells(rows: Iterable[Counts]) -> list[str]:
 
 
 def _as_called(screen: Screen, calls: list[Call]) -> None:
-    screen.title("Collective calls as such")
-    table = Rows("<call", "calls", "handed in", "per call", "as messages", "bytes")
+    screen.title("Collective calls as made by the program")
+    table = Rows("<call", "calls", "passed in", "per call", "as messages", "bytes")
     for call in calls:
         count, handed = (int(value) for value in call.as_called.sum(axis=0))
         messages, moved = (int(value) for value in call.decomposed.sum(axis=0))
@@ -162,7 +162,7 @@ def _traffic(screen: Screen, profile: Profile) -> None:
     moved = profile.matrix()[:, :, 1].astype(np.float64)
     if not moved.any():
         return
-    screen.title("Bytes from rank (down) to rank (across), all ways together")
+    screen.title("Bytes from rank (row) to rank (column): point to point, one-sided and collective")
     if profile.ranks <= MOST_EXACT_RANKS:
         table = Rows("<", *(str(rank) for rank in range(profile.ranks)), "all")
         for rank, row in enumerate(moved):

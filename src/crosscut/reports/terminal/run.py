@@ -75,10 +75,10 @@ def _hops(screen: Screen, view: View) -> None:
     found = costs.latency_by_hops(view)
     if found is None:
         return
-    screen.title(f"Time of {costs.timed(view)} by way, {units.size(found.size_bytes)}")
+    screen.title(f"Latency by path, {units.size(found.size_bytes)} ({costs.timed(view)})")
     screen.line(capital(costs.hops_sentence(found)) + ".")
     unit = units.time_unit(found.classes[0].median_seconds)
-    rows = Rows("<way through", f"median, {unit[1]}", "routes")
+    rows = Rows("<path through", f"median, {unit[1]}", "routes")
     for one in found.classes:
         rows.add(
             costs.way(one.switches, one.hosts), units.number(one.median_seconds, unit), f"{one.routes:,}"
@@ -90,7 +90,7 @@ def _effort(screen: Screen, view: View) -> None:
     found = costs.effort_of(view)
     if not found:
         return
-    screen.title("Processor time of moving bytes")
+    screen.title("Processor time for moving bytes")
     if costs.polls(view):
         screen.line("Unknown: the ranks poll, so their processors are always busy (--wait block).")
         return

@@ -45,7 +45,7 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
     screen.title(f"{capital(timed)} and rate, by message size")
     screen.field("latency", figures.latency(found))
     screen.field("peak rate", figures.peak(found))
-    screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
+    screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")
 
 
 def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
@@ -76,14 +76,15 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
     send, receive = loggp.overhead(view)
     if not math.isfinite(send + receive):
         rest = "" if stream else "; g: --mode stream"
-        return f"o and L apart: not told, {'ranks poll' if costs.polls(view) else 'no processor time'}{rest}"
+        why = "the ranks poll" if costs.polls(view) else "no processor time was recorded"
+        return f"o and L cannot be separated: {why}{rest}"
     if stream:
         return (
-            f"o {units.seconds(send)} to send, {units.seconds(receive)} to receive (processor time); g by "
-            "itself and L: show it together with --mode pingpong"
+            f"o {units.seconds(send)} to send, {units.seconds(receive)} to receive (processor time); for g "
+            "and L, show this run together with one of --mode pingpong"
         )
     latency = short_seconds - send - receive
-    rest = f", hence L {units.seconds(latency)}" if latency > 0 else ", too much to separate from L"
+    rest = f", hence L {units.seconds(latency)}" if latency > 0 else "; L unknown, as 2 o exceeds the total"
     return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; g: --mode stream"
 
 

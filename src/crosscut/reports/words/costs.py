@@ -16,8 +16,8 @@ from crosscut.run.shape import Shape
 
 HOSTS_NAMED = 4
 SMALLEST_SHARE = 1e-6  # of the time of both ends; less is a simulation's rounding error
-EFFORT_HEAD = ("s/GB, both ends", "s/GB of an end", "a message, an end", "busy")
-ADVICE = "look for other work on these hosts, a slower processor, offloading turned off, or a swapped driver"
+EFFORT_HEAD = ("s/GB, both ends", "s/GB per end (range)", "per message and end", "busy")
+ADVICE = "check these hosts for other work, a slower processor, disabled offloads, or a different driver"
 
 
 def latency_by_hops(view: View) -> ByHops | None:
@@ -44,7 +44,7 @@ def hops_sentence(found: ByHops) -> str:
     """`each switch adds 10.0 us [9.8 – 10.3], each forwarding host adds 75.1 us; both ends take …`"""
     named = (("switch", found.a_switch), ("forwarding host", found.a_host))
     parts = [
-        f"each {noun} adds {figure(one)}" if _shows(one, found) else f"what a {noun} adds does not show"
+        f"each {noun} adds {figure(one)}" if _shows(one, found) else f"no measurable latency per {noun}"
         for noun, one in named
         if one is not None
     ]

@@ -79,9 +79,9 @@ def of_hops(found: ByHops, timed: str, name: str) -> Picture:
     return Picture(
         kind="bars",
         name=name,
-        title="Latency by way",
+        title="Latency by path",
         caption=f"{capital(costs.hops_sentence(found))}. Least squares through these medians, weighted "
-        "by routes; intervals by bootstrap over the routes of each way.",
+        "by routes; intervals by bootstrap over the routes of each path.",
         columns={
             "label": [f"{costs.way(one.switches, one.hosts)} ({one.routes:,})" for one in found.classes],
             "value": [one.median_seconds for one in found.classes],
@@ -89,6 +89,6 @@ def of_hops(found: ByHops, timed: str, name: str) -> Picture:
             "forwarding_hosts": [one.hosts for one in found.classes],
             "routes": [one.routes for one in found.classes],
         },
-        x=time_axis(f"{timed}, median of the routes (in brackets how many)", unit),
+        x=time_axis(f"{timed}, median over routes (number of routes in brackets)", unit),
         y=Axis(""),
     )
