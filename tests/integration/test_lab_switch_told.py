@@ -47,7 +47,7 @@ def test_the_switch_and_the_slow_motion_are_told_by_up_status_and_the_run(
         shown = told("show", "run.zarr")
     finally:
         crosscut("lab", "down", "test", folder=tmp_path)
-    assert f"{words}; in slow motion: rates × 2" in shown
+    assert f"{words}; in slow motion: multiply rates by 2" in shown
     assert words in summary
 
 

@@ -129,7 +129,7 @@ def test_runs_elsewhere_have_no_emulation() -> None:
 @pytest.mark.parametrize(
     ("recorded", "said"),
     [
-        ({"dilation": 10}, "; in slow motion: rates × 10 are the network's"),
+        ({"dilation": 10}, "; in slow motion: multiply rates by 10 for the network's"),
         ({"dilation": 1.0}, ""),
         ({"dilation": "ten"}, ""),
         (None, ""),

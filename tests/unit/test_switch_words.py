@@ -58,8 +58,8 @@ def test_one_switch_typed_in_two_ways_is_one(one: str, other: str, same: bool) -
 def test_where_a_run_was_measured_names_the_switch_and_the_slow_motion() -> None:
     assert about.where(lab_view("kernel")).endswith("1 rank on each")
     assert about.where(lab_view("user,forwarding=cut", 10.0)).endswith(
-        "1 rank on each, carried by crosscut-switch (forwarding=cut); in slow motion: rates × 10 are the "
-        "network's"
+        "1 rank on each, carried by crosscut-switch (forwarding=cut); in slow motion: multiply rates by 10 "
+        "for the network's"
     )
 
 

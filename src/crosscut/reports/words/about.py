@@ -48,13 +48,13 @@ def where(view: View) -> str:
 
 def unlike_plain(view: View) -> str:
     """Returns a lab's switch and slow-motion factor, if not the defaults: `, carried by crosscut-switch
-    (forwarding=cut); in slow motion: rates × 10 are the network's`."""
+    (forwarding=cut); in slow motion: multiply rates by 10 for the network's`."""
     lab = is_emulated(view.attributes)
     carried = switch_words.clause(text(view.attributes, "lab", "switch")) if lab else ""
     times = number(view.attributes, "lab", "dilation")
     motion = ""
     if math.isfinite(times) and times not in (0, 1):
-        motion = f"; in slow motion: rates × {times:g} are the network's"
+        motion = f"; in slow motion: multiply rates by {times:g} for the network's"
     return (f", {carried}" if carried else "") + motion
 
 
@@ -123,7 +123,7 @@ def _how_simulated(view: View) -> list[str]:
         if knee != "0":
             told.append(f"contention: soft knee, p = {knee}, scale {given('knee-scale') or '1'}")
         if spread != "0":
-            told.append(f"shares vary by {_as_percent(spread)} (their deviation)")
+            told.append(f"shares vary randomly (standard deviation {_as_percent(spread)})")
         if len(told) == 1:
             told.append("no model of contention")
     return [
@@ -151,7 +151,7 @@ def repetitions(view: View) -> str:
     text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
     interval = number(view.attributes, "job", "interval")
     if interval > 0 and not view.summarised:
-        text_ += f", until the 95 % interval is {units.percent(interval)} wide"
+        text_ += f", until the 95 % interval is at most {units.percent(interval)} wide"
     return text_
 
 
@@ -190,7 +190,7 @@ def _state(view: View) -> list[Caution]:
     found = []
     if view.state != "complete":
         reason = {
-            "running": "the run is not finished: it is being written, or was killed",
+            "running": "the run is not complete: it is still being measured, or it was killed",
             "stopped": "the run was stopped before its end",
             "failed": "the run failed before its end",
             "recovered": "the run's zarr.json was lost: its pattern, job and hosts are unknown",
