@@ -75,7 +75,7 @@ def main() -> int:
         if has_pip(folder):
             return 0
     complain(
-        f"{sys.executable} can make no virtual environment with pip. Install its venv module "
+        f"{sys.executable} cannot make a virtual environment with pip. Install its venv module "
         "(Debian, Ubuntu: apt install python3-venv), or virtualenv, or uv; then try again."
     )
     return 1

@@ -54,7 +54,7 @@ _LEGEND_LETTERS = 34
 def check(file: Path, forms: Sequence[str] = FORMS) -> None:
     """Raises UsageError, before minutes of work, if the chart cannot be drawn or written to `file`."""
     if file.suffix not in forms:
-        raise UsageError(f"-o {file}: the picture is {', '.join(forms[:-1])} or {forms[-1]}")
+        raise UsageError(f"-o {file}: unsupported format; use {', '.join(forms[:-1])} or {forms[-1]}")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"-o {file}: the folder {file.absolute().parent} does not exist")
     new("")

@@ -109,7 +109,7 @@ def distinct_names(views: Sequence[View]) -> list[str]:
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is None:  # two differ only in the suffix
         return [str(path) for path in paths]
-    raise UsageError(f"{twice} is named twice: a report shows each run once")
+    raise UsageError(f"{twice} is named twice; name each run once")
 
 
 def _chapter(
@@ -227,7 +227,9 @@ def _together(chapters: Sequence[Chapter], pictures: Sequence[Picture]) -> Marku
     note = None
     if len(patterns) > 1:
         note = element(
-            "p", f"Only runs of one pattern are laid over each other; here are {', '.join(sorted(patterns))}."
+            "p",
+            "Only runs of the same pattern can share a picture; these runs are of "
+            f"{', '.join(sorted(patterns))}.",
         )
     if not pictures and note is None:
         return Markup("")
@@ -305,7 +307,7 @@ def _document(
         element("footer", element("p", f"Made by crosscut {__version__}. {_LICENCES}")),
         element(
             "noscript",
-            "The pictures need JavaScript; what they show is said below each, and the tables have it.",
+            "The pictures need JavaScript. Their captions say what they show; the tables have the figures.",
         ),
         element("script", data(shown), type="application/json", id="report-data"),
         scripts,

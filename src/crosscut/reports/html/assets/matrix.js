@@ -9,7 +9,7 @@ const MARGIN = { left: 46, top: 26, right: 2, bottom: 2 };
 const WIDEST = 760;
 const CLOSEST = 28; // pixels per rank, at most
 const KEY_STEP = 10; // cells per step with Shift
-const SCALES = [["linear", "by rate"], ["log", "by its logarithm"], ["even", "as many routes each"]];
+const SCALES = [["linear", "by rate"], ["log", "by logarithm of the rate"], ["even", "equal numbers of routes"]];
 
 // `wanted` is asked after unpacking. `before`: the map of another size, whose zoom, order and colours are kept.
 export async function matrix(picture, host, wanted = () => true, before = undefined) {
@@ -66,7 +66,7 @@ class MatrixView {
 
   hint() {
     const error = this.model.error;
-    const exact = error < 0.0005 ? "" : ` Rates here are right to ${digits(100 * error, 2)} %.`;
+    const exact = error < 0.0005 ? "" : ` Rates in this map are accurate to ${digits(100 * error, 2)} %.`;
     return `Rows send, columns receive. Point at a cell, or move with the arrow keys; zoom with + and −, Ctrl and the wheel, or two fingers.${exact}`;
   }
 

@@ -47,7 +47,7 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
 def _caption(structure: Structure) -> str:
     sizes = sorted({len(group.ranks) for group in structure.groups})
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    words = [f"{len(structure.groups):,} groups of {each} ranks; no prior knowledge of the network was used."]
+    words = [f"{len(structure.groups):,} groups of {each} ranks."]
     words += [
         f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
     ]
