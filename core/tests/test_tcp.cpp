@@ -1,6 +1,7 @@
 // The backend tcp over loopback, with one connection for each route and with several.
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -115,6 +116,22 @@ struct Lanes {
   }
 };
 
+// A soft limit of open files, for as long as it lives.
+class OpenFiles {
+ public:
+  explicit OpenFiles(rlim_t most) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit lower{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &lower) == 0);
+  }
+  ~OpenFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 }  // namespace
 
 TEST(parts_cover_a_message_and_differ_by_a_byte) {
@@ -178,4 +195,38 @@ TEST(kept_connections_are_told_once_in_each_job) {
   const Lanes lanes;
   CHECK(lanes.again[1].empty());
   CHECK(!lanes.next_job[1].empty() && lanes.next_job[1] == lanes.first[1]);
+}
+
+// Each block alone would fit: two phases of a rank use two lanes of 16 connections, all phases three.
+TEST(a_job_is_refused_before_its_first_block_if_its_blocks_together_need_too_many_connections) {
+  const auto pattern = make_pattern("simple-pairwise");
+  const OpenFiles limit(64 + 3 * 16 - 1);
+  CHECK_THROWS_SAYING(UsageError,
+                      "needs 48 connections, but may open only 111 files; raise the limit with ulimit -n 112",
+                      measured(*pattern, 1000, "16", false));
+}
+
+TEST(a_job_runs_if_the_connections_of_all_its_phases_fit_exactly) {
+  // Of 2 channels for 3 peers a ping-pong of one pair uses one lane.
+  const auto pattern = make_pattern("pingpong");
+  const OpenFiles limit(64 + 10);
+  CHECK_EQ(measured(*pattern, 1000, "10", false).size(), std::size_t{ranks});
+}
+
+TEST(lanes_of_former_jobs_count_since_they_stay_open) {
+  RankThreads threads(2);
+  threads.run([&](Rank rank) {
+    TcpOptions options;
+    options.connections = 4;
+    TcpConnections connections(threads.context(rank), options);
+    const std::array before{ConnectionId{1 - rank, 0, 0}}, next{ConnectionId{1 - rank, 1, 0}};
+    connections.open(before, 1);
+    threads.at(rank).barrier.wait();
+    if (rank == 0) {
+      const OpenFiles limit(64 + 7);
+      connections.expect(before);
+      CHECK_THROWS_SAYING(UsageError, "needs 8 connections", connections.expect(next));
+    }
+    threads.at(rank).barrier.wait();
+  });
 }

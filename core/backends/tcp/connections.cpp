@@ -19,13 +19,13 @@ void set_option(int fd, int level, int name, const void* value, socklen_t length
   if (::setsockopt(fd, level, name, value, length) != 0) throw_errno("setting " + what + " of a connection");
 }
 
-}  // namespace
-
-bool TcpConnections::fits(std::size_t count) const {
+std::size_t open_files_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit of open files");
-  return count + descriptors_kept_free <= limit.rlim_cur;
+  return limit.rlim_cur;
 }
+
+}  // namespace
 
 TcpConnections::TcpConnections(const measure::BackendContext& context, TcpOptions options)
     : context_(context), options_(std::move(options)) {
@@ -75,15 +75,26 @@ Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint16_t stripe
   }
 }
 
+bool TcpConnections::has_room_for(std::size_t lanes) const {
+  return (lanes_.size() + lanes) * options_.connections + descriptors_kept_free <= open_files_limit();
+}
+
+void TcpConnections::expect(std::span<const measure::ConnectionId> ids) const {
+  const auto missing = std::count_if(ids.begin(), ids.end(),
+                                     [&](const measure::ConnectionId& id) { return !lanes_.contains(id); });
+  if (has_room_for(static_cast<std::size_t>(missing))) return;
+  const auto needed = (lanes_.size() + static_cast<std::size_t>(missing)) * options_.connections;
+  throw UsageError("rank " + std::to_string(context_.rank) + " needs " + std::to_string(needed) +
+                   " connections, but may open only " + std::to_string(open_files_limit()) +
+                   " files; raise the limit with ulimit -n " +
+                   std::to_string(needed + descriptors_kept_free) +
+                   (options_.connections > 1 ? ", or lower --tcp-connections" : ""));
+}
+
 void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
   std::vector<measure::ConnectionId> missing;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
                [&](const measure::ConnectionId& id) { return !lanes_.contains(id); });
-  if (const auto needed = ids.size() * options_.connections; !fits(needed)) {
-    throw UsageError("rank " + std::to_string(context_.rank) + " needs " + std::to_string(needed) +
-                     " connections at once, more than the limit of open files allows; raise it with " +
-                     "ulimit -n" + (options_.connections > 1 ? ", or lower --tcp-connections" : ""));
-  }
   // Sorted by peer: a rank connects to lower ranks before it accepts from higher ones. No ranks can therefore
   // wait for each other in a circle.
   for (const auto& id : missing) with_peer(id.peer, [&] { open_lane(id, epoch); });

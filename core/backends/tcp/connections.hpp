@@ -89,8 +89,12 @@ class TcpConnections {
  public:
   // Throws UsageError if the kernel refuses the congestion control, before anything is measured or written.
   TcpConnections(const measure::BackendContext& context, TcpOptions options);
-  // Opens the missing lanes; lanes opened earlier stay open. Throws UsageError if those of `ids` exceed the
-  // limit of open files, PeerLost if a peer is gone.
+  // Returns true if the limit of open files allows so many lanes more than are open.
+  bool has_room_for(std::size_t lanes) const;
+  // Throws UsageError if these lanes, with those that are open, exceed the limit of open files.
+  void expect(std::span<const measure::ConnectionId> ids) const;
+  // Opens the missing lanes; lanes opened earlier stay open until close_all(): a new connection begins slowly,
+  // and a network that hashes ports may send it another way. Throws PeerLost if a peer is gone.
   void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   TcpLane& at(const program::Op& op) {
     const measure::ConnectionId id{op.peer, op.channel, op.rail};
@@ -110,7 +114,6 @@ class TcpConnections {
   void open_lane(const measure::ConnectionId& id, std::uint32_t epoch);
   void tell(TcpLane& lane);
   void configure(int fd) const;
-  bool fits(std::size_t count) const;
 
   const measure::BackendContext& context_;
   TcpOptions options_;

@@ -44,6 +44,8 @@ class TcpTransport : public measure::HostTransport {
                                .connections = static_cast<std::size_t>(given.integer("connections"))}) {}
 
   void begin_job() { connections_.begin_job(); }
+  bool has_room_for(std::size_t lanes) const { return connections_.has_room_for(lanes); }
+  void expect(std::span<const measure::ConnectionId> ids) { connections_.expect(ids); }
   std::vector<store::Connection> take_new_connections() { return connections_.take_new_connections(); }
   void start_phase(std::span<const program::Op> ops) {
     if (connections_.connections_of_lane() > 1) parts_left_.assign(ops.size(), 0);

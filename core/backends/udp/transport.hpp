@@ -31,6 +31,8 @@ class UdpTransport : public measure::HostTransport {
 
   UdpTransport(const measure::BackendContext& context, const program::Parameters& given, Tamper tamper = {});
 
+  bool has_room_for(std::size_t lanes) const { return tcp_.has_room_for(lanes); }
+  void expect(std::span<const measure::ConnectionId> ids) { tcp_.expect(ids); }
   void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   void start_phase(std::span<const program::Op> ops);
   void post(const program::Op& op, program::OpIndex index, std::byte* data);

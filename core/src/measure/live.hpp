@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -28,6 +29,7 @@ class LiveBackend final : public Backend {
 
   void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
     transport_.begin_job();
+    is_expected_ = false;
     const auto needed = largest.send_bytes + largest.receive_bytes;
     if (needed > memory_bytes || needed < 0) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
@@ -42,6 +44,7 @@ class LiveBackend final : public Backend {
   }
 
   RankSamples run(const Task& task) override {
+    if (!std::exchange(is_expected_, true)) expect_connections(task);
     RankSamples samples = blank_samples(task);
     const auto schedules = make_schedules(task);
     prepare(schedules, task, samples);
@@ -88,6 +91,15 @@ class LiveBackend final : public Backend {
     if (task.compute) samples.compute_fraction.assign(cells, nothing);
     if (T::is_lossy) samples.message_lost_bytes.assign(messages, 0);
     return samples;
+  }
+
+  // Connections stay open from block to block. A job that needs too many is refused before any block runs.
+  void expect_connections(const Task& task) {
+    const auto most = static_cast<std::size_t>(context_.ranks - 1) *
+                      static_cast<std::size_t>(task.extent.channels) *
+                      static_cast<std::size_t>(task.extent.rails);
+    if (transport_.has_room_for(most)) return;  // without a look at every phase
+    transport_.expect(connections_of(*task.pattern, context_.rank, context_.ranks, task.bytes));
   }
 
   // Makes room for times, opens connections and starts the thread that computes beside the pattern. No sample
@@ -293,6 +305,7 @@ class LiveBackend final : public Backend {
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
   std::size_t apart_limit_ = 0;    // bytes that verifying may take
+  bool is_expected_ = false;       // the transport knows the connections of the present job
   std::optional<Compute> compute_;
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace crosscut::measure {
@@ -184,6 +185,21 @@ std::vector<ConnectionId> connections_of(std::span<const Schedule> schedules) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+std::vector<ConnectionId> connections_of(const program::Pattern& pattern, Rank rank, Rank ranks,
+                                         std::int64_t bytes) {
+  const auto extent = pattern.extent(ranks, bytes);
+  const auto all = static_cast<std::size_t>(ranks - 1) * static_cast<std::size_t>(extent.channels) *
+                   static_cast<std::size_t>(extent.rails);
+  std::set<ConnectionId> ids;
+  std::vector<program::Op> ops;
+  for (std::int64_t phase = 0; phase < extent.phases && ids.size() < all; ++phase) {
+    ops.clear();
+    pattern.phase(ranks, bytes, phase)->emit(rank, ops);
+    for (const auto& op : ops) ids.insert({op.peer, op.channel, op.rail});
+  }
+  return {ids.begin(), ids.end()};
 }
 
 }  // namespace crosscut::measure

@@ -45,4 +45,8 @@ void assign_memory(Schedule& schedule, const Buffers& buffers);
 // Returns the connections that schedules use; sorted, without duplicates.
 std::vector<ConnectionId> connections_of(std::span<const Schedule> schedules);
 
+// Returns the connections that a rank uses in all phases of a pattern; sorted, without duplicates.
+std::vector<ConnectionId> connections_of(const program::Pattern& pattern, Rank rank, Rank ranks,
+                                         std::int64_t bytes);
+
 }  // namespace crosscut::measure

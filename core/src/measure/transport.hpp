@@ -39,6 +39,10 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
   t.begin_job();
+  // False if a job may need more connections than this rank can have at once. Then, before the first block,
+  // expect() gets those that it does need, and throws UsageError if they are too many.
+  { c.has_room_for(std::size_t{}) } -> std::same_as<bool>;
+  t.expect(ids);
   // Called on all ranks before a block, untimed. The block uses these connections and no others.
   t.connect(ids, epoch);
   // Returns the connections opened by this rank that a block of the job uses for the first time.
@@ -65,6 +69,8 @@ struct HostTransport {
   static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
   static constexpr bool is_lossy = false;
   void begin_job() {}
+  bool has_room_for(std::size_t) const { return true; }
+  void expect(std::span<const ConnectionId>) {}
   void connect(std::span<const ConnectionId>, std::uint32_t) {}
   std::vector<store::Connection> take_new_connections() { return {}; }
   Memory allocate(std::size_t bytes) { return Memory(bytes); }
