@@ -50,7 +50,7 @@ def main() -> int:
     if reason is None and options.engine == predicting.SMPI:
         reason = smpi.unavailable()
     if reason is None and options.option and options.engine != predicting.SMPI:
-        reason = "--option is of SimGrid: write --engine smpi with it"
+        reason = "--option needs --engine smpi"
     if reason is None and (options.ranks < 2 or options.ranks % 2 or options.repeat < 1):
         reason = "--ranks takes an even number, --repeat at least 1"
     if reason is not None:

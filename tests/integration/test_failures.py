@@ -293,7 +293,7 @@ def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
         finally:
             process.kill()
     assert process.returncode == 130
-    assert "the run is stopped; go on: crosscut run --resume" in said
+    assert "the run is stopped; continue with: crosscut run --resume" in said
     assert "Traceback" not in said
     assert attributes(run)["state"] == "stopped"
     kept = Run.open(run).dataset["status"].values == MEASURED

@@ -117,7 +117,7 @@ def test_a_folder_with_something_in_it_is_not_written_to(folder: Path) -> None:
     (folder / "out" / "mine").touch()
     done = crosscut("reproduce", "./small.toml", "--on", "sim", "--out", "out", folder=folder)
     assert done.returncode == 2
-    assert "something is there already" in done.stderr
+    assert "already exists and is not empty" in done.stderr
 
 
 @pytest.mark.parametrize("on", ["sim", pytest.param("lab", marks=needs_lab)])

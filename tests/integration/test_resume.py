@@ -160,8 +160,8 @@ def test_two_runs_of_the_same_job_on_null_are_the_same_bits(quick_path: Path) ->
     ("change", "said"),
     [
         ("-n 5", "extent of rank (the run: 3; now: 5)"),
-        ("--size 10", "the run's own"),
-        ("--phases 1-1", "the run's own"),
+        ("--size 10", "keeps the sizes and phases of the run"),
+        ("--phases 1-1", "keeps the sizes and phases of the run"),
         ("--repetitions 9", "extent of repetition (the run: 4; now: 9)"),
         ("--sync none", "sync"),
         ("--backend tcp", "backend"),

@@ -144,7 +144,7 @@ def test_a_program_that_crashes_is_a_failure(crossbar, tmp_path):
     source = source_file(tmp_path, "crash.c", "#include <stdlib.h>\nint main(void) { abort(); }\n")
     done = crosscut("simulate", crossbar, "-n", 2, "--", source)
     assert done.returncode == 1
-    assert "did not come to its end" in done.stderr
+    assert "the simulation ended early" in done.stderr
 
 
 def test_a_source_that_does_not_compile_shows_the_compilers_words(crossbar, tmp_path):

@@ -169,7 +169,7 @@ def test_messages_to_the_kernel_have_their_lengths() -> None:
         (["up", "four.toml", "--name", ""], "'' is not a valid lab name"),
         (["up", "four.toml", "--switch", "user,buffer=banana"], "'banana' is not a size"),
         (["down", "--all", "x"], "both x and --all were given"),
-        (["down"], "say which lab, or --all"),
+        (["down"], "name a lab, or give --all"),
         (
             ["fault", "plant", "x", "dead", "n1", "--to", "10%"],
             "dead has no --to, which is for slow; leave it out",
@@ -231,7 +231,7 @@ def test_a_lab_on_which_a_run_is_under_way_goes_only_by_force(
     assert main(["lab", "down", "x"]) == 1
     assert f"lab x was left up: a run is under way on it (process {os.getpid()})" in capsys.readouterr().err
     assert main(["lab", "down", "--all"]) == 0
-    assert "crosscut lab down x --force takes it down" in capsys.readouterr().err
+    assert "to remove it anyway: crosscut lab down x --force" in capsys.readouterr().err
     assert state.exists("x")
     assert main(["lab", "down", "x", "--force"]) == 0
     assert not root.exists()

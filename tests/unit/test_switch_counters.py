@@ -118,4 +118,4 @@ def test_lists_of_other_switches_are_refused(tmp_path: Path) -> None:
 
 def test_counters_without_cabling_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["locate", "any.zarr", "--switch-counters", "a.csv", "b.csv"]) == 2
-    assert "give --cabling with it" in capsys.readouterr().err
+    assert "--switch-counters needs --cabling" in capsys.readouterr().err

@@ -59,7 +59,7 @@ def fewest(baseline: Run, asked: ComparisonSettings) -> int:
     ]
     if not enough:
         raise UsageError(
-            f"the baseline has {there} repetitions: too few to tell a change from noise; measure it again "
+            f"the baseline has {there} repetitions, too few to tell a change from noise; measure it again "
             "with --repetitions 20"
         )
     return enough[0]
@@ -69,7 +69,7 @@ def refuse(baseline: Run, decided: Decided, asked: ComparisonSettings) -> None:
     """Raises UsageError for an unsuitable baseline, before anything is started."""
     if decided.options.ranks != baseline.ranks:
         raise UsageError(
-            f"the baseline has {baseline.ranks} ranks, and this place starts {decided.options.ranks}: give "
+            f"the baseline has {baseline.ranks} ranks, but this place starts {decided.options.ranks}; give "
             f"-n {baseline.ranks}"
         )
     fewest(baseline, asked)
@@ -115,8 +115,8 @@ def measure(
     planned = plan(known, needed, slower, end - time.monotonic())
     if planned.phases == 0:
         raise CrosscutError(
-            f"phases take {slower:.1f} times as long as in the baseline, so that not even one can be "
-            f"measured {needed} times in the time left; give a larger --time-limit"
+            f"phases take {slower:.1f} times as long as in the baseline, so there is no time to measure even "
+            f"one {needed} times; give a larger --time-limit"
         )
     run = measured(planned, "quick.zarr", end)
     done = int(run.dataset["repetitions_done"].values.min())
@@ -138,9 +138,7 @@ def _look(known: Pace, measured: Callable[[QuickPlan, str, float], Run], end: fl
     seen = np.isfinite(now) & np.isfinite(known.seconds[: len(now)])
     before = float(known.seconds[: len(now)][seen].sum())
     if before <= 0:
-        raise CrosscutError(
-            "not one phase could be measured in the time that is left; give a larger --time-limit"
-        )
+        raise CrosscutError("there was no time to measure even one phase; give a larger --time-limit")
     return max(0.1, float(now[seen].sum()) / before)
 
 

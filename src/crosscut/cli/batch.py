@@ -18,10 +18,10 @@ _WORDS_FOR_SBATCH = "--launcher-args"
 def submit_run(decided: Decided, words: Sequence[str]) -> int:
     """Submits the run and prints where its output will be; `words` is the command line as typed."""
     if not decided.place.takes_batch_jobs:
-        raise UsageError(f"{FLAG}: only --on slurm knows batch jobs, not --on {decided.on}")
+        raise UsageError(f"{FLAG} works with --on slurm only, not with --on {decided.on}")
     script = batch_script(batch_command(words), decided.options.ranks, decided.options.launcher_arguments)
     job = submit(script)
-    print(f"submitted as job {job}; its output comes in crosscut-{job}.log here")
+    print(f"submitted as job {job}; its output goes to crosscut-{job}.log in this folder")
     return EXIT_OK
 
 

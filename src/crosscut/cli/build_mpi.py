@@ -25,9 +25,9 @@ Needs a C++20 compiler behind the wrapper (GCC 11 or newer, Clang 14 or newer) a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    option(parser, "--mpicxx PATH", str, "the MPI's C++ compiler wrapper", required=True)
-    building.add_out(parser, f"the executable to write ({CORE_MPI} beside this crosscut)")
-    flag(parser, "--replace", "replace an executable that is there")
+    option(parser, "--mpicxx PATH", str, "C++ compiler wrapper of the MPI.", required=True)
+    building.add_out(parser, f"Executable to write. Default: {CORE_MPI} beside this crosscut.")
+    flag(parser, "--replace", "Replace the executable if it exists.")
     building.add_jobs(parser)
 
 

@@ -21,17 +21,17 @@ examples:
   crosscut build-profiler --mpicc /opt/openmpi/bin/mpicc --out ~/lib/libcrosscut-profile.so
   crosscut build-profiler --mpicc cc                             Cray: the compiler that finds MPI by itself
 
-Needs a C11 compiler behind the wrapper, nothing else. Programs of the standard MPI ABI (MPICH 5) need none of
-this where crosscut was installed with MPI at hand.
+Needs a C11 compiler behind the wrapper, nothing else. Programs of the standard MPI ABI (MPICH 5) can be
+profiled without this command if crosscut was installed where it found an MPI.
 """
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,lazy")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    option(parser, "--mpicc PATH", str, "the MPI's C compiler wrapper", required=True)
-    building.add_out(parser, f"the library to write ({LIBRARY} beside this crosscut)")
-    flag(parser, "--replace", "replace a library that is there")
+    option(parser, "--mpicc PATH", str, "C compiler wrapper of the MPI.", required=True)
+    building.add_out(parser, f"Library to write. Default: {LIBRARY} beside this crosscut.")
+    flag(parser, "--replace", "Replace the library if it exists.")
 
 
 def check_built(library: Path) -> None:

@@ -17,7 +17,7 @@ examples:
   crosscut build-smpi --out ~/bin/crosscut-smpi-player   elsewhere; CROSSCUT_SMPI_PLAYER then names it
 
 Needs SimGrid (apt install libsimgrid-dev), a C++20 compiler (GCC 11 or newer, Clang 14 or newer) and cmake.
-`crosscut simulate` needs nothing of this.
+`crosscut simulate` does not need it.
 """
 
 
@@ -25,7 +25,7 @@ OPTIONS = {"CROSSCUT_SMPI": "ON", "CROSSCUT_MPI": "OFF"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    building.add_out(parser, f"the file to write ({smpi.PLAYER} beside crosscut-core)")
+    building.add_out(parser, f"File to write. Default: {smpi.PLAYER} beside crosscut-core.")
     building.add_jobs(parser)
 
 

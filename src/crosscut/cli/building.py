@@ -21,11 +21,13 @@ LOG_LINES = 30
 def add_out(parser: argparse.ArgumentParser, what: str) -> None:
     """Adds `--out`, with `what` as its help, and `--source`."""
     option(parser, "--out FILE", Path, what)
-    option(parser, "--source DIR", Path, "crosscut's sources (those that came with this installation)")
+    option(
+        parser, "--source DIR", Path, "Sources of crosscut. Default: those that came with this installation."
+    )
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
-    jobs = "compile this many files at a time (%(default)s)"
+    jobs = "Files to compile at a time. Default %(default)s."
     option(parser, "--jobs N", whole(1), jobs, default=os.cpu_count() or 1)
 
 

@@ -24,45 +24,49 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut check spec.toml aapc.zarr         what was measured, against examples/acceptance.toml
+  crosscut check spec.toml aapc.zarr         judge what was measured; examples/acceptance.toml is a spec
   crosscut check spec.toml --on hosts:hosts.txt --protocol acceptance.html --junit check.xml
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on it measures on while a promise is undecided and time remains, each round by new processes and
-connections unless starting them takes a tenth of that time.
+With --on it measures in rounds, until no promise is undecided or the time is up. Each round has new
+processes and connections, unless starting them takes more than a tenth of the time that is left.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
-2 wrong usage or unreadable input; 3 none is broken, but one undecided, as where the machine that emulates
-the network was the limit; 130 interrupted
+2 wrong usage or unreadable input; 3 none is broken, but one is undecided, perhaps because the machine that
+emulates the network was the limit; 130 interrupted
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     parser.add_argument(
-        "spec", nargs="?", type=options.folder, metavar="SPEC", help="what was promised (TOML)"
+        "spec",
+        nargs="?",
+        type=options.folder,
+        metavar="SPEC",
+        help="Specification: what was promised (TOML).",
     )
     parser.add_argument(
-        "runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge, or folders of launches"
+        "runs", nargs="*", type=options.folder, metavar="DIR", help="Runs or folders of launches to judge."
     )
-    group = parser.add_argument_group("what is measured, without a run")
+    group = parser.add_argument_group("what is measured if no run is named")
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Measure at most this long. Default 10min; with --quick 30s.",
+           "Measure for at most this long. Default 10min; with --quick 30s.",
            dest="time_limit_seconds")  # fmt: skip
     option(group, "--most-repetitions N", whole(1),
-           "Repetitions of a promise, at most. Default 200.", default=200)  # fmt: skip
-    option(group, "--seed N", whole(0), "Seed of everything random. Default 1.", default=1)
-    flag(group, "--quick", "Compare with --baseline in half a minute; takes no spec.")
-    option(group, "--baseline DIR", options.folder, "With --quick: an earlier run to compare with.")
+           "Largest number of repetitions for each promise. Default 200.", default=200)  # fmt: skip
+    option(group, "--seed N", whole(0), "Seed of all random choices. Default 1.", default=1)
+    flag(group, "--quick", "Compare with --baseline within half a minute; takes no SPEC.")
+    option(group, "--baseline DIR", options.folder, "With --quick: the earlier run to compare with.")
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    option(group, "--protocol FILE", Path, "Write the acceptance protocol: .html or .pdf.")
-    option(group, "--junit FILE", Path, "Write JUnit XML.")
-    flag(group, "--redact", "Replace names of nodes by numbers, everywhere.")
+    option(group, "--protocol FILE", Path, "Write the acceptance protocol to this file, .html or .pdf.")
+    option(group, "--junit FILE", Path, "Write the verdicts to this file as JUnit XML.")
+    flag(group, "--redact", "Replace names of nodes by numbers in all output.")
     options.add_keep(group)
     options.add_reading(group)
-    flag(group, "--json", "One JSON object on standard output.")
+    flag(group, "--json", "Print one JSON object on standard output.")
     flag(group, "--quiet", "Show no progress.")
 
 
@@ -74,16 +78,14 @@ def execute(args: argparse.Namespace) -> int:
     if args.quick:
         return _quick(args, given)
     if args.baseline is not None:
-        raise UsageError(
-            "--baseline belongs to --quick; to hold two runs against each other: crosscut compare"
-        )
+        raise UsageError("--baseline needs --quick; to compare two runs, use crosscut compare")
     if args.spec is None:
         raise UsageError(
-            "crosscut check: name a spec (examples/acceptance.toml is one), or --quick --baseline RUN"
+            "crosscut check: name a spec (examples/acceptance.toml is one), or give --quick --baseline RUN"
         )
     if bool(args.runs) == measuring:
         raise UsageError(
-            "crosscut check: name runs to judge, or --on PLACE (or -n RANKS) to measure: one of the two"
+            "crosscut check: either name runs to judge, or give --on PLACE (or -n RANKS) to measure"
         )
     from crosscut.analysis.compare import promises, spec
     from crosscut.analysis.figures.launches import open_run
@@ -171,9 +173,9 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
 
 def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     if args.baseline is None or args.spec is not None:
-        raise UsageError("crosscut check --quick: takes --baseline RUN and no spec")
+        raise UsageError("crosscut check --quick needs --baseline RUN and takes no spec")
     if args.protocol or args.junit:
-        raise UsageError("crosscut check --quick writes no protocol: it holds nothing against a promise")
+        raise UsageError("crosscut check --quick judges no promises, so it has no --protocol and no --junit")
     from crosscut.analysis.compare.comparing import ComparisonSettings, compare
     from crosscut.analysis.compare.conditions import UntoldError
     from crosscut.analysis.findings import of_run

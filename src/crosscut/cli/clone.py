@@ -26,8 +26,8 @@ from crosscut.session.measure import Launch, ready_session, refuse_bytes
 EPILOG = """
 examples:
   crosscut clone image.raw /scratch/image.raw --on hosts:hosts.txt
-  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes              over all that is on the devices
-  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes --resume     only what is missing there
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes              overwrites the devices
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes --resume     copies only what is missing there
   crosscut clone data.tar /scratch/data.tar --on hosts:hosts.txt --interface eth0,eth1
   crosscut clone image.raw '/tmp/copy-{rank}.raw' --on local:4              one reads, three write
 
@@ -38,37 +38,37 @@ exit status: 0 every copy is verified; 1 one is not; 2 wrong usage, or a target 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="a file or a block device")
+    parser.add_argument("source", metavar="SOURCE", help="File or block device.")
     parser.add_argument(
         "target",
         metavar="TARGET",
-        help="path on every other node; {rank} and {host} in it are filled in there",
+        help="Path on every other node; {rank} and {host} in it are filled in there.",
     )
-    option(parser, "--on PLACE", str, f"Where: {', '.join(places.names())}.", required=True)
-    flag(parser, "--yes", "Replace files that exist; write over block devices.", dest="overwrite")
+    option(parser, "--on PLACE", str, f"Where the nodes are: {', '.join(places.names())}.", required=True)
+    flag(parser, "--yes", "Replace files that exist, and overwrite block devices.", dest="overwrite")
     flag(parser, "--resume",
-         "Keep the correct parts of unfinished copies (on devices: of anything there), found by "
-         "reading.")  # fmt: skip
+         "Keep the correct parts of unfinished copies (on a device: of whatever is there), which "
+         "are found by reading them.")  # fmt: skip
     option(parser, "--chunk SIZE", units.parse_bytes,
-           "Unit that is checked, passed on and stored. Default 1 MiB, more for images over 256 "
-           "GiB.", dest="chunk_bytes")  # fmt: skip
+           "Unit in which data is checked, passed on and stored. Default 1 MiB; more for images over "
+           "256 GiB.", dest="chunk_bytes")  # fmt: skip
     flag(parser, "--json", "Print one JSON object on standard output.")
-    flag(parser, "--quiet", "Show only what went wrong.")
+    flag(parser, "--quiet", "Print errors only.")
     _add_launch(parser.add_argument_group("how the nodes are reached"))
 
 
 def _add_launch(group: argparse._ArgumentGroup) -> None:
     option(group, "--interface NAME[,…]", str,
-           "Address or interface that nodes listen on; several are used at once, in stripes.",
+           "Address or interface that nodes listen on; several are used at once, striped.",
            default="")  # fmt: skip
     option(group, "--timeout TIME", units.parse_seconds,
-           "A node silent for about that long is skipped. Default 30s.",
+           "Skip a node that is silent for about this long. Default 30s.",
            dest="timeout_seconds", default=30.0)  # fmt: skip
     one_each = [place for place in all_places() if place.one_each_as]
     options.add_place_options(group, one_each, without=[RANKS_PER_HOST])
-    add_launcher(group, "The ssh or srun to start nodes with.", "-i key")
+    add_launcher(group, "Path of the ssh or srun that starts the nodes. Default: the one on PATH.", "-i key")
     option(group, "--core-path PATH", str,
-           "Path of crosscut-core on other nodes. Without it, the same as here.", default="")  # fmt: skip
+           "Path of crosscut-core on the other nodes. Default: the same as here.", default="")  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -104,11 +104,13 @@ def _target(typed: str, on: str) -> str:
     if typed.startswith("/"):
         return typed
     if places.find(on)[0].realm not in (Realm.HERE, Realm.EMULATED):
-        raise UsageError(f"TARGET {typed}: on other machines it needs its whole path, from / on")
+        raise UsageError(
+            f"TARGET {typed}: on other machines it must be an absolute path, which begins with /"
+        )
     return f"{Path.cwd()}/{typed}"
 
 
-_GO_ON = "go on: the same command with --resume keeps what is right already"
+_GO_ON = "to continue, repeat the command with --resume: it keeps what is already correct"
 
 
 def _as_json(outcome: CloneOutcome) -> dict[str, object]:

@@ -23,11 +23,11 @@ examples:
   crosscut compare a.zarr b.zarr --matters 10% --json
   crosscut compare before after              two folders of launches: their medians are the samples
 
-Runs are those of one measurement: pattern, message size, ranks, cadence. Nodes are known by their identity.
-Launches are compared with launches; of fewer than 5 each nothing can be told at 1 %: undecided.
+The runs must repeat one measurement: same pattern, message size, number of ranks and cadence. Nodes are
+matched by their identity. Launches are compared with launches; at 1 % that takes at least 5 on each side.
 
-exit status: 0 nothing is worse; 1 something is, or the machine failed; 2 wrong usage, or runs that may not
-be compared; 3 undecided, as the machine that emulates the network was the limit, or there are too few
+exit status: 0 nothing is worse; 1 something is worse, or the machine failed; 2 wrong usage, or runs that
+cannot be compared; 3 undecided: the machine that emulates the network was the limit, or there are too few
 launches; 130 interrupted
 """
 
@@ -38,21 +38,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=options.folder,
         metavar="DIR",
-        help="runs or folders of launches, the oldest first",
+        help="Runs or folders of launches, the oldest first.",
     )
     option(parser, "--matters SHARE", units.parse_fraction,
-           "Smaller changes are not reported. Default 3%%.", default=0.03)  # fmt: skip
+           "Report no changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
-           "Probability of reporting anything if nothing changed. Default 1%%.", default=0.01)  # fmt: skip
+           "Probability of reporting any change if nothing has changed. Default 1%%.",
+           default=0.01)  # fmt: skip
     options.add_reading(parser)
-    flag(parser, "--json", "One JSON object on standard output.")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
-        raise UsageError("crosscut compare: name two runs at least, the older one first")
+        raise UsageError("crosscut compare: name at least two runs, the oldest first")
     if not 0 < args.error_rate < 0.5:
-        raise UsageError("--error-rate: between 0 and 50 %, without them")
+        raise UsageError("--error-rate must be above 0 and below 50 %")
     return _compare(args)
 
 

@@ -20,7 +20,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+    parser.add_argument("shell", choices=SHELLS, help="Shell to complete for.")
 
 
 def execute(args: argparse.Namespace) -> int:

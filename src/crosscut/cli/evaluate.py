@@ -34,13 +34,13 @@ from crosscut.session.refusal import refusal
 
 EPILOG = """
 examples:
-  crosscut evaluate --quick                  a few minutes: what this machine's own paths give
+  crosscut evaluate --quick                  a few minutes, on this machine alone
   crosscut evaluate --on hosts:hosts.txt --out evaluation
   crosscut evaluate --resume evaluation      measure only what is missing
 
-One directory holds a run for each step, the plan (campaign.json) and the summary (summary.txt,
-summary.json); further launches lie in it (launch-2, …), each an evaluation of its own. Ctrl-C stops after
-the block in flight: the first launch alone is an evaluation.
+The directory holds a run for each step, the plan (campaign.json) and the summary (summary.txt,
+summary.json). Further launches are in subdirectories (launch-2, …), each an evaluation of its own. Ctrl-C
+stops at the end of the current block of measurements; the first launch alone is a complete evaluation.
 """
 
 # Message sizes of Fatoohi et al. 2005 ("1K .. 1000K").
@@ -55,23 +55,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     group = parser.add_argument_group("what is measured")
     flag(group, "--quick",
-         f"Measure {len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
-         f"{len(PAPER_SIZES)} and 20.")  # fmt: skip
+         f"Measure {len(QUICK_SIZES)} sizes with {QUICK_REPETITIONS} repetitions, instead of "
+         f"{len(PAPER_SIZES)} with 20.")  # fmt: skip
     option(group, "--size SIZE[,…]", units.parse_sizes,
-           "Sizes of the dense patterns. Without it, those of Fatoohi et al.: 1KB to 1MB.",
+           "Message sizes of the dense patterns. Default: those of Fatoohi et al., 1KB to 1MB.",
            dest="sizes")  # fmt: skip
-    option(group, "--repetitions N", whole(1), "Repetitions of each step. Default 20.")
+    option(group, "--repetitions N", whole(1), "Repetitions in each step. Default 20; with --quick 6.")
     option(group, "--launches K", whole(1),
-           f"Measure all steps K times, each by new processes and connections, with sizes and phases in a "
-           f"random order. Default {LAUNCHES}; with --quick 1.")  # fmt: skip
-    option(group, "--only PATTERN[,…]", str, "Only these patterns.")
+           f"Measure all steps K times, each time with new processes and connections, and with sizes and "
+           f"phases in a new random order. Default {LAUNCHES}; with --quick 1.")  # fmt: skip
+    option(group, "--only PATTERN[,…]", str, "Measure only these patterns.")
     option(group, "--step-time-limit TIME", units.parse_seconds,
-           "Limit of each step, approximately; an unfinished step can be resumed.")  # fmt: skip
+           "Approximate time limit of each step; an unfinished step can be resumed.")  # fmt: skip
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
     option(group, "--out DIR", options.folder,
-           "The directory of all runs. Without it, evaluate-BACKEND-DATE-TIME here.")  # fmt: skip
-    option(group, "--resume DIR", options.folder, "Continue this evaluation.")
+           "Directory to write all runs to. Default: evaluate-BACKEND-DATE-TIME in this "
+           "directory.")  # fmt: skip
+    option(group, "--resume DIR", options.folder, "Continue this evaluation: measure only what is missing.")
     flag(group, "--json", "Print one JSON object on standard output at the end.")
     flag(group, "--quiet", "Show no progress.")
 
@@ -88,7 +89,7 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:
     evaluated = {one.name: one.evaluation for one in known.patterns if one.evaluation}
     chosen = given["only"].split(",") if given.get("only") else [*evaluated]
     if unknown := [name for name in chosen if name not in evaluated]:
-        raise UsageError(f"--only {unknown[0]}: not a step of an evaluation; there is {', '.join(evaluated)}")
+        raise UsageError(f"--only {unknown[0]}: not a step of an evaluation; known: {', '.join(evaluated)}")
     return [
         CampaignStep(name, name, sizes=tuple(sizes) if sized == SHARED_SIZES else (), options=shared)
         for name, sized in evaluated.items()
@@ -201,7 +202,8 @@ def _conclude(directory: Path, launches: list[list[StepResult]], interrupted: bo
     states = {result.state for result in everything}
     if interrupted or states - {"complete", "refused", "damaged"}:
         print(
-            f"crosscut: not all is measured; go on: crosscut evaluate --resume {directory}", file=sys.stderr
+            f"crosscut: not everything was measured; continue with: crosscut evaluate --resume {directory}",
+            file=sys.stderr,
         )
     if "damaged" in states:
         print(f"crosscut: some runs are damaged; see: crosscut fsck {directory}", file=sys.stderr)

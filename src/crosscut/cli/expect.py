@@ -29,14 +29,21 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crosscut.analysis.compare.spec import parse_rate
 
-    option(parser, "--adapter NAME", str, "Without it, the fastest that is up.")
-    option(parser, "--speed RATE", parse_rate, "Speed of its link, if it reports none: '25 Gbit/s'.")
-    option(parser, "--mtu BYTES", whole(68), "Largest packet. Without it, as the adapter is set.")
-    option(parser, "--network NETWORK", str, "A network file: ports, switches on the way, bisection.")
-    option(parser, "--cable METRES", float, "Length of each cable. Default 5.", default=5.0)
-    option(parser, "--run DIR", options.folder, "A run to compare with the expectation.")
+    option(parser, "--adapter NAME", str, "Network adapter. Default: the fastest that is up.")
+    option(
+        parser, "--speed RATE", parse_rate, "Speed of the adapter's link, if it reports none: '25 Gbit/s'."
+    )
+    option(parser, "--mtu BYTES", whole(68), "Largest packet. Default: the MTU of the adapter.")
+    option(
+        parser,
+        "--network NETWORK",
+        str,
+        "Description (TOML) of the network: ports, switches on the path, bisection.",
+    )
+    option(parser, "--cable METRES", float, "Length of each cable in metres. Default 5.", default=5.0)
+    option(parser, "--run DIR", options.folder, "Run to compare with the expectation.")
     options.add_reading(parser)
-    flag(parser, "--json", "One JSON object on standard output.")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -45,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.terminal import expect as terminal_expect
 
     if not 0 <= args.cable <= 1e6:
-        raise UsageError(f"--cable {args.cable}: a length in metres")
+        raise UsageError(f"--cable {args.cable}: not a length in metres; it must be from 0 to 1,000,000")
     path = _path(args.network) if args.network else Path()
     adapter = _adapter(args, path)
     found = expect(
@@ -65,7 +72,7 @@ def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
     named = [adapter for adapter in there if args.adapter in (None, adapter.name)]
     if args.adapter and not named:
         names = ", ".join(adapter.name for adapter in there) or "none"
-        raise UsageError(f"--adapter {args.adapter}: there is no such adapter here; there is {names}")
+        raise UsageError(f"--adapter {args.adapter}: no such adapter here; known: {names}")
     adapter = max(
         named or [nic.Adapter("an adapter")],
         key=lambda a: (a.up, a.bits_per_second if math.isfinite(a.bits_per_second) else 0),

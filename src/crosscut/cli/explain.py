@@ -27,21 +27,26 @@ EPILOG = """
 examples:
   crosscut run pairwise --on sim:xibalba-e7-config1 --out e7.zarr
   crosscut explain e7.zarr                   phases 9 to 55: from module0 to module1, …
-  crosscut explain e7.zarr --network my.toml where the run knows no network
+  crosscut explain e7.zarr --network my.toml for a run that names no network
 
-Capacities are those of the network's description, where the run has one (simulated and emulated clusters) or
---network names one; else those that the run itself shows. How: docs/how-it-locates.md.
+Capacities are those of the network's description, if the run has one (simulated and emulated clusters) or
+--network names one; otherwise those that the run itself shows. How it works: docs/how-it-locates.md.
 """
 _SHOWN = 14
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=options.folder, metavar="DIR", help="a run of a dense pattern")
-    option(parser, "--size SIZE", units.parse_bytes, "(the largest)")
-    option(parser, "--network NETWORK", str, "a description (TOML), or a name of the catalogue")
+    parser.add_argument("run", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
+    option(parser, "--size SIZE", units.parse_bytes, "Message size to explain. Default: the largest.")
+    option(
+        parser,
+        "--network NETWORK",
+        str,
+        "Network of the run: a description (TOML), or a name from `crosscut network list`.",
+    )
     options.add_cabling(parser)
     options.add_reading(parser)
-    flag(parser, "--json", "one JSON object on standard output")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -66,7 +71,7 @@ def execute(args: argparse.Namespace) -> int:
     screen.line(f"{units.size(samples.size_bytes)} messages, capacities {basis}", "bold")
     if not found:
         screen.line(
-            "No shared capacity is full in any phase: what limits are the hosts' own links, or hosts."
+            "No shared capacity is full in any phase: the limit is the hosts' own links, or the hosts."
         )
     lines = sentences(found)
     for line in lines[:_SHOWN]:

@@ -13,26 +13,32 @@ from crosscut.run import table_files
 
 EPILOG = """
 examples:
-  crosscut export aapc.zarr > aapc.csv                       a row a message
-  crosscut export aapc.zarr --table ranks --out ranks.csv    a row a rank and phase
+  crosscut export aapc.zarr > aapc.csv                       a row per message
+  crosscut export aapc.zarr --table ranks --out ranks.csv    a row per rank and phase
   crosscut export aapc.zarr --out aapc.parquet               for pandas, polars, DuckDB, R
   crosscut export aapc.zarr --format json | jq '.[0]'
 
-Times are seconds, rates bytes per second and direction. Repetitions and phases count from 1.
+Times are in seconds, rates in bytes per second and direction. Repetitions and phases count from 1.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, metavar="DIR", help="a run, or one of an evaluation or of launches")
-    parser.add_argument("--table", choices=("messages", "ranks", "phases"),
-                        help="a row a message, or a row a rank and phase (messages); a row a phase, of a run "
-                        "that holds summaries of phases")  # fmt: skip
     parser.add_argument(
-        "--format", choices=tuple(table_files.FORMATS), help="of the table (by the file's name; else csv)"
+        "run", type=Path, metavar="DIR", help="Run, which may be in an evaluation or a folder of launches."
     )
-    option(parser, "--out FILE", Path, "the file to write (standard output)")
+    parser.add_argument(
+        "--table", choices=("messages", "ranks", "phases"),
+        help="messages: a row per message. ranks: a row per rank and phase. phases: a row per phase. Default "
+        "messages; phases for a run that holds only summaries of phases.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format",
+        choices=tuple(table_files.FORMATS),
+        help="Format of the table. Default: as the file's name ends, or csv.",
+    )
+    option(parser, "--out FILE", Path, "File to write. Default: standard output.")
     options.add_reading(parser)
-    flag(parser, "--force", "replace the file if it exists")
+    flag(parser, "--force", "Replace the file if it exists.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -41,7 +47,7 @@ def execute(args: argparse.Namespace) -> int:
 
     name = args.format or (table_files.format_of(args.out) if args.out else "csv")
     if args.out is None and name == "parquet" and sys.stdout.isatty():
-        raise UsageError("Parquet is not for the screen; name a file with --out")
+        raise UsageError("Parquet is a binary format; name a file with --out")
     run = Run.open(args.run)
     pieces = tables.tables(run, args.table or ("phases" if run.phase_summarised else "messages"))
     if args.out is not None:

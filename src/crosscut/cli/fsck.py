@@ -23,7 +23,7 @@ EPILOG = """
 examples:
   crosscut fsck aapc.zarr                    lengths, indices, status against samples
   crosscut fsck evaluation                   every run of `crosscut evaluate`
-  crosscut fsck *.zarr --json                one JSON object a run, a line each
+  crosscut fsck *.zarr --json                one JSON object per run, one per line
   crosscut fsck --repair aapc.zarr           call unmeasured what is lost; resuming measures it again
 
 exit status: 0 every run is intact; 1 something is damaged; 2 no run.
@@ -38,11 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="DIR",
-        help="a run, an evaluation, a folder of launches, or several",
+        help="Run, evaluation or folder of launches.",
     )
-    flag(parser, "--repair", "mark damaged samples as unmeasured, then check again")
+    flag(parser, "--repair", "Mark damaged samples as not measured, then check again.")
     options.add_reading(parser)
-    flag(parser, "--json", "one JSON object a run, a line each")
+    flag(parser, "--json", "Print one JSON object per run, each on a line of its own.")
 
 
 def execute(args: argparse.Namespace) -> int:

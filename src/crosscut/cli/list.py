@@ -16,15 +16,17 @@ from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
 EPILOG = """
 examples:
-  crosscut list                              everything, a line each
+  crosscut list                              everything, one line each
   crosscut list aapc                         one pattern or backend with its parameters
   crosscut list --json                       the same for a script
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a pattern or backend, to see all of it")
-    flag(parser, "--json", "one JSON object on standard output")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="Pattern or backend to show with its parameters."
+    )
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -81,7 +83,7 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
     entry = known.pattern(name) or known.backend(name)
     if entry is None:
         names = ", ".join([*(one.name for one in known.patterns), *(one.name for one in known.backends)])
-        raise UsageError(f"there is no pattern or backend '{name}'; there is {names}")
+        raise UsageError(f"there is no pattern or backend '{name}'; known: {names}")
     if as_json:
         print(json.dumps(dataclasses.asdict(entry)))
         return

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut locate aapc.zarr                  from what was measured
-  crosscut locate --on hosts:hosts.txt       measures what it needs, and no more
+  crosscut locate aapc.zarr                  from a run that was measured
+  crosscut locate --on hosts:hosts.txt       measure what is needed, and no more
   crosscut locate --on sim:xibalba-e7-config2 -n 96 -o found.toml
   crosscut run aapc --on sim:found.toml      the network it found, simulated
 
 How it works, and what it cannot tell: docs/how-it-locates.md.
 """
 _probability = number(
-    lambda value: 0.5 <= value < 1, "{!r} is no probability from 0.5 to below 1, such as 0.99"
+    lambda value: 0.5 <= value < 1, "{!r} is not a probability from 0.5 to below 1, such as 0.99"
 )
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3
@@ -38,30 +38,36 @@ _REPETITIONS = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
-    parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="a run of a dense pattern")
-    group = parser.add_argument_group("what is measured, without a run")
-    option(group, "--size SIZE", units.parse_bytes, "Size of messages. Default 1MB.")
+    parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
+    group = parser.add_argument_group("what is measured if no run is named")
+    option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.")
     option(group, "--repetitions N", whole(1),
-           f"Repetitions of each phase. Default {_REPETITIONS}; simulated: 1.")  # fmt: skip
+           f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
-           "Phases at most, but for those of one-byte messages. Without it as many as an AAPC "
-           "has; 16 at least, 32 where all hosts are slow alike.")  # fmt: skip
+           "Largest number of phases to measure, not counting those with one-byte messages. Default: as many "
+           "as an AAPC has, but at least 16, or 32 if all hosts are equally slow.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Permutations, at least, even if nothing is slow: limits that these seldom fill "
-           "show late. Without it as many as there are doublings of the ranks.")  # fmt: skip
+           "Measure at least this many permutations even if nothing looks slow: a limit that few "
+           "of them reach is found late. Default: the binary logarithm of the number of ranks.")  # fmt: skip
     option(group, "--confidence P", _probability,
-           "Measure until every rank is in its group with this probability. Default 0.999.")  # fmt: skip
+           "Measure until every rank is in its right group with this probability. Default "
+           "0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Report what is known by then: no step begins that would probably end later.",
+           "Report what is known after this time; no step begins that would probably end later.",
            dest="most_seconds")  # fmt: skip
-    option(group, "--seed N", whole(0), "Seed of everything random. Default 1.", default=1)
+    option(group, "--seed N", whole(0), "Seed of all random choices. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    option(group, "-o --network FILE", Path, "Write the structure as a network file.")
+    option(
+        group,
+        "-o --network FILE",
+        Path,
+        "Write the network that was found to this file, as a description (TOML).",
+    )
     options.add_keep(group)
     options.add_cabling(group)
     options.add_reading(group)
-    flag(group, "--json", "One JSON object on standard output.")
+    flag(group, "--json", "Print one JSON object on standard output.")
     flag(group, "--quiet", "Show no progress.")
 
 
@@ -69,11 +75,11 @@ def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
-        raise UsageError("crosscut locate: name a run to look at, or --on PLACE (or -n RANKS) to measure")
+        raise UsageError("crosscut locate: name a run, or give --on PLACE (or -n RANKS) to measure")
     if args.network is not None:
         check_parent("-o", args.network)
     if args.run is None and args.switch_counters:
-        raise UsageError("--switch-counters: of what was measured before; name that run")
+        raise UsageError("--switch-counters: name the run during which the counters were read")
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
@@ -99,7 +105,7 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
     found, structure = of_run.look(run, run.size_index(args.size) if args.size is not None else None)
     if structure is None and not found:
         raise UsageError(
-            f"{args.run}: its pattern says nothing about single routes under load; try a run of aapc or "
+            f"{args.run}: its pattern shows nothing about single routes under load; use a run of aapc or "
             f"all-pairs"
         )
     return found, structure, check_cautions.planted([run])
@@ -123,7 +129,7 @@ def _measured(
 
     def told(measured: int, next_phases: int, again: bool) -> None:
         if not args.quiet:
-            why = " once more: this machine's CPU was the bottleneck in all of these" if again else ""
+            why = "; the last ones again, since this machine's CPU limited all of them" if again else ""
             print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
 
     with measuring(args, decided) as (folder, session):

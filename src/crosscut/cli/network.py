@@ -20,28 +20,36 @@ examples:
   crosscut network show my.toml --draw my.svg             also .png
   crosscut network show my.toml --json | jq .bisection
   crosscut network check my.toml                          every mistake, with file and line
-  crosscut network routes my.toml n0000 n0063             the way of a flow, and what it shares
+  crosscut network routes my.toml n0000 n0063             the path of a flow, and what it shares
   crosscut network tables beowulf-routed-4x9              JSON: routing tables of hosts that forward
   crosscut run aapc --on sim:my.toml                      any pattern on it, simulated
 
-The form of a description: docs/reference/network-format.md.
+How to describe a network: docs/reference/network-format.md.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = actions(parser)
-    one = add_action(commands, "list", _list, "names of the catalogue")
-    flag(one, "--json", "one JSON object on standard output")
-    one = _add(commands, "show", _show, "figures of a network, and a drawing")
-    flag(one, "--json", "one JSON object on standard output")
-    option(one, "--draw FILE", Path, "draw it into an .svg or .png file")
-    _add(commands, "check", lambda args: _tell(args, "check", args.file), "every mistake of a description")
-    one = _add(commands, "routes", _routes, "the way of a flow between two hosts")
-    one.add_argument("source", metavar="SOURCE", help="a host")
-    one.add_argument("destination", metavar="DESTINATION", help="a host")
-    one.add_argument("--key", type=int, default=0, help="of the flow, where ways are equal (0)")
-    flag(one, "--json", "one JSON object on standard output")
-    tables = "routing tables of hosts that forward, as JSON"
+    one = add_action(commands, "list", _list, "list the networks that come with crosscut")
+    flag(one, "--json", "Print one JSON object on standard output.")
+    one = _add(commands, "show", _show, "show the figures of a network, and draw it")
+    flag(one, "--json", "Print one JSON object on standard output.")
+    option(one, "--draw FILE", Path, "Draw the network into this .svg or .png file.")
+    _add(
+        commands, "check", lambda args: _tell(args, "check", args.file), "list every mistake in a description"
+    )
+    one = _add(commands, "routes", _routes, "show the path of a flow between two hosts")
+    one.add_argument("source", metavar="SOURCE", help="Host that sends.")
+    one.add_argument("destination", metavar="DESTINATION", help="Host that receives.")
+    one.add_argument(
+        "--key",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Number that chooses one of several equal paths. Default 0.",
+    )
+    flag(one, "--json", "Print one JSON object on standard output.")
+    tables = "print the routing tables of hosts that forward, as JSON"
     _add(commands, "tables", lambda args: _tell(args, "tables", args.file, "--json"), tables)
 
 
@@ -50,7 +58,9 @@ def _add(
 ) -> argparse.ArgumentParser:
     """Adds an action on one network; returns its parser."""
     one = add_action(commands, name, act, words)
-    one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one.add_argument(
+        "file", metavar="NETWORK", help="Description (TOML), or a name from `crosscut network list`."
+    )
     return one
 
 

@@ -32,54 +32,59 @@ More in docs/howto-predict.md. --engine smpi needs SimGrid (apt install libsimgr
 """
 _scale = number(
     lambda value: value == 0 or 1e-6 <= value <= 1e6,
-    "'{}' is no factor; write 0.5 for processors twice as fast, or 0",
+    "'{}' is not a factor; write 0.5 for processors twice as fast, or 0 for no computing",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "trace", type=Path, metavar="TRACE", help="folder of crosscut profile --trace, or a trace.txt"
+        "trace",
+        type=Path,
+        metavar="TRACE",
+        help="Folder that `crosscut profile --trace` wrote, or a trace.txt.",
     )
     parser.add_argument(
         "--on", nargs="+", required=True, metavar="NETWORK",
-        help="descriptions (TOML), or names of the catalogue; the first is what others are compared with",
+        help="Description (TOML), or a name from `crosscut network list`. Others are compared with the "
+        "first.",
     )  # fmt: skip
     option(parser, "--compute-scale FACTOR", _scale,
-           "computing takes so many times as long as where it was traced; 0: none (%(default)g)",
+           "How many times as long computing takes as in the trace; 0 for no time. Default "
+           "%(default)g.",
            default=1.0)  # fmt: skip
     option(parser, "--flops RATE", operations_per_second,
-           "operations that a second of computing counts for in the trace; without it, as the "
-           "profile says")  # fmt: skip
+           "Operations that stand for one second of computing in the trace. Default: as the profile "
+           "says.")  # fmt: skip
     option(parser, "--what-if CHANGE", variants.parse,
-           "also the time if latency, bandwidth, overhead or compute were so many times what "
-           "they are: latency=0.5,bandwidth=2. May be repeated.", action="append", default=[])  # fmt: skip
+           "Also predict the time with latency, bandwidth, overhead or compute multiplied: "
+           "latency=0.5,bandwidth=2. May be repeated.", action="append", default=[])  # fmt: skip
     option(parser, "--ranks-per-host N", whole(1),
-           "Ranks on each host. Without it, as the network says.", default=0)  # fmt: skip
+           "Ranks on each host. Default: as the network says.", default=0)  # fmt: skip
     parser.add_argument(
         "--engine", choices=predicting.ENGINES, default=predicting.OWN,
-        help="what replays: crosscut's own simulator, or SimGrid's SMPI (%(default)s)",
+        help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI.",
     )  # fmt: skip
     flag(parser, "--deep-queues",
-         "Switches lose nothing: where senders meet, the faster one gets the more. Not with "
-         "smpi.")  # fmt: skip
+         "Let switches lose nothing; where senders meet, the faster one gets the larger share. "
+         "Not with smpi.")  # fmt: skip
     option(parser, "--eager SIZE", parse_bytes,
-           "Messages of at most this size travel before their receive is posted. Default 3MiB. "
-           "Not with smpi.")  # fmt: skip
+           "Send messages of at most this size before their receive is posted. Default 3MiB. Not "
+           "with smpi.")  # fmt: skip
     option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender continues when all but this much has left. Default: at once. Not with "
-           "smpi.")  # fmt: skip
+           "A sender continues when all but this much of its message has left. Default: at once. "
+           "Not with smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
-           "Network it was traced on: the processors' cost of each message is fitted to the run "
-           "there and carried over.")  # fmt: skip
+           "Network on which the program was traced: the cost of each message to the processors is "
+           "fitted to that run, and used on all networks.")  # fmt: skip
     option(parser, "--option NAME:VALUE", smpi.checked_option,
-           "An option of SimGrid (--cfg), over those that crosscut sets; with --engine smpi. "
+           "Option of SimGrid (--cfg), which overrides what crosscut sets. Needs --engine smpi. "
            "May be repeated.", dest="options", action="append", default=[])  # fmt: skip
     option(parser, "--time-limit TIME", parse_seconds,
            "End a replay that takes longer. Default 10min.", default=600.0)  # fmt: skip
     option(parser, "--memory SIZE", parse_bytes,
-           "Address space that a replay may take. Default: no limit.", default=0)  # fmt: skip
-    option(parser, "-o --out FILE", Path, "the parts as a chart: .svg, .png or .pdf")
-    flag(parser, "--json", "one JSON object")
+           "Limit for the address space of a replay. Default: none.", default=0)  # fmt: skip
+    option(parser, "-o --out FILE", Path, "Draw the parts of the time as a chart: .svg, .png or .pdf.")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -122,14 +127,14 @@ def _check_engine(args: argparse.Namespace) -> None:
         if (reason := smpi.unavailable()) is not None:
             raise CrosscutError(reason)
         if args.traced_on is not None:
-            raise UsageError("--traced-on is of --engine max-min")
+            raise UsageError("--traced-on needs --engine max-min")
         if args.deep_queues or args.eager is not None or args.send_buffer is not None:
             raise UsageError(
-                "--deep-queues, --eager and --send-buffer are of --engine max-min; SMPI has options of its "
+                "--deep-queues, --eager and --send-buffer need --engine max-min; SMPI has options of its "
                 "own, such as --option smpi/async-small-thresh:4096"
             )
     elif args.options:
-        raise UsageError("--option is of SimGrid: write --engine smpi with it")
+        raise UsageError("--option needs --engine smpi")
 
 
 def _transport(args: argparse.Namespace) -> Transport:

@@ -17,8 +17,8 @@ examples:
   crosscut price xibalba-er16                              part by part, by the book that knows it
   crosscut price xibalba-er16 xibalba-e7-config1 --nodes 16-128:16
   crosscut price leaf-spine-100g-64 --book my-quotes.toml --nodes 32-2048
-  crosscut price xibalba-er16 --performance hpl.json       dollars per MFlop, of HPL measured there
-  crosscut price xibalba-er16 xibalba-e7-config1 --performance cg.profile     of a traced program
+  crosscut price xibalba-er16 --performance hpl.json       dollars per MFlop/s, as HPL measured there
+  crosscut price xibalba-er16 xibalba-e7-config1 --performance cg.profile     for a traced program
   crosscut price xibalba-er16 xibalba-e7-config1 xibalba-maintenance --mix mix.toml -o front.svg
 
 More in docs/howto-price.md.
@@ -27,30 +27,34 @@ More in docs/howto-price.md.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "networks", nargs="+", metavar="NETWORK", help="descriptions (TOML), or names of the catalogue"
+        "networks",
+        nargs="+",
+        metavar="NETWORK",
+        help="Description (TOML), or a name from `crosscut network list`.",
     )
     option(parser, "--book FILE", str,
-           "A price book, or the name of one that comes with crosscut. May be repeated. Without "
-           "it, the one that names the network, else the prices in the network's own file.",
+           "Price book, or the name of one that comes with crosscut. May be repeated. Default: the "
+           "book that names the network, else the prices in the network's own file.",
            dest="books", action="append", default=[])  # fmt: skip
     option(parser, "--nodes N[,…]", asking.parse_nodes,
-           "Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.")  # fmt: skip
+           "Numbers of nodes: 16,64; or 16-1024, doubling; or 16-1024:16, in steps of 16. Default: "
+           "each network's own.")  # fmt: skip
     option(parser, "--node-price PRICE", asking.parse_node_price,
-           "Price of a node without network, instead of the book's: '3300 USD' or "
+           "Price of a node without its network, instead of the book's: '3300 USD' or "
            "'3200-3400 USD'.")  # fmt: skip
     option(parser, "--performance [NETWORK=]FILE", str,
-           "Output of `crosscut workload hpl --json` there: adds the price of a MFlop/s, "
-           "for as many nodes. Or the folder of a trace (crosscut profile --trace): the "
-           "program's predicted time on each network against its price, as --mix has it. May be "
+           "Output of `crosscut workload hpl --json` on a network: adds the price of one MFlop/s, "
+           "for that number of nodes. Or the folder of a trace (crosscut profile --trace): weighs "
+           "the program's predicted time on each network against the price, as --mix does. May be "
            "repeated.", action="append", default=[])  # fmt: skip
     option(parser, "--mix FILE", Path,
-           "Work that the networks are to do, and how much each part counts: performance "
+           "Mix of work: a file that lists its parts, and how much each counts. Weighs performance "
            "against price.")  # fmt: skip
     option(parser, "-o --out FILE", Path,
-           "A picture, .svg, .png, .pdf or .html: with --mix or a trace the Pareto front, else "
-           "a node's price over --nodes.")  # fmt: skip
+           "Draw a picture (.svg, .png, .pdf or .html): with --mix or a trace the Pareto front, "
+           "otherwise the price of a node over --nodes.")  # fmt: skip
     flag(parser, "--force", "Replace the picture if it exists.")
-    flag(parser, "--json", "One JSON object on standard output.")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -88,14 +92,17 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
 
     if args.mix and args.performance:
         raise UsageError(
-            "--performance: with --mix, name the files in the mix (hpl = { NETWORK = … }, trace = …)"
+            "--performance does not go with --mix; name the files in the mix (hpl = { NETWORK = … }, "
+            "trace = …)"
         )
     if len(traces) < len(args.performance):
-        raise UsageError("--performance: traces and results of HPL together are a mix; write one (--mix)")
+        raise UsageError(
+            "--performance takes either traces or results of HPL; to combine them, write a mix (--mix)"
+        )
     if args.nodes:
         raise UsageError(
-            "--nodes: the mix says how many ranks there are (ranks = 64), or the trace does, and each "
-            "network gets as many nodes as they take"
+            "--nodes does not go with a mix or a trace, which itself sets the number of ranks (ranks = 64); "
+            "each network gets as many nodes as these need"
         )
     asked = mix.load(args.mix) if args.mix else performing.mix_of(traces)
     books = asking.named_books(args.books)

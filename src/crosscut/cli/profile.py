@@ -26,8 +26,8 @@ examples:
   crosscut profile --show solver.profile                   the report again
   crosscut profile --show solver.profile --json
 
-The program stays as it is: dynamically linked against an MPI of the standard ABI, or against the one that
-crosscut build-profiler was given.
+The program needs no change. It must be linked dynamically, against an MPI of the standard ABI or against the
+one that crosscut build-profiler was given.
 """
 
 # Operations that a second of computing counts for: as many as a host of a described network does in one, so
@@ -36,22 +36,26 @@ FLOPS_PER_SECOND = smpi.HOST_FLOPS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    option(parser, "--out FOLDER", Path, "where to write (profile-DATE-TIME)")
-    option(parser, "--show FOLDER", Path, "report a profile; run nothing")
-    flag(parser, "--trace", "also write a time-independent trace, for SimGrid to replay")
+    option(parser, "--out FOLDER", Path, "New folder to write to. Default: profile-DATE-TIME in this folder.")
+    option(parser, "--show FOLDER", Path, "Run nothing; show the report of this profile.")
+    flag(
+        parser, "--trace", "Also write a time-independent trace, to replay with SimGrid or crosscut predict."
+    )
     option(parser, "--flops RATE", operations_per_second,
-           "with --trace: floating-point operations that a second of computing counts for "
-           "(%(default)g)", default=FLOPS_PER_SECOND)  # fmt: skip
-    option(parser, "--timeout TIME", parse_seconds, "end the command after this time")
-    flag(parser, "--json", "one JSON object; the program prints to stderr")
+           "With --trace: floating-point operations that stand for one second of computing. Default "
+           "%(default)g.", default=FLOPS_PER_SECOND)  # fmt: skip
+    option(parser, "--timeout TIME", parse_seconds, "End the command after this time.")
+    flag(parser, "--json", "Print one JSON object on standard output; the program prints on standard error.")
     parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
-                        help="the launcher and the program, after --")  # fmt: skip
+                        help="Launcher and program, after --.")  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:
     if args.show is not None:
         if args.command_line or args.out is not None or args.trace:
-            raise UsageError("--show reports a profile that is there: no command, --out or --trace beside it")
+            raise UsageError(
+                "--show reports an existing profile: it takes no command, no --out and no --trace"
+            )
         _report(program.load(args.show), as_json=args.json)
         return EXIT_OK
     command = profiler.checked(args.command_line)

@@ -22,11 +22,11 @@ examples:
   crosscut report aapc.zarr                           writes aapc.html
   crosscut report e7.zarr er16.zarr -o networks.html  runs side by side
   crosscut report evaluation                          the runs of `crosscut evaluate`
-  crosscut report aapc.zarr --size 100KB              details first of another size than the largest
+  crosscut report aapc.zarr --size 100KB              details of another size than the largest first
   crosscut report aapc.zarr --spec acceptance.toml    verdicts first, each with the picture that proves it
   crosscut report kept/*.zarr --verdicts check.json -o acceptance.html --redact    for the vendor
 
-The page says first what is the case, then shows it: every route as a heat map, rates by phase, histograms.
+The page begins with the findings, then shows them: every route in a heat map, rates by phase, histograms.
 Every picture can be saved as SVG or PNG, and its figures as CSV.
 """
 
@@ -37,24 +37,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=options.folder,
         metavar="DIR",
-        help="a run, an evaluation, a folder of launches, or several",
+        help="Run, evaluation or folder of launches.",
     )
-    option(parser, "-o --out FILE", Path, "the page to write (of one run: its name with .html)")
+    option(parser, "-o --out FILE", Path, "Page to write. Default, for one run: its name with .html.")
     option(parser, "--size SIZE", units.parse_bytes,
-           "the size of which to show details first (each run's largest); the page offers the "
-           "others")  # fmt: skip
+           "Message size to show in detail first. Default: each run's largest. The page offers the "
+           "others.")  # fmt: skip
     option(parser, "--findings FILE", Path,
-           "what `crosscut locate --json` found in the run, to begin the page with")  # fmt: skip
+           "Begin the page with what `crosscut locate --json` found in the run.")  # fmt: skip
     option(parser, "--spec FILE", options.folder,
-           "what was promised (of `crosscut check`): the page begins with a verdict for each "
-           "promise")  # fmt: skip
+           "Begin the page with a verdict for each promise of this specification, as `crosscut check` "
+           "does.")  # fmt: skip
     option(parser, "--verdicts FILE", options.folder,
-           "instead of --spec: verdicts of `crosscut check --json` on these runs")  # fmt: skip
+           "Instead of --spec: show the verdicts that `crosscut check --json` gave these runs.")  # fmt: skip
     options.add_cabling(parser)
     flag(parser, "--redact",
-         "replace names of nodes by numbers; leave out addresses, command, network and folders")  # fmt: skip
+         "Replace names of nodes by numbers; leave out addresses, command, network and folders.")  # fmt: skip
     options.add_reading(parser)
-    flag(parser, "--force", "replace the file if it exists")
+    flag(parser, "--force", "Replace the file if it exists.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -68,7 +68,10 @@ def execute(args: argparse.Namespace) -> int:
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.findings) if args.findings else None
     if found is not None and len(runs) > 1:
-        raise UsageError(f"--findings takes one run, and here are {len(runs)}: name the one it was found in")
+        raise UsageError(
+            f"--findings belongs to one run, but {len(runs)} were named; name the one in which they "
+            "were found"
+        )
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
         cabling=options.cabling_of(args), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
@@ -89,14 +92,14 @@ def _runs(named: list[Path]) -> list[Path]:
             runs.append(path)
             continue
         if not measured:
-            raise UsageError(f"{path}: none of its runs is measured, so there is nothing to report")
+            raise UsageError(f"{path}: none of its runs has been measured, so there is nothing to report")
         runs += measured
     return runs
 
 
 def _named_after(named: list[Path]) -> Path:
     if len(named) > 1:
-        raise UsageError("several runs have no name of their own: name the page with -o FILE.html")
+        raise UsageError("several runs were named: name the page with -o FILE.html")
     return Path(named[0].absolute().name).with_suffix(".html")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut reproduce                              which experiments there are
+  crosscut reproduce                              list the experiments
   crosscut reproduce kurmann-tables-3-5 --on sim
   crosscut reproduce kurmann-table-4 --on both --out aapc
 
@@ -36,21 +36,25 @@ More in docs/howto-reproduce.md.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "experiment", nargs="?", metavar="NAME", help="one of the list, or a file; without it, the list"
+        "experiment",
+        nargs="?",
+        metavar="NAME",
+        help="Experiment from the list, or a file. Without it, print the list.",
     )
     parser.add_argument(
         "--on",
         choices=(Realm.EMULATED.value, Realm.SIMULATED.value, Realm.HERE.value, "both"),
-        help="Emulated on this machine (lab), simulated, or of this machine itself (local), as far as the "
-        "experiment has it; both (the default): all that it has.",
+        help="Where to repeat it: on an emulated cluster (lab), on a simulated one (sim), or on this machine "
+        "itself (local), if the experiment allows it. both (the default): wherever it does.",
     )
     option(parser, "--out DIR", options.folder,
-           "Folder for runs, result.json and the picture. Default: NAME-DATE-TIME here.")  # fmt: skip
-    option(parser, "--dilate N", divisor, "Divide the lab's rates by N, instead of by what the file says.")
+           "Folder for runs, result.json and the picture. Default: NAME-DATE-TIME in this "
+           "folder.")  # fmt: skip
+    option(parser, "--dilate N", divisor, "Divide the lab's rates by N. Default: as the experiment says.")
     option(parser, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
-           "Switch of the lab, instead of the file's: see crosscut lab up --help.")  # fmt: skip
-    option(parser, "--repetitions N", whole(1), "On the lab; without it the file's.")
-    flag(parser, "--json", "One JSON object on standard output.")
+           "Switch of the lab (crosscut lab up --help). Default: as the experiment says.")  # fmt: skip
+    option(parser, "--repetitions N", whole(1), "Repetitions on the lab. Default: as the experiment says.")
+    flag(parser, "--json", "Print one JSON object on standard output.")
     flag(parser, "--quiet", "Show no progress.")
 
 
@@ -79,14 +83,14 @@ def _refuse_options(args: argparse.Namespace) -> None:
     """Without an experiment none of these would have a meaning."""
     for name in ("on", "out", "dilate", "switch", "repetitions"):
         if getattr(args, name) is not None:
-            raise UsageError(f"--{name}: say which experiment, by its name; crosscut reproduce lists them")
+            raise UsageError(f"--{name}: name an experiment; crosscut reproduce lists them")
 
 
 def _refuse_lab(places: tuple[Realm, ...]) -> None:
     from crosscut.lab import lifecycle
 
     if Realm.EMULATED in places and (reason := lifecycle.unavailable()) is not None:
-        raise UsageError(f"no lab can be built: {reason}; --on sim needs none")
+        raise UsageError(f"no lab can be built: {reason}; --on sim needs no lab")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -111,7 +115,7 @@ def _list(args: argparse.Namespace) -> int:
 def _folder(out: Path | None, name: str) -> Path:
     folder = (out or Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"--out {folder}: something is there already; name another folder")
+        raise UsageError(f"--out {folder} already exists and is not empty; name another folder")
     check_parent("--out", folder)
     refuse_bytes("--out", folder)
     return folder

@@ -54,9 +54,9 @@ examples:
   crosscut run aapc --on hosts:hosts.txt --size 1MB --interval 5%
   crosscut run chain --help                  parameters of one pattern
   crosscut run --resume pairwise.zarr        measure only what is missing
-  crosscut run aapc -n 8 --launches 6 --out aapc    six runs by new processes, and how far they differ
+  crosscut run aapc -n 8 --launches 6 --out aapc    six runs with new processes, and how far they differ
 
-Ctrl-C stops after the block in flight; the run can be shown, and resumed.
+Ctrl-C stops at the end of the current block of measurements; the run can be shown, and resumed.
 """
 
 
@@ -68,26 +68,26 @@ _COMMON_ELSEWHERE = {options.HOW, options.WHERE, _OUTPUT}
 def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
     group = parser.add_argument_group("what is measured")
     typed_option(group, "--size SIZE[,…]", units.parse_sizes,
-                         "Message sizes: 1KB,64KiB,1MB. Without it, the pattern's own.",
+                         "Message sizes, such as 1KB,64KiB,1MB. Default: the pattern's own.",
                          dest="sizes")  # fmt: skip
     typed_option(group, "--phases FIRST-LAST", units.parse_phases,
-                         "Only these phases of the pattern: 1-30. Without it, all.")  # fmt: skip
+                         "Measure only these phases of the pattern, such as 1-30. Default: all.")  # fmt: skip
     options.add_how(parser)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group(_OUTPUT)
     typed_option(group, "--out DIR", options.folder,
-                 "The directory of the run (or launches). Without it, PATTERN-BACKEND-DATE-TIME.zarr "
-                 "here.")  # fmt: skip
+                 "Directory to write the run (or launches) to. Default: PATTERN-BACKEND-DATE-TIME.zarr "
+                 "in this directory.")  # fmt: skip
     typed_option(
         group,
         "--resume DIR",
         options.folder,
-        "Go on with this run, or these launches: measure only what is missing.",
+        "Continue this run, or these launches: measure only what is missing.",
     )
-    typed_flag(group, "--force", "Resume although nodes or settings differ; the run records it.")
-    typed_flag(group, "--batch", "With --on slurm: submit this as a batch job, and return.")
+    typed_flag(group, "--force", "Resume even if nodes or settings differ; the run records that they do.")
+    typed_flag(group, "--batch", "With --on slurm: submit the run as a batch job, and return.")
     typed_flag(group, "--json", "Print one JSON object on standard output at the end.")
-    typed_flag(group, "--quiet", "Show no progress and no summary, only what went wrong.")
+    typed_flag(group, "--quiet", "Print errors only: no progress, no summary.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -207,7 +207,7 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     """The job as typed; `--resume` beside a pattern leaves the comparing to the core."""
     if "pattern" not in given:
         names = ", ".join(pattern.name for pattern in known.patterns)
-        raise UsageError(f"say which pattern: crosscut run PATTERN. There is {names}")
+        raise UsageError(f"no pattern was named: crosscut run PATTERN; known: {names}")
     decided = decide(known, options.launch(given))
     backend = decided.options.backend
     if foreign := options.foreign_parameters(given, backend):
@@ -258,7 +258,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     own = ("out", "pattern", "backend", "metadata")
     members = {key: value for key, value in recorded.items() if key not in own}
     if given.get("sizes") or given.get("phases"):
-        raise UsageError("--resume: sizes and phases are the run's own; leave --size and --phases out")
+        raise UsageError("--resume keeps the sizes and phases of the run; leave out --size and --phases")
     job = Job(
         pattern=str(recorded["pattern"]),
         out=out,
@@ -287,7 +287,9 @@ def recorded_job(out: Path) -> dict[str, Any]:
     from crosscut.run.folder import refuse_links
 
     if is_campaign(out):
-        raise UsageError(f"--resume {out}: an evaluation; go on: crosscut evaluate --resume {as_typed(out)}")
+        raise UsageError(
+            f"--resume {out} is an evaluation; continue with: crosscut evaluate --resume {as_typed(out)}"
+        )
     if not (out / "zarr.json").exists():
         why = "it has no zarr.json" if out.is_dir() else "there is no such directory"
         raise UsageError(f"--resume {out}: not a run that can be resumed: {why}")
@@ -362,9 +364,11 @@ def _manifest(job: Job, decided: Decided, given: Mapping[str, Any]) -> Manifest:
         raise UsageError(f"--launches {count}: at most {MOST_LAUNCHES}")
     begun = load(job.out) if is_launches(job.out) else None
     if begun is None and "resume" in given:
-        raise UsageError(f"--resume {job.out}: one run, which has no launches; leave --launches out")
+        raise UsageError(f"--resume {job.out} is a single run, which has no launches; leave out --launches")
     if begun is not None and 0 < count < len(begun.launches):
-        raise UsageError(f"--launches {count}: {job.out} has {len(begun.launches)}; ask for as many, or more")
+        raise UsageError(
+            f"--launches {count}: {job.out} already has {len(begun.launches)}; ask for at least as many"
+        )
     if begun is not None and count in (0, len(begun.launches)):
         return begun
     if begun is None and (why := refusal(decided.options.executable, job, decided.options.ranks)):
@@ -395,7 +399,10 @@ def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
         terminal_launches.render(screen_for(), manifest)
     if any(state_of(manifest.out(launch)) != "complete" for launch in manifest.launches):
         folder = as_typed(manifest.path)
-        print(f"crosscut: not all is measured; go on: crosscut run --resume {folder}", file=sys.stderr)
+        print(
+            f"crosscut: not everything was measured; continue with: crosscut run --resume {folder}",
+            file=sys.stderr,
+        )
 
 
 def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
@@ -412,7 +419,10 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
     for failure in outcome.failures:
         print(f"crosscut: {failure}", file=sys.stderr)
     if outcome.state != "complete":
-        print(f"crosscut: the run is {outcome.state}; go on: crosscut run --resume {shown}", file=sys.stderr)
+        print(
+            f"crosscut: the run is {outcome.state}; continue with: crosscut run --resume {shown}",
+            file=sys.stderr,
+        )
     if interrupted:
         return EXIT_INTERRUPTED
     # A tolerated loss or a wrong byte is a failure too: a script must notice.

@@ -26,8 +26,8 @@ examples:
   crosscut show launches                     the runs of `crosscut run --launches`, and how far they differ
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
-Rates are per rank and direction, 1 MB = 10^6 bytes. [low – high] is the non-parametric 95 % interval
-of the median. NO_COLOR leaves colours out; CROSSCUT_ASCII=1 draws with ASCII alone.
+Rates are per rank and direction; 1 MB is 10^6 bytes. [low – high] is the non-parametric 95 % confidence
+interval of the median. NO_COLOR=1 turns colours off; CROSSCUT_ASCII=1 draws with ASCII characters only.
 """
 
 
@@ -37,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=options.folder,
         metavar="DIR",
-        help="a run, an evaluation, a folder of launches, or several",
+        help="Run, evaluation or folder of launches.",
     )
-    option(parser, "--size SIZE", units.parse_bytes, "the size of which to show details (the largest)")
-    flag(parser, "--findings", "findings in words, instead of figures")
+    option(parser, "--size SIZE", units.parse_bytes, "Message size to show in detail. Default: the largest.")
+    flag(parser, "--findings", "Show findings in words instead of figures.")
     options.add_cabling(parser)
     options.add_reading(parser)
-    flag(parser, "--json", "one JSON object a run, a line each")
+    flag(parser, "--json", "Print one JSON object per run, each on a line of its own.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -61,9 +61,9 @@ def execute(args: argparse.Namespace) -> int:
             screen.console.rule(style="dim")
         if is_campaign(path) or is_launches(path):
             if args.findings and is_launches(path):
-                raise UsageError(f"--findings takes one run, and {path} holds launches: name one of them")
+                raise UsageError(f"--findings: {path} is a folder of launches; name one of them")
             if args.size is not None:
-                raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
+                raise UsageError(f"--size: {path} holds several runs; name one of them")
             shown = _show_launches if is_launches(path) else _show_campaign
             status = max(status, shown(path, screen, as_json=args.json))
         elif args.findings:

@@ -17,33 +17,35 @@ from crosscut.places import smpi
 
 EPILOG = """
 examples:
-  crosscut simulate fat-tree.toml -- ./ring              compiled by smpicc
+  crosscut simulate fat-tree.toml -- ./ring              compiled with smpicc
   crosscut simulate xibalba-e7-config1 -n 16 -- ring.c   a source file is compiled first
-  crosscut simulate my.toml --compute none -- ./ring     nothing but messages takes time
+  crosscut simulate my.toml --compute none -- ./ring     only messages take time
   crosscut simulate my.toml --compute 0.5 -- ./solver    processors twice as fast as this one
   crosscut simulate my.toml --option smpi/bcast:mpich -- ./solver
 
-Rates and latencies are the network file's alone: none of SimGrid's factors are applied.
+Rates and latencies are those of the network description: none of SimGrid's factors is applied.
 More in docs/howto-smpi.md.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    option(parser, "-n --ranks RANKS", whole(1), "Ranks. Without it all that the network has.")
-    option(parser, "--ranks-per-host N", whole(1),
-           "Ranks on each host. Without it, as the network says.", default=0)  # fmt: skip
-    option(parser, "--compute HOW", str,
-           "How long computing takes: host, as long as here (the default); none, no time; or a "
-           "number, so many times as long.", default="host")  # fmt: skip
-    option(parser, "--option NAME:VALUE", smpi.checked_option,
-           "An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
-           dest="options", action="append", default=[])  # fmt: skip
-    flag(parser, "--json", "one JSON object; the program prints on standard error")
     parser.add_argument(
-        "program", metavar="PROGRAM", help="compiled by smpicc, or a source file (.c, .cpp, .f90)"
+        "network", metavar="NETWORK", help="Description (TOML), or a name from `crosscut network list`."
     )
-    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program")
+    option(parser, "-n --ranks RANKS", whole(1), "Number of ranks. Default: as many as the network has.")
+    option(parser, "--ranks-per-host N", whole(1),
+           "Ranks on each host. Default: as the network says.", default=0)  # fmt: skip
+    option(parser, "--compute HOW", str,
+           "How long computing takes: host (the default), as long as here; none, no time; or a "
+           "number, so many times as long as here.", default="host")  # fmt: skip
+    option(parser, "--option NAME:VALUE", smpi.checked_option,
+           "Option of SimGrid (--cfg), which overrides what crosscut sets. May be repeated.",
+           dest="options", action="append", default=[])  # fmt: skip
+    flag(parser, "--json", "Print one JSON object on standard output; the program prints on standard error.")
+    parser.add_argument(
+        "program", metavar="PROGRAM", help="Program compiled with smpicc, or a source file (.c, .cpp, .f90)."
+    )
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="Arguments of the program.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -67,11 +69,10 @@ def _report(args: argparse.Namespace, settings: smpi.SimulationSettings, done: s
         print(json.dumps(_as_json(args, settings, done)))
     if done.stuck:
         few = "; ".join(done.stuck[:8]) + ("; …" if len(done.stuck) > 8 else "")
-        raise CrosscutError(f"{words}: a deadlock: every rank still there waits for ever: {few}")
+        raise CrosscutError(f"{words}: deadlock: every rank that is left waits forever: {few}")
     if done.seconds is None:
         raise CrosscutError(
-            f"{words}: the simulation did not come to its end (status {done.status}); "
-            "what SimGrid said of it is above"
+            f"{words}: the simulation ended early (status {done.status}); SimGrid's own message is above"
         )
     if not args.json:
         took = f"took {units.seconds(done.wall_seconds, 2)}"

@@ -24,7 +24,7 @@ examples:
   crosscut workload list
   crosscut workload run cg --class A -n 4
   crosscut workload run is mg --class W -n 1,2,4,8 --repeat 5     a speed-up curve with its deviation
-  crosscut workload run all --class S,W -n 1-16                   of a range the numbers that each can use
+  crosscut workload run all --class S,W -n 1-16                   all numbers of ranks that each can use
   crosscut workload run ft -n 16 --on lab:fast-ethernet.toml      on an emulated cluster
   crosscut workload run ft -n 16 --on sim:fat-tree-1024           on a simulated one
   crosscut workload run data-server -n 2 --options '--processors overloaded --waiting poll'
@@ -38,34 +38,36 @@ exit status: 0 all verified; 1 something was not, or did not run; 2 wrong usage;
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = actions(parser)
-    one = add_action(commands, "list", _list, "the workloads that there are")
-    flag(one, "--json", "one JSON object on standard output")
+    one = add_action(commands, "list", _list, "list the workloads")
+    flag(one, "--json", "Print one JSON object on standard output.")
     _add_run(commands)
     workload_hpl.add_to(commands)
 
 
 def _add_run(commands: Any) -> None:
-    one = add_action(commands, "run", _run, "run some of them, and verify what they compute")
-    one.add_argument("names", nargs="+", metavar="NAME", help="workloads, npb (bt to sp), or all")
+    one = add_action(commands, "run", _run, "run workloads, and verify what they compute")
+    one.add_argument(
+        "names", nargs="+", metavar="NAME", help="Workloads, npb (all of NPB, bt to sp), or all."
+    )
     option(one, "--class CLASS", applications.parse_classes,
-           "Size: S (seconds at most; the default), W, A, B, C (minutes to hours), or several: "
-           "S,W.", dest="classes", default=("S",))  # fmt: skip
+           "Problem size: S (seconds at most; the default), W, A, B or C (minutes to hours), or "
+           "several: S,W.", dest="classes", default=("S",))  # fmt: skip
     option(one, "-n --ranks RANKS", applications.parse_rank_counts,
-           "Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs "
-           "with those that it can use. Default 4.", default=((4,), False))  # fmt: skip
-    option(one, "--repeat N", whole(1), "Runs of each. Default 1.", default=1)
+           "Numbers of ranks: one (4), several (1,2,4), or a range (1-16), of which each workload "
+           "takes the numbers that it can use. Default 4.", default=((4,), False))  # fmt: skip
+    option(one, "--repeat N", whole(1), "Runs of each workload. Default 1.", default=1)
     launcher, networks = (
-        "The mpiexec or srun. Without it, the one on PATH.",
+        "Path of the mpiexec or srun. Default: the one on PATH.",
         "a simulated or emulated network",
     )
     programs.add_mpi_place(one, launch.places(), launcher, networks, limited="one run")
     option(one, "--compute HOW", str,
-           "On a simulated network: how long computing takes: host, as long as here (the "
-           "default); none; or so many times as long.", default="host")  # fmt: skip
+           "On a simulated network, how long computing takes: host (the default), as long as here; "
+           "none, no time; or a number, so many times as long as here.", default="host")  # fmt: skip
     option(one, "--options WORDS", split,
-           "Further options of the workload, as one argument: '--waiting sleep'; its own --help "
-           "has them.", default=())  # fmt: skip
-    flag(one, "--json", "one JSON object for each run, a line each")
+           "Further options of the workload, quoted as one: '--waiting sleep'. The workload's own "
+           "--help lists them.", default=())  # fmt: skip
+    flag(one, "--json", "Print one JSON object per run, each on a line of its own.")
 
 
 execute = run_action
@@ -103,7 +105,7 @@ def _run(args: argparse.Namespace) -> int:
     fitting = {one: applications.fitting(one, counts, ranged=ranged) for one in chosen}
     for workload, few in fitting.items():
         if not few:
-            raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
+            raise UsageError(f"{workload.name} takes {workload.ranks} of ranks, and -n names none of those")
         if find_place(args.on)[0].starts_mpi:  # for the simulator it is compiled
             applications.find_executable(workload)
     programs.as_ctrl_c()

@@ -18,7 +18,7 @@ from crosscut.workloads.hpl import report as telling
 from crosscut.workloads.hpl import run as running
 from crosscut.workloads.hpl.run import HplRun
 
-HELP = "High-Performance Linpack, and rings of messages, by hpcc"
+HELP = "run High-Performance Linpack and rings of messages, with hpcc"
 DEFAULT_ORDER = 2000
 
 
@@ -28,28 +28,29 @@ def add_to(commands: Any) -> None:
     option(size, "-N --order N", asking.parse_order,
            f"Order of the matrix, which takes 8 N² bytes. Default {DEFAULT_ORDER:,}.")  # fmt: skip
     option(size, "--memory SIZE", asking.parse_memory,
-           "In place of -N: as large a matrix as fits, in 2GB, or in 40%% of this machine's "
-           "free memory.")  # fmt: skip
+           "Instead of -N: the largest matrix that fits this much memory: 2GB, or 40%% of what is "
+           "free on this machine.")  # fmt: skip
     option(one, "--nb N[,…]", asking.parse_blocks,
-           "Columns of a panel. Default 80.", dest="blocks", default=(80,))  # fmt: skip
-    option(one, "-n --ranks RANKS", whole(1), "Default 4, or what --grid has.")
+           "Columns in a panel. Default 80.", dest="blocks", default=(80,))  # fmt: skip
+    option(one, "-n --ranks RANKS", whole(1), "Number of ranks. Default 4, or as many as --grid has.")
     option(one, "--grid PxQ", asking.parse_grid,
-           "Rows and columns of ranks. Default: as square as can be, no more rows than columns.")  # fmt: skip
+           "Rows and columns of ranks. Default: as square as possible, with no more rows than "
+           "columns.")  # fmt: skip
     names = ", ".join(f"{name} ({asking.BROADCAST_NAMES[name]})" for name in asking.BROADCASTS)
     option(one, "--broadcast WAY[,…]", asking.parse_broadcasts,
-           f"How a panel goes along a row: {names}. Default 1rg,1rM.",
+           f"How a panel travels along a row: {names}. Default 1rg,1rM.",
            dest="broadcasts", default=("1rg", "1rM"))  # fmt: skip
-    option(one, "--repeat N", whole(1), "Times of each. Default 1.", default=1)
+    option(one, "--repeat N", whole(1), "Runs of each combination. Default 1.", default=1)
     _add_where(one)
-    flag(one, "--json", "one JSON object on standard output")
+    flag(one, "--json", "Print one JSON object on standard output.")
     one.set_defaults(act=act)
 
 
 def _add_where(one: argparse.ArgumentParser) -> None:
-    launcher = "The mpiexec. Without it, that of the MPI which hpcc is linked with."
+    launcher = "Path of the mpiexec. Default: that of the MPI with which hpcc is linked."
     programs.add_mpi_place(one, running.places(), launcher, networks="a lab", limited="hpcc")
     option(one, "--keep FILE", Path, "Copy hpcc's own output to this file.")
-    option(one, "--read FILE", Path, "Report this output of hpcc, from wherever it ran; run nothing.")
+    option(one, "--read FILE", Path, "Run nothing; report this output of hpcc, wherever it ran.")
 
 
 def unavailable() -> str:

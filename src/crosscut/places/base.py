@@ -215,7 +215,7 @@ def _positive(text: str) -> int:
 
 
 RANKS_PER_HOST = PlaceOption(
-    "ranks-per-host", "N", "Ranks on each host of the network. Without it, as the network says.", _positive
+    "ranks-per-host", "N", "Ranks on each host of the network. Default: as the network says.", _positive
 )
 
 

@@ -28,7 +28,7 @@ FANOUT = 16
 
 class HostsPlace(base.Place):
     name = "hosts"
-    help = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
+    help = "hosts listed in a file (`name slots=4` per line, n[001-064] for many), reached through ssh"
     argument = "FILE"
     starts_mpi = True
     one_each_as = "hosts:FILE"

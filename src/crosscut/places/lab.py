@@ -88,7 +88,8 @@ def divisor(text: str) -> float:
 class LabPlace(base.Place):
     name = "lab"
     help = (
-        "nodes of an emulated cluster on this machine (crosscut lab): a network to build, or a lab that is up"
+        "nodes of an emulated cluster on this machine (crosscut lab): of a network to build, or of a lab "
+        "that is up"
     )
     argument = "NETWORK"
     realm = Realm.EMULATED
@@ -99,10 +100,10 @@ class LabPlace(base.Place):
         base.PlaceOption(
             SWITCH,
             switch_choice.METAVAR,
-            "Switch that carries its frames. Default kernel (docs/howto-lab.md).",
+            "Switch that forwards the frames, as for crosscut lab up. Default kernel.",
             switch_choice.checked,
         ),
-        base.PlaceOption(DILATION, "N", "Divide all rates of a lab that is built for this by N.", divisor),
+        base.PlaceOption(DILATION, "N", "Divide all rates by N, if a lab is built for this run.", divisor),
     )
 
     def available(self) -> str | None:

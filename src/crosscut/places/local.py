@@ -15,7 +15,7 @@ _MOST_PROCESSES = 4096
 
 class LocalPlace(base.Place):
     name = "local"
-    help = "processes on this machine, each pinned to a core while there are enough"
+    help = "processes on this machine, each pinned to a core of its own if there are enough"
     realm = Realm.HERE
     starts_mpi = True
     one_each_as = "local:N"

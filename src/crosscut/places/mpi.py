@@ -82,7 +82,7 @@ class LauncherSite(base.MpiSite):
 
 class MpiPlace(base.Place):
     name = "mpi"
-    help = "tasks of an MPI job, started by mpiexec or srun, found or named with --launcher"
+    help = "ranks of an MPI job, started by mpiexec or srun (from PATH, or named with --launcher)"
     default_backend = "mpi"
     starts_mpi = True
 

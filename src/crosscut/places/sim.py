@@ -11,7 +11,7 @@ from crosscut.run.realm import Realm
 
 class SimPlace(base.Place):
     name = "sim"
-    help = "hosts of a described network, computed under a virtual clock (crosscut network list)"
+    help = "hosts of a described network (crosscut network list), simulated under a virtual clock"
     argument = "NETWORK"
     realm = Realm.SIMULATED
     default_backend = "sim"

@@ -147,7 +147,7 @@ def second_host(node_list: str) -> str:
 
 class SlurmPlace(base.Place):
     name = "slurm"
-    help = "nodes of the Slurm allocation we are in, or of one that salloc gets, through srun"
+    help = "nodes of the current Slurm allocation, or of a new one from salloc; started by srun"
     takes_batch_jobs = True
     starts_mpi = True
     one_each_as = "slurm"

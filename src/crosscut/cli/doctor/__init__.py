@@ -21,12 +21,12 @@ examples:
   crosscut doctor
   crosscut doctor --json | jq '.findings[] | select(.good == false)'
 
-The exit status is 1 where nothing can be measured at all; a missing extra does not change it.
+The exit status is 1 only if nothing at all can be measured.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--json", "one JSON object on standard output")
+    flag(parser, "--json", "Print one JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:

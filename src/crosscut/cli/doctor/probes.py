@@ -135,11 +135,11 @@ def probe_machine() -> Iterator[Fact]:
     crowded = "two ranks will share a core"
     yield _judged("machine", "cores", f"{usable} usable of {there}", usable >= 2, crowded)
     yield Fact("machine", "memory", f"{memory:.1f} GiB")
-    advice = f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node"
+    advice = f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks per node"
     yield _judged("machine", "open files", f"{soft} (hard limit {hard})", enough, advice)
     governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:
-        steady, advice = governor == "performance", "'performance' keeps short times steady"
+        steady, advice = governor == "performance", "set it to 'performance': short times are then steady"
         yield _judged("machine", "frequency", f"governor {governor}", steady, advice)
 
 
@@ -170,10 +170,10 @@ def probe_lab() -> Iterator[Fact]:
     how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
     yield Fact("lab", "crosscut lab", f"can be built, {how}", True)
     without = user_switch.unavailable()
-    carried = "cannot carry one" if without else "can carry one"
+    carried = "cannot be used" if without else "can be used"
     yield Fact("lab", "lab --switch user", carried, not without, without)
     if not trial.delays():
-        advice = "latencies of a network file are left out, which status and runs say"
+        advice = "a lab leaves out the latencies of its network, and says so"
         yield Fact("lab", "delays", "this kernel has no netem", None, advice)
 
 
@@ -186,7 +186,7 @@ def probe_places() -> Iterator[Fact]:
         yield Fact("places", place.name, there.says, there.usable, there.advice)
     for program in ("ssh", "sshd", "srun", "sbatch"):
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-        what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
+        what = f"{path} (the client; no host was tried)" if path and program == "ssh" else path
         yield Fact("places", program, what or "not installed", None if path is None else True)
 
 
@@ -195,7 +195,7 @@ def probe_simulation() -> Iterator[Fact]:
     if (missing := smpi.unavailable()) is None:
         yield Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
     else:
-        yield Fact("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
+        yield Fact("simulation", "simgrid", "not installed, so no crosscut simulate", None, missing)
     try:
         player = smpi.engine_unavailable()
     except CrosscutError:
@@ -217,7 +217,7 @@ def probe_tcp() -> Iterator[Fact]:
     idle = _read(folder + "tcp_slow_start_after_idle")
     if idle is not None:
         advice = (
-            "a connection that paused starts slowly again; the run records it; "
+            "a connection starts slowly again after a pause; runs record this; to turn it off: "
             "sysctl net.ipv4.tcp_slow_start_after_idle=0"
         )
         state = "on" if idle == "1" else "off"

@@ -44,46 +44,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = actions(parser)
     _add_up(commands)
     one = add_action(
-        commands, "status", _status, "the labs that there are, or everything about one",
-        epilog="exit status: 0 all is well; 1 a lab is broken, or was left behind by a run that was killed; "
-        "2 there is no such lab",
+        commands, "status", _status, "list the labs, or show everything about one",
+        epilog="exit status: 0 all is well; 1 a lab is broken, or was left behind by a killed run; 2 there "
+        "is no such lab",
     )  # fmt: skip
     add_lab(one, nargs="?")
-    flag(one, "--json", "one JSON object on standard output")
+    flag(one, "--json", "Print one JSON object on standard output.")
     one = add_action(commands, "exec", _exec, "run a program on a node",
-                     epilog="exit status: the program's own; 127 there is no such program")  # fmt: skip
+                     epilog="exit status: that of the program; 127 there is no such program")  # fmt: skip
     _add_node(one)
     one.add_argument(
-        "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="program and arguments"
+        "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="Program and its arguments."
     )
-    _add_node(add_action(commands, "shell", _shell, "a shell on a node"))
+    _add_node(add_action(commands, "shell", _shell, "open a shell on a node"))
     walk.add_arguments(commands)
     lab_fault.add_arguments(commands)
     one = add_action(commands, "down", _down, "remove a lab, or what a crash left of it")
     add_lab(one, nargs="?")
-    flag(one, "--all", "every lab of this user, but not those of runs under way")
-    flag(one, "--force", "also one on which a run is under way, which fails")
+    flag(one, "--all", "Remove every lab of this user, except those that a run is using.")
+    flag(one, "--force", "Remove the lab even if a run is using it; that run fails.")
 
 
 def _add_up(commands: Any) -> None:
-    one = add_action(commands, "up", _up, "build a lab, in one go or not at all")
-    one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one = add_action(commands, "up", _up, "build a lab")
+    one.add_argument(
+        "network", metavar="NETWORK", help="Description (TOML), or a name from `crosscut network list`."
+    )
     option(one, "--name NAME", state.checked_name, "Name of the lab. Default: the network's name.")
     option(one, "--dilate N", divisor,
-           "Divide all rates by N: a network that is too fast for this machine, in slow motion.",
+           "Divide all rates by N, to emulate in slow motion a network that is too fast for this machine.",
            default=1.0)  # fmt: skip
     option(one, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
-           "kernel (the default): bridges and token buckets; queues=fair: senders take turns at every link "
-           "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
-           f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
+           "kernel (the default): bridges and token buckets; with queues=fair, senders take turns at every "
+           "link (docs/howto-lab.md). user: crosscut-switch, with delays and finite queues; it has the "
+           f"settings {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
            default=switch_choice.KERNEL)  # fmt: skip
-    flag(one, "--exact", "Refuse a network that cannot be emulated here in full; default: warn.")
-    flag(one, "--json", "one JSON object on standard output")
+    flag(one, "--exact", "Refuse a network that cannot be emulated here in full. Default: warn.")
+    flag(one, "--json", "Print one JSON object on standard output.")
 
 
 def _add_node(parser: argparse.ArgumentParser) -> None:
     add_lab(parser)
-    parser.add_argument("node", metavar="NODE", help=f"a host of the network; '{enter.FABRIC}': its switches")
+    parser.add_argument(
+        "node", metavar="NODE", help=f"Host of the network, or '{enter.FABRIC}' for its switches."
+    )
 
 
 execute = run_action
@@ -260,7 +264,7 @@ def _refuse_missing(node: str, program: str) -> None:
 def _exec(args: argparse.Namespace) -> int:
     words = args.program[1:] if args.program[:1] == ["--"] else args.program
     if not words:
-        raise UsageError(f"say which program: crosscut lab exec {args.lab} {args.node} -- COMMAND")
+        raise UsageError(f"name a program: crosscut lab exec {args.lab} {args.node} -- COMMAND")
     return _on_node(args, words)
 
 
@@ -272,13 +276,11 @@ def _down(args: argparse.Namespace) -> int:
     if args.all and args.lab is not None:
         raise UsageError(f"both {args.lab} and --all were given; --all alone removes every lab")
     if not args.all and not args.lab:
-        raise UsageError("say which lab, or --all; crosscut lab status lists them")
+        raise UsageError("name a lab, or give --all; crosscut lab status lists the labs")
     names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
     for name in names:
         if not args.force and (why := lifecycle.why_busy(name)):
-            text = (
-                f"lab {name} was left up: {why}; crosscut lab down {name} --force takes it down all the same"
-            )
+            text = f"lab {name} was left up: {why}; to remove it anyway: crosscut lab down {name} --force"
             if not args.all:
                 raise CrosscutError(text)
             print(f"crosscut: {text}", file=sys.stderr)

@@ -33,33 +33,33 @@ def add_arguments(commands: Any) -> None:
     fault = commands.add_parser("fault", help="plant, lift or list faults")
     choices = actions(fault, "fault_action")
     _add_plant(choices)
-    one = add_action(choices, "lift", _lift, "undo one, those of a node, or all")
+    one = add_action(choices, "lift", _lift, "lift one fault, those of a node, or all")
     add_lab(one)
-    one.add_argument("which", metavar="FAULT", help="its number (f1), a node, or 'all'")
-    one = add_action(choices, "list", _list, "faults that are planted")
+    one.add_argument("which", metavar="FAULT", help="Number of the fault (f1), a node, or 'all'.")
+    one = add_action(choices, "list", _list, "list the planted faults")
     add_lab(one)
-    flag(one, "--json", "one JSON object on standard output")
+    flag(one, "--json", "Print one JSON object on standard output.")
 
 
 def _add_plant(commands: Any) -> None:
     kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in catalogue.KINDS)
     two = " and ".join(kind.name for kind in catalogue.KINDS if kind.nodes == 2)
-    one = add_action(commands, "plant", _plant, "break something", epilog=_PLANT.format(kinds=kinds))
+    one = add_action(commands, "plant", _plant, "plant a fault", epilog=_PLANT.format(kinds=kinds))
     add_lab(one)
-    one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="kind of fault, below")
-    one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
+    one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="Kind of fault; see below.")
+    one.add_argument("nodes", metavar="NODE", nargs="+", help=f"Node that gets the fault; {two} take two.")
 
     def add(member: str, words: str, **options: Any) -> None:
         help_ = f"{', '.join(catalogue.names_with(member))}: {words}"
         one.add_argument(_OPTIONS[member], dest=member, default=argparse.SUPPRESS, help=help_, **options)
 
     share, seconds = quantity(units.parse_fraction), quantity(units.parse_seconds)
-    add("share", "what is left of the rate. Default 10%%.", type=share, metavar="SHARE")
-    add("direction", "'in' is what comes to the node. Default both.", choices=DIRECTIONS)
-    add("seconds", "how long each time. Default 20ms.", type=seconds, metavar="TIME")
-    add("every", "how often. Default 1s.", type=seconds, metavar="TIME")
-    add("bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
-    typed_option(one, "--adapter N", whole(0), "Which of the node's adapters. Default 0; dead: all.")
+    add("share", "share of the rate that is left. Default 10%%.", type=share, metavar="SHARE")
+    add("direction", "'in' is traffic to the node, 'out' from it. Default both.", choices=DIRECTIONS)
+    add("seconds", "how long the fault lasts each time. Default 20ms.", type=seconds, metavar="TIME")
+    add("every", "time from one occurrence to the next. Default 1s.", type=seconds, metavar="TIME")
+    add("bytes", "MTU of the adapter. Default 576.", type=whole(1), metavar="N")
+    typed_option(one, "--adapter N", whole(0), "Number of the node's adapter. Default 0; for dead: all.")
 
 
 def _plant(args: argparse.Namespace) -> int:

@@ -22,18 +22,23 @@ _LIMIT_SECONDS = 60.0
 
 def add_arguments(commands: Any) -> None:
     one = add_action(
-        commands, "walk", _walk, "trace every route, and name those that differ from the computed ones",
-        description="Sends what traceroute sends from every node to every other, and holds the way against "
-        "the tables that the lab was built from. The exit status is 1 where a route is another, or leads "
-        "nowhere.",
+        commands, "walk", _walk, "trace every route, and list those that differ from the computed ones",
+        description="Traces the route from every node to every other, and compares it with the tables that "
+        "the lab was built from. The exit status is 1 if a route differs, or leads nowhere.",
     )  # fmt: skip
-    add_lab(one, "; without it, the one that is up", nargs="?")
-    option(one, "--from NODE", str, "Only from this node.", dest="source", default="")
-    option(one, "--to NODE", str, "Only to this node, or to one of its adapters, as n0003/eth1.", default="")
+    add_lab(one, " Default: the only one that is up.", nargs="?")
+    option(one, "--from NODE", str, "Trace only routes from this node.", dest="source", default="")
+    option(
+        one,
+        "--to NODE",
+        str,
+        "Trace only routes to this node, or to one of its adapters, such as n0003/eth1.",
+        default="",
+    )
     option(one, "--time-limit TIME", units.parse_seconds,
-           "Routes not traced by then count as failures. Default 60s.",
+           "Routes not traced within this time count as failures. Default 60s.",
            default=_LIMIT_SECONDS)  # fmt: skip
-    flag(one, "--json", "one JSON object on standard output, with every way")
+    flag(one, "--json", "Print one JSON object on standard output, with every route.")
 
 
 def _walk(args: argparse.Namespace) -> int:
@@ -52,7 +57,7 @@ def _only_one() -> str:
     names = state.names()
     if len(names) != 1:
         there = f"there are {', '.join(names)}" if names else "none is up; crosscut lab up NETWORK builds one"
-        raise UsageError(f"say which lab: {there}")
+        raise UsageError(f"name a lab: {there}")
     return names[0]
 
 

@@ -56,7 +56,7 @@ def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
         return
     kept = keep.absolute()
     if kept.exists() and any(kept.iterdir()):
-        raise UsageError(f"--keep {keep}: something is there already; name another folder")
+        raise UsageError(f"--keep {keep} already exists and is not empty; name another folder")
     check_parent("--keep", keep)
     refuse_bytes("--keep", kept)
     kept.mkdir(exist_ok=True)

@@ -23,7 +23,7 @@ from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
 
 # Group titles in the help.
-WHERE = "where and over what"
+WHERE = "where it is measured"
 HOW = "how it is measured"
 # Large enough for the list of pairs of the largest job.
 _LONGEST_VALUE_BYTES = 16 << 20
@@ -45,13 +45,13 @@ def _add(group: argparse._ActionsContainer, *flags: str, **options: Any) -> None
 def add_cabling(parser: argparse._ActionsContainer) -> None:
     """Adds `--cabling` and `--switch-counters`, which `cabling_of` reads."""
     option(parser, "--cabling FILE", Path,
-           "Which cable goes where, so that findings name rack, switch and port: a CSV list, "
-           "output of lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, "
-           "Slurm's topology.conf. Several add up.", action="append", default=[])  # fmt: skip
+           "List of cables, so that findings name rack, switch and port: a CSV file, output of "
+           "lldpctl (or a folder with one such file per host), output of ibnetdiscover, or Slurm's "
+           "topology.conf. May be repeated; the lists add up.", action="append", default=[])  # fmt: skip
     parser.add_argument(
         "--switch-counters", type=Path, nargs=2, default=None, metavar=("BEFORE", "AFTER"),
-        help="Counters of switch ports, read before and after the measurement: two CSV lists of "
-        "switch,port,counter,value, printed with the findings. Needs --cabling.",
+        help="Counters of switch ports, read before and after the measurement, to show with the findings: "
+        "two CSV files with the columns switch,port,counter,value. Needs --cabling.",
     )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
 
     if not args.cabling:
         if args.switch_counters:
-            raise UsageError("--switch-counters: give --cabling with it, for it says what is on which port")
+            raise UsageError("--switch-counters needs --cabling, which says what is connected to which port")
         return None
     found = reading.read(args.cabling)
     if not args.switch_counters:
@@ -71,14 +71,14 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
 
 def add_keep(parser: argparse._ActionsContainer) -> None:
     """Adds `--keep`, which `measuring` reads."""
-    option(parser, "--keep DIR", folder, "Keep the runs that were measured there.")
+    option(parser, "--keep DIR", folder, "Keep the measured runs in this folder, which must be new or empty.")
 
 
 def add_reading(parser: argparse._ActionsContainer) -> None:
     """Adds the memory limit of commands that read runs; `cli._run` sets it."""
     typed_option(parser, "--memory SIZE", units.parse_bytes,
-                 "Memory to read runs with, at most: a larger array is refused. Default half of "
-                 "what is free.", dest="reading_bytes")  # fmt: skip
+                 "Memory limit for reading runs; a larger array is refused. Default: half of the "
+                 "free memory.", dest="reading_bytes")  # fmt: skip
 
 
 def add_place_options(
@@ -106,26 +106,30 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     places = all_places()
     group = parser.add_argument_group(WHERE)
     typed_option(group, "-n --ranks RANKS", whole(2),
-                 "Measuring processes. Without it all that the place has (here: one a core, 2 "
-                 "to 8).")  # fmt: skip
-    typed_option(group, "--backend NAME", str, f"One of {backends}. Default tcp; with --on mpi: mpi.")
+                 "Number of ranks, the processes that measure. Default: as many as the "
+                 "place offers (on this machine one per core, 2 to 8).")  # fmt: skip
+    typed_option(
+        group, "--backend NAME", str, f"What carries messages: {backends}. Default tcp; with --on mpi: mpi."
+    )
     typed_option(group, "--on PLACE", str,
                  f"Where ranks run: {', '.join(map(typed_as, places))}. "
                  "Default local; with --backend mpi: mpi.")  # fmt: skip
     add_place_options(group, places)
     typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "A rank silent for about twice this is named, and the run ended. Default 30s.",
+                 "End the run, and name the rank, if a rank is silent for about twice this time. "
+                 "Default 30s.",
                  dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
-         help="Bind each rank to a core of its own while there are enough. Default yes.")  # fmt: skip
+         help="Bind each rank to a core of its own, if there are enough cores. Default: yes.")  # fmt: skip
     typed_option(group, "--launcher PATH", str,
-                 "The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.")  # fmt: skip
+                 "Path of the mpiexec, srun or ssh that starts the ranks. Default: the one on "
+                 "PATH.")  # fmt: skip
     typed_option(group, "--launcher-args WORDS", split,
-                 "Further words for the launcher, as one argument: '--partition=debug'.",
+                 "Further arguments for the launcher, quoted as one: '--partition=debug'.",
                  dest="launcher_arguments")  # fmt: skip
     typed_option(
-        group, "--core-path PATH", str, "Path of crosscut-core on other nodes. Without it, the same as here."
+        group, "--core-path PATH", str, "Path of crosscut-core on the other nodes. Default: the same as here."
     )
 
 
@@ -133,38 +137,50 @@ def add_how(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the measurement itself."""
     group = parser.add_argument_group(HOW)
     typed_option(group, "--launches K", whole(1),
-                 "Measure K times into one folder, each by new processes and connections, with sizes and "
-                 "phases in a random order.")  # fmt: skip
+                 "Measure K times into one folder, each time with new processes and connections, and with "
+                 "sizes and phases in a new random order.")  # fmt: skip
     typed_option(
-        group, "--repetitions N", whole(1), "Repetitions. Default 20; with --interval: at most, default 100."
+        group,
+        "--repetitions N",
+        whole(1),
+        "Repetitions of each phase. Default 20. With --interval: the most; default 100.",
     )
     typed_option(group, "--interval SHARE", units.parse_fraction,
-                 "Repeat until the 95%% interval of every phase's median is this narrow: 5%%.")  # fmt: skip
+                 "Repeat until the 95%% confidence interval of each phase's median is at most this share of "
+                 "the median: 5%%.")  # fmt: skip
     typed_option(
-        group, "--minimum-repetitions N", whole(1), "With --interval: repetitions, at least. Default 20."
+        group, "--minimum-repetitions N", whole(1), "With --interval: the fewest repetitions. Default 20."
     )
-    typed_option(group, "--warm-up N", whole(0), "Repetitions before, not recorded. Default 1.")
+    typed_option(group, "--warm-up N", whole(0), "Repetitions at the start that are not recorded. Default 1.")
     typed_option(
-        group, "--iterations N", whole(0), "Runs of a phase per sample. Default 0: found for each size."
+        group,
+        "--iterations N",
+        whole(0),
+        "Times that a phase runs for one sample. Default 0: chosen automatically for each size.",
     )
     _add(group, "--sync", choices=("barrier", "none"),
-         help="barrier (the default): phases one by one; none: streaming, which answers another question."
-         )  # fmt: skip
+         help="barrier (the default): ranks wait for each other between phases. none: they do not, which is "
+         "called streaming and answers another question.")  # fmt: skip
     _add(group, "--wait", choices=("auto", "block", "poll"),
-         help="How ranks wait for data. Default auto: poll while each has a core of its own.")  # fmt: skip
-    typed_option(group, "--seed N", whole(0), "Seed of everything random. Default 1.")
+         help="How ranks wait for data. Default auto: poll if each has a core of its own, else "
+         "block.")  # fmt: skip
+    typed_option(group, "--seed N", whole(0), "Seed of all random choices. Default 1.")
     typed_option(group, "--memory SIZE", units.parse_bytes,
-                 "Buffers of a rank, at most: more is refused before anything starts. Default "
-                 "2GiB.", dest="memory_bytes")  # fmt: skip
+                 "Memory limit for the buffers of a rank; a job that needs more is refused before it "
+                 "starts. Default 2GiB.", dest="memory_bytes")  # fmt: skip
     typed_option(group, "--raw-budget SIZE", units.parse_bytes,
-                 "Raw samples on disk, at most; above it, summaries take their place. Default "
-                 "4GiB.", dest="raw_budget_bytes")  # fmt: skip
+                 "Disk space limit for raw samples; if they need more, summaries take their place. "
+                 "Default 4GiB.", dest="raw_budget_bytes")  # fmt: skip
     typed_option(group, "--time-limit TIME", units.parse_seconds,
-                 "Stop after the block in which it is reached. The run can be resumed.",
+                 "Stop after this time, at the end of a block of measurements. The run can be resumed.",
                  dest="time_limit_seconds")  # fmt: skip
-    typed_flag(group, "--verify", "Check every byte received; name the route of a wrong one.")
-    typed_flag(group, "--compute", "Ranks also compute; the run records how much of it was still done.")
-    typed_flag(group, "--tolerate-failures", "Continue without a lost rank.")
+    typed_flag(group, "--verify", "Check every received byte, and name the route of a wrong one.")
+    typed_flag(
+        group,
+        "--compute",
+        "Let ranks compute as well; the run records how much computing they still get done.",
+    )
+    typed_flag(group, "--tolerate-failures", "Continue without ranks that are lost.")
 
 
 def parameter_help(parameter: Parameter) -> str:

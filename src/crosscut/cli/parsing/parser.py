@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
     def unknown(self, word: str) -> str:
         """Returns the error message for a leftover word."""
         if not word.startswith("-"):
-            return f"unexpected '{word}'"
+            return f"unexpected argument '{word}'"
         # Without the dashes, which would make every short name a near match.
         names = {name.lstrip("-"): name for name in self._option_string_actions if name.startswith("--")}
         near = difflib.get_close_matches(word.lstrip("-"), names, n=1, cutoff=0.6)
@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         if not isinstance(named, Parser):
             self.error(self.unknown(option))
         if named.knows(option):
-            named.error(f"{option} is an option of {name} alone: it stands after that name")
+            named.error(f"{option} is an option of {name}: write it after that name")
         named.error(named.unknown(option))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -97,7 +97,7 @@ class Parser(argparse.ArgumentParser):
                 self._stray(stray, action.choices)
             names = [str(choice) for choice in action.choices]
             near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(names)}"
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
             raise argparse.ArgumentError(action, f"'{value}' is unknown; {hint}")
 
 
@@ -170,7 +170,7 @@ def split(text: str) -> tuple[str, ...]:
 
 def actions(parser: argparse.ArgumentParser, dest: str = "action") -> Any:
     """Adds actions to a command: `add_action` adds each, `run_action` executes the one that was typed."""
-    return parser.add_subparsers(title="what to do", metavar="ACTION", dest=dest, required=True)
+    return parser.add_subparsers(title="actions", metavar="ACTION", dest=dest, required=True)
 
 
 def add_action(
@@ -201,7 +201,7 @@ def whole(minimum: int) -> Callable[[str], int]:
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from error
         if not minimum <= value < 2**63:
-            raise argparse.ArgumentTypeError(f"{text} is out of range; at least {minimum}")
+            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be at least {minimum}")
         return value
 
     return parsed
@@ -229,5 +229,5 @@ def number(fits: Callable[[float], bool], complaint: str) -> Callable[[str], flo
 
 
 operations_per_second = number(
-    lambda value: 1.0 <= value <= 1e18, "'{}' is no rate; write operations a second, such as 2.5e9"
+    lambda value: 1.0 <= value <= 1e18, "'{}' is not a rate; write operations per second, such as 2.5e9"
 )

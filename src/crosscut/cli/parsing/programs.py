@@ -15,7 +15,7 @@ def add_launcher(parser: argparse._ActionsContainer, which: str, example: str) -
     """Adds the launcher's options. `which` is its help; `example` shows further words for it."""
     option(parser, "--launcher PATH", str, which, default="")
     option(parser, "--launcher-args WORDS", split,
-           f"Further words for the launcher, as one argument: '{example}'.",
+           f"Further arguments for the launcher, quoted as one: '{example}'.",
            dest="launcher_arguments", default=())  # fmt: skip
 
 
@@ -24,9 +24,9 @@ def add_mpi_place(
 ) -> None:
     """Adds where an MPI program runs and for how long. `networks` names the places whose hosts come from a
     network; `limited` what the time limit applies to."""
-    option(parser, "--on PLACE", str, f"Where: {', '.join(places)}. Default local.", default="local")
+    option(parser, "--on PLACE", str, f"Where to run: {', '.join(places)}. Default local.", default="local")
     option(parser, "--ranks-per-host N", whole(1),
-           f"On {networks}: ranks on each host. Without it, as few as possible.", default=0)  # fmt: skip
+           f"On {networks}: ranks on each host. Default: as few as possible.", default=0)  # fmt: skip
     add_launcher(parser, launcher, "--partition=debug")
     option(parser, "--time-limit TIME", units.parse_seconds,
            f"End {limited} after this time. Default 1h.",
