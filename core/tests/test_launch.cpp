@@ -244,6 +244,22 @@ TEST(lines_are_cut_from_pieces_and_the_last_needs_no_newline) {
   CHECK(lines.ended());
 }
 
+TEST(a_newline_that_comes_after_a_full_line_ends_it_and_a_longer_line_comes_in_pieces) {
+  constexpr std::size_t most = 16'384;
+  Pipe pipe = make_pipe();
+  make_non_blocking(pipe.read);
+  LineBuffer lines;
+  const auto say = [&](const std::string& text) {
+    CHECK_EQ(::write(pipe.write.get(), text.data(), text.size()), text.size());
+    return lines.read(pipe.read.get());
+  };
+  const std::string full(most, 'x');
+  CHECK(say(full).empty());
+  CHECK_EQ(say("\nnext\n"), (std::vector<std::string>{full, "next"}));
+  CHECK(say(full).empty());
+  CHECK_EQ(say("more\n"), (std::vector<std::string>{full, "more"}));
+}
+
 TEST(an_interface_is_chosen_towards_a_host_or_in_a_subnet) {
   CHECK_EQ(resolve_interface("ib0", "n002"), "ib0");
   CHECK_EQ(resolve_interface("auto", "127.0.0.1:4000"), "127.0.0.1");

@@ -11,13 +11,15 @@ namespace crosscut {
 
 void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
   while (!bytes.empty()) {
+    // A newline that comes next ends a line that is just full.
+    if (partial_.size() == bytes_max && bytes.front() != '\n') lines.push_back(std::exchange(partial_, {}));
     const std::size_t newline = bytes.find('\n');
     const std::size_t room = bytes_max - partial_.size();
     const std::size_t taken = std::min({newline, bytes.size(), room});
     partial_ += bytes.substr(0, taken);
     const bool complete = taken == newline;
     if (complete && partial_.ends_with('\r')) partial_.pop_back();  // ssh ends its own lines with "\r\n"
-    if (complete || partial_.size() == bytes_max) lines.push_back(std::exchange(partial_, {}));
+    if (complete) lines.push_back(std::exchange(partial_, {}));
     bytes.remove_prefix(taken + (complete ? 1 : 0));
   }
 }
