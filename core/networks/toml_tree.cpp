@@ -41,17 +41,43 @@ void check_utf8(std::string_view text, const std::string& path) {
   }
 }
 
+// Returns where a text ends that begins at `at` with a quotation mark; three of them begin one of several
+// lines, which may itself end with two.
+std::size_t end_of_text(std::string_view text, std::size_t at) {
+  const char mark = text[at];
+  const std::string three(3, mark);
+  const bool has_lines = text.substr(at).starts_with(three);
+  for (auto i = at + (has_lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && mark == '"') {
+      ++i;  // what is escaped ends nothing
+    } else if (!has_lines && (text[i] == mark || text[i] == '\n')) {
+      return text[i] == mark ? i + 1 : i;
+    } else if (has_lines && text.substr(i).starts_with(three)) {
+      const auto rest = text.substr(i + 3, 2);
+      return i + 3 + std::min(rest.find_first_not_of(mark), rest.size());
+    }
+  }
+  return text.size();
+}
+
 // toml++ bounds nested brackets, but not keys with many dots.
 void check_keys(std::string_view text, const std::string& path) {
   if (text.size() > most_bytes) refuse(path, 1, "the file is larger than 16 MiB");
   std::size_t line = 1, dots = 0;
   bool in_key = true;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '\n') {
       ++line;
       dots = 0;
       in_key = true;
-    } else if (c == '=' || c == '#') {
+    } else if (c == '"' || c == '\'') {
+      const auto end = end_of_text(text, i);
+      line += static_cast<std::size_t>(std::ranges::count(text.substr(i, end - i), '\n'));
+      i = end - 1;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '=') {
       in_key = false;
     } else if (c == '{' || c == ',') {
       in_key = true;  // an inline table has keys too

@@ -60,6 +60,17 @@ TEST(what_is_no_toml_has_its_line) {
   check_says("x = " + std::string(5000, '[') + std::string(5000, ']'), "f.toml:1: ");
 }
 
+TEST(dots_count_in_keys_and_not_in_texts) {
+  const std::string dots(600, '.');
+  for (const std::string mark : {"\"\"\"", "'''"})
+    check_says("name = " + mark + "one\n" + dots + "\n" + mark + "\n" + pair, "nothing");
+  check_says("name = \"\"\"\n\\\"\"" + dots + "\n" + dots + "\"\"\"\"\"\n" + pair, "nothing");
+  for (const std::string before : {"# \"\"\"\n", "name = \"\"\n", "name = \"\\\"\"\n", "name = '\"\"\"'\n",
+                                   "name = \"\"\"\"x\"\"\"\"\"\n", "name = '''\n'\n'''\n"})
+    check_says(before + "a" + dots + "a = 1\n",
+               "f.toml:" + std::to_string(lines_of(before)) + ": a key of more than 512 parts");
+}
+
 TEST(unknown_keys_have_their_line_and_the_nearest_known) {
   check_says(pair + "ltency = \"1 us\"\n",
              "f.toml:8: unknown key \"ltency\" in [[links]]; did you mean latency");
