@@ -122,7 +122,8 @@ class Pingpong final : public PhasedPattern {
   std::string refuse(Rank ranks) const override {
     constexpr std::int64_t most_phases = 10'000;  // samples are kept as phases x ranks
     if (phases(ranks) > most_phases)
-      return "--pairs all are " + std::to_string(phases(ranks)) + " phases; use the pattern all-pairs";
+      return "--pairs makes " + std::to_string(phases(ranks)) + " phases, more than " +
+             std::to_string(most_phases) + "; use the pattern all-pairs, or fewer pairs";
     std::vector<Rank> named;
     for (const auto& [a, b] : settings_.pairs) named.insert(named.end(), {a, b});
     return absent_rank("pairs", named, ranks);

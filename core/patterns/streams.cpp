@@ -188,9 +188,9 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
        {std::pair("in", Direction::in), {"out", Direction::out}, {"both", Direction::both}})
     if (direction == word || direction == "all") settings.directions.push_back(way);
   constexpr double most_phases = 10'000;
-  const double phases = static_cast<double>(settings.senders.size()) *
-                        static_cast<double>(settings.streams.size()) *
-                        static_cast<double>(settings.receivers.size()) * 3;
+  const double phases =
+      static_cast<double>(settings.senders.size()) * static_cast<double>(settings.streams.size()) *
+      static_cast<double>(settings.receivers.size()) * static_cast<double>(settings.directions.size());
   if (phases > most_phases)
     throw UsageError(
         "pattern streams: senders, streams, receivers and directions make more than 10000 phases");

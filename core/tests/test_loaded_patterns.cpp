@@ -91,6 +91,10 @@ TEST(pingpong_times_half_a_round_trip_of_one_pair_at_a_time) {
   CHECK_EQ(ops[1].divisor, 2.0);
   CHECK_EQ(ops[1].since, 0);
   CHECK(make_pattern("pingpong", {{"pairs", "all"}})->refuse(200).find("all-pairs") != std::string::npos);
+  std::string many = "0-1";
+  for (int i = 0; i < 10'000; ++i)
+    many += "," + std::to_string(i / 100) + "-" + std::to_string(100 + i % 100);
+  CHECK(make_pattern("pingpong", {{"pairs", many}})->refuse(200).starts_with("--pairs makes 10001 phases"));
   CHECK(make_pattern("pingpong")->refuse(1).find("names rank 1") != std::string::npos);
   CHECK_THROWS_SAYING(UsageError, "or write all", make_pattern("pingpong", {{"pairs", "everybody"}}));
 }
@@ -150,8 +154,16 @@ TEST(streams_sweep_every_combination) {
   CHECK_THROWS_SAYING(UsageError, "1 or more", make_pattern("streams", {{"streams", "0"}}));
   CHECK(!make_pattern("streams", {{"streams", "256"}})->refuse(8).empty());
   CHECK(!make_pattern("streams", {{"streams", "200"}})->refuse(100'000).empty());
-  CHECK_THROWS_SAYING(UsageError, "more than 10000 phases",
-                      make_pattern("streams", {{"senders", "1-100"}, {"streams", "1-100"}}));
+}
+
+TEST(streams_count_a_phase_for_each_direction_that_is_asked_for) {
+  const auto some_of = [](std::string_view direction) {
+    return make_pattern("streams",
+                        {{"senders", "1-4000"}, {"receivers", "1,2"}, {"direction", std::string(direction)}});
+  };
+  CHECK_EQ(some_of("in")->refuse(4002), "");
+  CHECK_EQ(some_of("out")->refuse(4002), "");
+  CHECK_THROWS_SAYING(UsageError, "more than 10000 phases", some_of("all"));
 }
 
 TEST(receivers_may_be_named_and_both_ways_doubles_the_messages) {
