@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--network NETWORK",
         str,
-        "Description (TOML) of the network: ports, switches on the path, bisection.",
+        "Network whose ports, switches and bisection count: a description (TOML), or a name from "
+        "`crosscut network list`.",
     )
     option(parser, "--cable METRES", float, "Length of each cable in metres. Default 5.", default=5.0)
     option(parser, "--run DIR", options.folder, "Run to compare with the expectation.")
