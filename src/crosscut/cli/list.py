@@ -76,7 +76,7 @@ def _overview(screen: Screen, known: core.Core) -> None:
     engines = [(one.name, one.summary, one.unavailable) for one in smpi.engines()]
     _section(screen, "Engines of --on sim:NETWORK: --engine NAME", engines)
     screen.line()
-    screen.line("One of them with its parameters: crosscut list NAME", "dim")
+    screen.line("To see the parameters of one: crosscut list NAME", "dim")
 
 
 def _one(known: core.Core, name: str, as_json: bool) -> None:

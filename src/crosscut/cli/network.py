@@ -83,7 +83,7 @@ def _list(args: argparse.Namespace) -> int:
         rows.add(name, title)
     screen.table(rows)
     screen.line()
-    screen.line(f"One of them: crosscut network show NAME. They are files in {folder}", "dim")
+    screen.line(f"To see one: crosscut network show NAME. The files are in {folder}", "dim")
     return EXIT_OK
 
 

@@ -97,8 +97,10 @@ class Parser(argparse.ArgumentParser):
                 self._stray(stray, action.choices)
             names = [str(choice) for choice in action.choices]
             near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-            raise argparse.ArgumentError(action, f"'{value}' is unknown; {hint}")
+            wrong = (
+                f"unknown; did you mean {' or '.join(near)}?" if near else f"not one of {', '.join(names)}"
+            )
+            raise argparse.ArgumentError(action, f"'{value}' is {wrong}")
 
 
 def _names(unknown: Sequence[str]) -> list[str]:
