@@ -72,6 +72,7 @@ std::int64_t Emulation::next_needed(std::int64_t here) const {
   const auto due = std::min(outbox_.next_due(), model.nothing_due_before());
   auto wake = due == never ? here + nanoseconds(0.1) : (due + per_nanosecond - 1) / per_nanosecond;
   wake = std::min(wake, next_carrier_ - began_);
+  if (pool_.is_full()) return wake;  // nothing is read before a frame has gone
   for (const auto& tap : taps_) {
     if (!tap.is_ready) continue;
     if (may_read(tap)) return here;
