@@ -164,7 +164,7 @@ Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
   const auto frame = pool_.read(id).subspan(offload_bytes);
   const auto receiver = receiver_of(frame);
   if (!receiver) return Fate::malformed;
-  if (is_group(*receiver)) return answer(tap, frame) ? Fate::answered : Fate::group;
+  if (is_group(*receiver)) return answer(tap, frame);
   const auto found = by_mac_.find(*receiver);
   if (found == by_mac_.end()) return Fate::unknown;
   const auto& to = taps_[found->second];
@@ -194,15 +194,16 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
 }
 
 // Answers an ARP request at once and without loading its links, since the switch knows its addresses.
-bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
+Emulation::Fate Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   const auto asked = asked_for(frame);
-  if (!asked) return false;
+  if (!asked) return Fate::group;
   const auto found = by_address_.find(*asked);
-  if (found == by_address_.end() || found->second == from.entry.mac) return false;
+  if (found == by_address_.end() || found->second == from.entry.mac) return Fate::group;
+  if (from.outage.in && is_out(from)) return Fate::lost;
   auto reply = arp_answer(frame, found->second);
   reply.insert(reply.begin(), offload_bytes, std::byte{0});
   put(from, reply, {});
-  return true;
+  return Fate::answered;
 }
 
 void Emulation::deliver() {

@@ -86,7 +86,7 @@ class Emulation {
   bool read_frame(Tap& tap);
   Fate classify(Tap& tap, BundleId id);
   Fate send(Tap& from, BundleId id, const Tap& to);
-  bool answer(Tap& from, std::span<const std::byte> frame);
+  Fate answer(Tap& from, std::span<const std::byte> frame);
   void deliver();
   void hand_over(const Parcel& parcel);
   void put(Tap& tap, std::span<const std::byte> header, std::span<const std::byte> payload);

@@ -76,6 +76,21 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         times.append(time.perf_counter() - began)
 print(min(times))
 """
+# Whether the host hears who has the address: flags 0x2 of its table.
+RESOLVE = """
+import socket, sys, time
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.sendto(b"x", (sys.argv[1], 7004))
+time.sleep(0.3)
+print(*(line.split()[2] for line in open("/proc/net/arp") if line.startswith(sys.argv[1] + " ")))
+"""
+# Far more short frames than the switch has places for.
+BURST = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    for i in range(30000):
+        s.sendto(b"", (sys.argv[1], 7003))
+"""
 # Frames that no host would send: empty, short, to strangers, to a group, to itself, of random bytes.
 HOSTILE = """
 import contextlib, random, socket, struct, sys
@@ -253,6 +268,37 @@ def test_hostile_frames_are_counted_and_the_switch_works_on(nodes: list[str], ne
         receiver = listening(nodes[0], RECEIVE)
         subprocess.run(on(nodes[3], SEND, address(0), "10000"), check=True, timeout=60)
         assert receiver.communicate(timeout=30)[0] == "10000\n"
+
+
+def test_a_host_to_which_frames_are_lost_does_not_hear_the_networks_answers(
+    nodes: list[str], network: Path, tmp_path: Path
+) -> None:
+    faults = tmp_path / "faults"
+    faults.write_text('{"host": 0, "lose": "in"}\n')
+    with UserSwitch(network, taps_of(nodes), ("--faults", str(faults))) as switch:
+        give_addresses(nodes)
+        heard = [subprocess.check_output(on(nodes[i], RESOLVE, address(3)), text=True) for i in (0, 1)]
+        after = switch.statistics()
+    assert heard == ["0x0\n", "0x2\n"]
+    assert frames(after, "lost_by_faults") >= 1
+
+
+def test_a_host_that_has_not_sent_yet_waits_where_another_fills_the_switch(
+    nodes: list[str], network: Path
+) -> None:
+    """Every frame has a place for a whole piece of 60 kB: there are 8,900."""
+    with UserSwitch(network, taps_of(nodes), ("--bundle", "40", "--host-queue", "100000")) as switch:
+        give_addresses(nodes)
+        first = subprocess.Popen(on(nodes[0], BURST, address(1)))
+        while frames(switch.statistics(), "inside") < 8000 and first.poll() is None:
+            time.sleep(0.01)
+        subprocess.run(on(nodes[2], BURST, address(3)), check=True, timeout=60)
+        assert first.wait(timeout=60) == 0
+        deadline = time.monotonic() + 30
+        while frames(after := switch.statistics(), "inside") > 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert frames(after, "inside") == 0
+    assert frames(after, "delivered") > 20_000
 
 
 def test_devices_go_when_the_parent_dies(nodes: list[str], network: Path) -> None:
