@@ -93,8 +93,8 @@ class TcpConnections {
   bool has_room_for(std::size_t lanes) const;
   // Throws UsageError if these lanes, with those that are open, exceed the limit of open files.
   void expect(std::span<const measure::ConnectionId> ids) const;
-  // Opens the missing lanes; lanes opened earlier stay open until close_all(): a new connection begins slowly,
-  // and a network that hashes ports may send it another way. Throws PeerLost if a peer is gone.
+  // Opens the missing lanes; lanes opened earlier stay open until close_all(): a new connection begins
+  // slowly, and a network that hashes ports may send it another way. Throws PeerLost if a peer is gone.
   void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   TcpLane& at(const program::Op& op) {
     const measure::ConnectionId id{op.peer, op.channel, op.rail};
