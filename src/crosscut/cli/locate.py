@@ -129,8 +129,8 @@ def _measured(
 
     def told(measured: int, next_phases: int, again: bool) -> None:
         if not args.quiet:
-            why = "; the last ones again, since this machine's CPU limited all of them" if again else ""
-            print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
+            how = "repeat, since this machine's CPU limited all of them" if again else "come"
+            print(f"crosscut: {measured} phases measured, {next_phases} to {how}", file=sys.stderr)
 
     with measuring(args, decided) as (folder, session):
         gathered, located = locating.locate(session, decided, folder, how, told)
