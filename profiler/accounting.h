@@ -184,6 +184,7 @@ static inline void starts(int count, const MPI_Request requests[]) {
     if (!recall(handle, &what) || !what.persistent) continue;
     if (what.kind == TOGETHER) {
       counts_as(what.call, &what.collective);
+      if (trace_on) restart(handle, 1); /* a wait finds it under way */
       continue;
     }
     const bool known = is_peer(what.message.group, what.message.peer), sending = what.kind == SENDING;

@@ -124,7 +124,9 @@ void completed(int index, const MPI_Status* status) {
   if (index < 0 || (size_t)index >= watched_room) return;
   const struct request* what = &watched[index];
   if (what->kind == NO_REQUEST) return;
-  if (what->kind == TOGETHER) trace_collective(what->call, &what->collective);
+  /* A wait also finds a persistent one that was not started. */
+  const bool under_way = !what->persistent || what->serial != 0;
+  if (what->kind == TOGETHER && under_way) trace_collective(what->call, &what->collective);
   if (what->second_serial != 0) trace_complete(watching_call, what->second_serial, NO_ONE, 0);
   if (what->kind == SENDING && what->serial != 0) trace_complete(watching_call, what->serial, NO_ONE, 0);
   if (what->kind == RECEIVING && what->serial != 0 && status != MPI_STATUS_IGNORE)

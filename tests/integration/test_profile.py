@@ -327,6 +327,14 @@ def test_a_replay_of_every_kind_of_message_comes_to_its_end(tmp_path, compiled, 
     assert 0 < replayed(tmp_path / "p" / "trace.txt", 4, tmp_path) < 1
 
 
+def test_a_trace_has_a_persistent_collective_operation_as_often_as_it_was_started(tmp_path, compiled):
+    profiled(tmp_path / "p", 2, compiled("together"), "persistent", "world", options=("--trace",))
+    for rank in range(2):
+        lines = (tmp_path / "p" / f"rank-00000{rank}.tit").read_text().splitlines()
+        actions = [line.split()[1] for line in lines]
+        assert (actions.count("alltoall"), actions.count("reduce"), actions.count("barrier")) == (3, 3, 0)
+
+
 def test_what_a_trace_has_no_words_for_is_said(tmp_path, compiled):
     """4 ranks put, get, accumulate, and fetch; a prediction from the trace lacks these messages."""
     launch = ("--", MPIEXEC, "-n", "4", compiled("others"))
