@@ -38,7 +38,7 @@ CROSSCUT_DEFINE_PATTERN(
     aapc,
     {.name = "aapc",
      .summary = "All-to-all in phases: in phase s each rank sends to rank + s and receives from rank - s",
-     .answers = "Does the network carry every permutation by a distance at full rate, and which not?",
+     .answers = "At which distances between partners does the network fall short of the full rate?",
      .formula = "2 m / t_slowest",
      .source = "Kurmann et al. 2003, section 4.2.2; Fatoohi et al. 2005, algorithm 1",
      .formula_per = "rank",

@@ -149,12 +149,13 @@ const std::array parameters = {
 }  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
-    all_pairs, {.name = "all-pairs",
-                .summary = "Every route measured, alone one after the other, or in a tournament of pairs",
-                .answers = "Which single route, node or cable is slower than its like?",
-                .formula = "sum of m transferred / t_slowest: the mean of routes (serial), or their sum",
-                .source = "Every route by itself; the tournament is the circle method (Kirkman 1847)",
-                .formula_per = "phase",
-                .latency = true,
-                .parameters = parameters,
-                .make = made<AllPairs>})
+    all_pairs,
+    {.name = "all-pairs",
+     .summary = "Measures every route: one after the other on an idle network, or in a tournament of pairs",
+     .answers = "Which single route, node or cable is slower than its peers?",
+     .formula = "sum of m transferred / t_slowest: the mean of routes (serial), or their sum",
+     .source = "Every route by itself; the tournament is the circle method (Kirkman 1847)",
+     .formula_per = "phase",
+     .latency = true,
+     .parameters = parameters,
+     .make = made<AllPairs>})

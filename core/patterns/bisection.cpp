@@ -61,8 +61,9 @@ const std::array parameters = {
 CROSSCUT_DEFINE_PATTERN(
     bisection,
     {.name = "bisection",
-     .summary = "The ranks are cut in two; all pairs across the cut exchange both ways at once",
-     .answers = "How much crosses the network's middle, for halves as they come and for the worst known?",
+     .summary =
+         "Cuts the ranks into two halves; all pairs across the cut exchange in both directions at once",
+     .answers = "How much traffic crosses the middle of the network, for random halves or for a given cut?",
      .formula = "2 floor(n/2) m / t_slowest, both directions across the cut",
      .source = "Bisection bandwidth as Kurmann et al. 2003, section 2, and Salmon et al. 1998 use it; random "
                "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",

@@ -136,8 +136,9 @@ const std::array parameters = {
                       "Interfaces over which the segments are striped in turn"),
     list_parameter("order", Parameter::Kind::ranks,
                    "The ranks along the chain, first to last; without it all, in their order"),
-    list_parameter("lengths", Parameter::Kind::ranks,
-                   "How many of them are in the chain, as 2,4,8 or 2-16, each a phase; without it all"),
+    list_parameter(
+        "lengths", Parameter::Kind::ranks,
+        "Numbers of ranks in the chain, such as 2,4,8 or 2-16; each is a phase; by default all ranks"),
 };
 
 }  // namespace

@@ -159,9 +159,10 @@ const std::array parameters = {
     integer_parameter("pings", "messages", "50", 100'000, "Ping-pongs of 8 bytes of each pair of victims"),
     integer_parameter("messages", "messages", "20", 100'000,
                       "Exchanges of the message size of each pair of victims"),
-    bytes_parameter("load", "64MB",
-                    "What each congestor sends in a phase; too little if congestors finish before victims", 1,
-                    1e12),
+    bytes_parameter(
+        "load", "64MB",
+        "Bytes that each congestor sends in a phase; raise it if congestors finish before the victims", 1,
+        1e12),
     bytes_parameter("chunk", "256KiB", "Size of a congestor's messages", 1024, 1e9),
     integer_parameter("fan-in", "ranks", "64", 100'000,
                       "Congestors that flood one sink in the incast; with more, there are several sinks"),
@@ -172,15 +173,14 @@ const std::array parameters = {
 }  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
-    congestor,
-    {.name = "congestor",
-     .summary = "Victims measure latency and rate, alone and while all other ranks congest",
-     .answers = "By how much do other jobs slow mine down: the median message, and the slowest in a hundred?",
-     .formula = "congested / idle, of the median and the 99th percentile of the victims' samples",
-     .source = "After GPCNeT (Chunduri et al. 2019), with ratios from raw values",
-     .formula_per = "rank",
-     .shape = PatternShape::victims,
-     .findings = false,
-     .evaluation = Evaluation::at_own_sizes,
-     .parameters = parameters,
-     .make = made<Congestor>})
+    congestor, {.name = "congestor",
+                .summary = "Victims measure latency and rate, alone and while all other ranks congest",
+                .answers = "How much do other jobs slow down mine, at the median and at the 99th percentile?",
+                .formula = "congested / idle, of the median and the 99th percentile of the victims' samples",
+                .source = "After GPCNeT (Chunduri et al. 2019), with ratios from raw values",
+                .formula_per = "rank",
+                .shape = PatternShape::victims,
+                .findings = false,
+                .evaluation = Evaluation::at_own_sizes,
+                .parameters = parameters,
+                .make = made<Congestor>})

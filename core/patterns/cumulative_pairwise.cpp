@@ -31,7 +31,8 @@ CROSSCUT_DEFINE_PATTERN(
     cumulative_pairwise,
     {.name = "cumulative-pairwise",
      .summary = "Ranks 0 and 1 exchange, then 2 and 3 as well, and so on: one pair more each phase",
-     .answers = "From how many pairs on do adapter, switch or trunk share out less than the full rate?",
+     .answers =
+         "How many pairs does it take before an adapter, switch or trunk no longer gives each the full rate?",
      .formula = "2 m / t_slowest",
      .source = "Fatoohi et al. 2005, algorithm 3",
      .formula_per = "rank",

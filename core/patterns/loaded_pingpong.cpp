@@ -180,17 +180,20 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 
 const std::array parameters = {
     choice_parameter("partners", {partner_words.begin(), partner_words.end()},
-                     "random: anybody; within or across groups; pairs: those of the list, always"),
+                     "random: any rank; within or across: of the own or of another group; pairs: the fixed "
+                     "pairs of --pairs"),
     list_parameter("groups", Parameter::Kind::text,
-                   "Groups of ranks for partners within or across, as 0-3/4-7, or @FILE"),
+                   "The groups for --partners within or across, such as 0-3/4-7, or @FILE"),
     list_parameter("pairs", Parameter::Kind::pairs,
-                   "Partners for partners pairs, as 0-4,1-5 or 0..3-4..7, or @FILE"),
+                   "The pairs for --partners pairs, such as 0-4,1-5 or 0..3-4..7, or @FILE"),
     integer_parameter("messages", "messages", "250", 100'000,
-                      "Ping-pongs that each rank times; Salmon's 9,000 of 36 processes are 250"),
+                      "Ping-pongs that each rank times; 250 are Salmon's 9,000 messages over 36 processes"),
     bytes_parameter("minimum", "1",
-                    "The smallest message; the largest is the message size, each doubling as likely"),
-    list_parameter("mix", Parameter::Kind::text,
-                   "In place of the range: these sizes, each as likely, as 64,1KB,64KB", "bytes"),
+                    "The smallest message; the largest is the message size, and every doubling between them "
+                    "is equally likely"),
+    list_parameter(
+        "mix", Parameter::Kind::text,
+        "Draw from these sizes with equal probability instead of from a range, such as 64,1KB,64KB", "bytes"),
     seed_parameter("Same seed, same partners and sizes, on every machine"),
 };
 
@@ -201,7 +204,7 @@ CROSSCUT_DEFINE_PATTERN(
     loaded_pingpong,
     {.name = "loaded-pingpong",
      .summary = "Ping-pongs of mixed sizes while all others do the same; every half round trip is kept",
-     .answers = "What delay does a message meet when everybody communicates, and how long is the tail?",
+     .answers = "How long is a message delayed when all ranks communicate, and how long is the tail?",
      .formula = "2 sum of a rank's sizes / t_slowest",
      .source = "Salmon, Stein, Sterling 1998 (36 processes, 9,000 messages)",
      .formula_per = "rank",

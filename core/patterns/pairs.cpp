@@ -137,7 +137,7 @@ const std::array parameters = {
     Parameter{.name = "cumulative",
               .kind = Parameter::Kind::boolean,
               .initial = "false",
-              .help = "One pair more each phase, in the order of the list, in place of all at once"},
+              .help = "Add one pair of the list in each phase, instead of measuring all at once"},
 };
 
 }  // namespace
@@ -145,7 +145,7 @@ const std::array parameters = {
 
 CROSSCUT_DEFINE_PATTERN(pairs, {.name = "pairs",
                                 .summary = "The pairs of a list exchange in both directions at once",
-                                .answers = "What do just these routes carry together?",
+                                .answers = "How much do these routes carry together?",
                                 .formula = "m / t_slowest, each direction and pair",
                                 .source = "Kurmann et al. 2003, tables 3 and 5",
                                 .formula_per = "rank",

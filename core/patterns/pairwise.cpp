@@ -58,8 +58,8 @@ class Pairwise final : public PhasedPattern {
   std::string refuse(Rank ranks) const override {
     for (const Rank stride : strides_) {
       if (stride < 1 || stride >= ranks)
-        return "--stride " + std::to_string(stride) + " is not within 1 to " + std::to_string(ranks - 1) +
-               ", as " + std::to_string(ranks) + " ranks need";
+        return "--stride " + std::to_string(stride) + " is out of range: with " + std::to_string(ranks) +
+               " ranks it must be 1 to " + std::to_string(ranks - 1);
     }
     return {};
   }
@@ -81,7 +81,8 @@ CROSSCUT_DEFINE_PATTERN(
     pairwise,
     {.name = "pairwise",
      .summary = "Disjoint pairs at a stride exchange in both directions at once, one stride a phase",
-     .answers = "Which distance between partners, hence which part of the network, falls short?",
+     .answers =
+         "At which distance between partners, and hence in which part of the network, is the rate too low?",
      .formula = "m / t_slowest, each direction",
      .source = "Kurmann et al. 2003, section 5.2, tables 3 and 5",
      .formula_per = "rank",

@@ -152,7 +152,8 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
   settings.one_buffer = parameters.text("buffers") == "one";
   if (settings.one_buffer && settings.mode != Mode::pingpong)
     throw UsageError(
-        "pattern pingpong: --buffers one is for --mode pingpong: the others send and receive at once");
+        "pattern pingpong: --buffers one works only with --mode pingpong; the other modes send and receive "
+        "at the same time");
   settings.perturbation = parameters.integer("perturbation");
   settings.maximum = parameters.integer("maximum");
   return std::make_unique<Pingpong>(std::move(settings));
@@ -167,12 +168,13 @@ const std::array parameters = {
                      "pingpong: half a round trip; stream: messages one way, one behind the other; "
                      "bidirectional: one each way at once"),
     integer_parameter("count", "messages", "16", 1e5, "Messages of a stream before it is acknowledged"),
-    choice_parameter("buffers", {"two", "one"},
-                     "two: one to send from, one to receive into; one: a message goes back from where it "
-                     "arrived, as in NetPIPE, so that it comes from the cache"),
+    choice_parameter(
+        "buffers", {"two", "one"},
+        "two: separate send and receive buffers; one: a message is sent back from where it arrived, as in "
+        "NetPIPE, so that it comes from the cache"),
     bytes_parameter("perturbation", "3",
-                    "When no sizes are named: measured this much below and above each as well; 0 for none"),
-    bytes_parameter("maximum", "4MiB", "When no sizes are named: sizes grow from 1 byte up to this", 1, 1e12),
+                    "Without --size: also measure this many bytes below and above each size; 0: do not"),
+    bytes_parameter("maximum", "4MiB", "Without --size: sizes grow from 1 byte up to this", 1, 1e12),
 };
 
 }  // namespace
@@ -183,7 +185,7 @@ CROSSCUT_DEFINE_PATTERN(
     {.name = "pingpong",
      .summary =
          "One pair at a time: ping-pong, stream or both ways at once, over exponentially growing sizes",
-     .answers = "Which latency and rate has a single route, at every message size?",
+     .answers = "What latency and rate does a single route have at each message size?",
      .formula = "m / half round trip; stream: m count / t; bidirectional: 2 m / t",
      .source = "NetPIPE (Snell, Mikler, Gustafson 1996), as Bode et al. 2004 use it",
      .formula_per = "rank",

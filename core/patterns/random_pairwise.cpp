@@ -50,7 +50,7 @@ CROSSCUT_DEFINE_PATTERN(
     random_pairwise,
     {.name = "random-pairwise",
      .summary = "Random disjoint pairs exchange in both directions at once, newly drawn each phase",
-     .answers = "What rate can an application expect whose partners were placed without regard?",
+     .answers = "What rate can an application expect if its ranks were placed at random?",
      .formula = "2 m / t_slowest",
      .source = "Fatoohi et al. 2005, algorithm 4",
      .formula_per = "rank",

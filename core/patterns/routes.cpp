@@ -113,21 +113,21 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    list_parameter("routes", Parameter::Kind::text,
-                   "Who sends to whom, as 0-3,1-2 (rank 0 to rank 3, rank 1 to rank 2), a semicolon between "
-                   "phases, or @FILE; without it all to the next rank, then to the one before"),
+    list_parameter(
+        "routes", Parameter::Kind::text,
+        "Who sends to whom, such as 0-3,1-2 (0 to 3, 1 to 2), with a semicolon between phases, or @FILE; "
+        "by default every rank to the next, then to the previous"),
 };
 
 }  // namespace
 }  // namespace crosscut::patterns
 
-CROSSCUT_DEFINE_PATTERN(routes,
-                        {.name = "routes",
-                         .summary = "The routes of a list, each in its one direction, phase by phase",
-                         .answers = "What do just these routes carry together, and what the next set?",
-                         .formula = "most messages of a rank, m / t_slowest",
-                         .source = "crosscut: what `crosscut locate` measures with",
-                         .formula_per = "rank",
-                         .latency = true,
-                         .parameters = parameters,
-                         .make = make})
+CROSSCUT_DEFINE_PATTERN(routes, {.name = "routes",
+                                 .summary = "The routes of a list, each in its one direction, phase by phase",
+                                 .answers = "How much do the routes of each set carry together?",
+                                 .formula = "most messages of a rank, m / t_slowest",
+                                 .source = "crosscut: what `crosscut locate` measures with",
+                                 .formula_per = "rank",
+                                 .latency = true,
+                                 .parameters = parameters,
+                                 .make = make})

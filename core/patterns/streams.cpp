@@ -129,7 +129,8 @@ class Streams final : public PhasedPattern {
                  " ranks are more than " + std::to_string(most_streams) + " streams in all";
         if ((streams - 1) / there + 1 > most_channels)
           return "--streams " + std::to_string(streams) + " with " + std::to_string(there) +
-                 " receivers are more than " + std::to_string(most_channels) + " between the same two ranks";
+                 " receivers puts more than " + std::to_string(most_channels) +
+                 " streams between two ranks; lower --streams or raise --receivers";
       }
     }
     return {};
@@ -207,21 +208,23 @@ const std::array parameters = {
                    "How many ranks receive, one number or a list, each a phase; without it 1, or all of "
                    "receiver-ranks"),
     list_parameter("receiver-ranks", Parameter::Kind::ranks, "Which ranks receive; without it the first"),
-    choice_parameter("direction", {"in", "out", "both", "all"},
-                     "in: to the receivers; out: from them; both at once; all three, each a phase"),
+    choice_parameter(
+        "direction", {"in", "out", "both", "all"},
+        "in: to the receivers; out: from the receivers; both: at once; all: one phase for each of the three"),
 };
 
 }  // namespace
 }  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
-    streams, {.name = "streams",
-              .summary = "n senders with k streams each to m receivers, stream s to receiver s mod m",
-              .answers = "Which aggregate rate passes a trunk, a server, an incast, and how is it shared?",
-              .formula = "sum of m received / t_slowest",
-              .source = "Kurmann et al. 2003, figure 7",
-              .formula_per = "phase",
-              .shape = PatternShape::streams,
-              .evaluation = Evaluation::at_own_sizes,
-              .parameters = parameters,
-              .make = make})
+    streams,
+    {.name = "streams",
+     .summary = "n senders with k streams each to m receivers, stream s to receiver s mod m",
+     .answers = "What total rate does a trunk, a server or an incast receiver sustain, and how is it shared?",
+     .formula = "sum of m received / t_slowest",
+     .source = "Kurmann et al. 2003, figure 7",
+     .formula_per = "phase",
+     .shape = PatternShape::streams,
+     .evaluation = Evaluation::at_own_sizes,
+     .parameters = parameters,
+     .make = make})
