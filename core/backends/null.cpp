@@ -16,7 +16,7 @@ constexpr std::array parameters{
                        .kind = program::Parameter::Kind::seconds,
                        .unit = "seconds",
                        .initial = "10us",
-                       .help = "time that an operation takes beside its bytes",
+                       .help = "fixed time of an operation, in addition to the time of its bytes",
                        .maximum = 1e6},
     program::Parameter{.name = "rate",
                        .kind = program::Parameter::Kind::bytes,

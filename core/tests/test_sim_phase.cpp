@@ -228,14 +228,14 @@ TEST(operations_that_wait_for_each_other_are_named) {
   Star star(2, 100);
   const Written phase(
       {{receive_from(1, 10), after(send_to(1, 10), 0)}, {receive_from(0, 10), after(send_to(0, 10), 0)}});
-  CHECK_THROWS_SAYING(RunError, "rank 0 waits for ever to receive from rank 1", done(star, phase));
+  CHECK_THROWS_SAYING(RunError, "rank 0 waits forever to receive from rank 1", done(star, phase));
 }
 
 TEST(a_way_without_capacity_is_named) {
   Star star(2, 0);
   const Written phase(
       {{send_to(1, 10), after(send_to(1, 10), 0)}, {receive_from(0, 10), receive_from(0, 10)}});
-  CHECK_THROWS_SAYING(RunError, "waits for ever to send to rank 1", done(star, phase));
+  CHECK_THROWS_SAYING(RunError, "waits forever to send to rank 1", done(star, phase));
 }
 
 TEST(a_pattern_that_breaks_its_promises_is_told) {

@@ -317,8 +317,8 @@ TEST(more_rails_than_a_rank_has_adapters_are_refused) {
   const std::string two = text + "[host]\nadapters = 2\n";
   begin(two, 1, "2");
   begin(text, 1, "1");
-  CHECK_THROWS_SAYING(UsageError, "uses 3 interfaces, but a rank on network two has 2", begin(two, 1, "3"));
-  CHECK_THROWS_SAYING(UsageError, "uses 2 interfaces, but a rank on network two has 1", begin(text, 1, "2"));
+  CHECK_THROWS_SAYING(UsageError, "uses 3 rails, but a rank on network two has 2", begin(two, 1, "3"));
+  CHECK_THROWS_SAYING(UsageError, "uses 2 rails, but a rank on network two has 1", begin(text, 1, "2"));
   CHECK_THROWS_SAYING(UsageError, "2 ranks share a host's", begin(two, 2, "2"));
 }
 

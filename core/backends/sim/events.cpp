@@ -322,9 +322,9 @@ void EventRun::tell_who_waits() const {
     if (!std::isnan(times_->done[i])) continue;
     const auto& op = program_->ops()[i];
     const bool is_send = op.kind == program::Op::Kind::send;
-    throw RunError("rank " + std::to_string(op.rank) + " waits for ever to " +
+    throw RunError("rank " + std::to_string(op.rank) + " waits forever to " +
                    (is_send ? "send to rank " : "receive from rank ") + std::to_string(op.peer) +
-                   ": the pattern's operations wait for each other, or the way between them has no capacity");
+                   ": the pattern deadlocks, or the path between them has no capacity");
   }
   throw RunError("a phase does not end");
 }

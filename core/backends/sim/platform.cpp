@@ -107,8 +107,8 @@ class Platform {
 }  // namespace
 
 std::string too_many_for_platform(std::int64_t ranks) {
-  return "a SimGrid platform with the way of every pair is written for up to " +
-         std::to_string(platform_ranks_max) + " ranks, not for " + std::to_string(ranks);
+  return "a SimGrid platform lists the route of every pair, so it is limited to " +
+         std::to_string(platform_ranks_max) + " ranks; " + std::to_string(ranks) + " are too many";
 }
 
 void write_platform(const networks::Network& network, Rank ranks, int ranks_per_host,
@@ -116,8 +116,9 @@ void write_platform(const networks::Network& network, Rank ranks, int ranks_per_
   if (ranks > platform_ranks_max) throw UsageError(too_many_for_platform(ranks));
   if (std::int64_t{network.graph.hosts} * ranks_per_host < ranks) {
     throw UsageError("network " + network.name + " has " + std::to_string(network.graph.hosts) +
-                     " hosts: with " + std::to_string(ranks_per_host) + " ranks on each not enough for " +
-                     std::to_string(ranks));
+                     " hosts; with " + std::to_string(ranks_per_host) +
+                     " ranks on each there is no room for " + std::to_string(ranks) +
+                     " ranks: lower -n or raise --ranks-per-host");
   }
   auto platform_file = open_text(file);
   Platform platform(network, ranks, ranks_per_host, platform_file);

@@ -102,7 +102,8 @@ void PhaseProgram::match_source(std::span<const SimOpIndex> receives, Rank sourc
     const bool both = i < sent_.size() && i < received_.size();
     if (!both || sent_[i].lane != received_[i].lane || op(sent_[i].op).bytes != op(received_[i].op).bytes) {
       const auto& lonely = i < sent_.size() ? sent_[i] : received_[i];
-      throw RunError("the pattern has " + described(op(lonely.op)) + " that meets nothing of its size");
+      throw RunError("the pattern has " + described(op(lonely.op)) +
+                     " without a matching operation of the same size");
     }
     const auto message = static_cast<MessageIndex>(messages_.size());
     const bool follows = i > 0 && sent_[i].lane == sent_[i - 1].lane;

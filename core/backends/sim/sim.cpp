@@ -38,15 +38,14 @@ const std::array parameters{
     program::Parameter{.name = "knee-scale",
                        .kind = program::Parameter::Kind::real,
                        .initial = "1",
-                       .help = "part c of a share that flows get of it, with a knee",
+                       .help = "with a knee: factor c by which a flow's share is scaled",
                        .minimum = 0.1,
                        .maximum = 1},
     program::Parameter{
         .name = "share-spread",
         .kind = program::Parameter::Kind::real,
         .initial = "0",
-        .help = "coefficient of variation of the shares that flows get of what they have in common; 0: "
-                "even shares",
+        .help = "coefficient of variation of the shares that flows get of a common capacity; 0: even shares",
         .maximum = 2},
     program::Parameter{.name = "spread-seed",
                        .kind = program::Parameter::Kind::integer,

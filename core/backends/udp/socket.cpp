@@ -37,8 +37,8 @@ bool cannot_segment() {
 
 [[noreturn]] void fail(const session::Address& to, std::size_t bytes) {
   if (errno == EMSGSIZE) {
-    throw UsageError("datagrams of " + std::to_string(bytes) + " bytes do not pass to " + to.host() +
-                     "; lower --datagram");
+    throw UsageError("datagrams of " + std::to_string(bytes) + " bytes are too large for the route to " +
+                     to.host() + "; lower --datagram");
   }
   throw session::ConnectionLost("sending to " + to.text() + ": " + std::strerror(errno));
 }

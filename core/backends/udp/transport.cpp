@@ -14,7 +14,8 @@ std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 std::size_t checked_chunk(std::int64_t bytes) {
   if (bytes != 0 && bytes < static_cast<std::int64_t>(least_chunk_bytes)) {
-    throw UsageError("--datagram " + std::to_string(bytes) + " is too small: 64 to 65483 bytes, or 0");
+    throw UsageError("--datagram " + std::to_string(bytes) +
+                     " is too small; write 64 to 65483 bytes, or 0 for what fits the MTU");
   }
   return static_cast<std::size_t>(bytes);
 }

@@ -24,7 +24,7 @@ constexpr std::array parameters{
         .kind = program::Parameter::Kind::seconds,
         .unit = "seconds",
         .initial = "1ms",
-        .help = "what of a message has not come so long after a later datagram of the same flow is lost",
+        .help = "bytes still missing this long after a later datagram of the same flow count as lost",
         .minimum = 1e-6,
         .maximum = 60},
     program::Parameter{
@@ -32,8 +32,9 @@ constexpr std::array parameters{
         .kind = program::Parameter::Kind::seconds,
         .unit = "seconds",
         .initial = "20ms",
-        .help = "what has not come so long after the sender said, by TCP, that all was sent, and after "
-                "the last of it came, is lost",
+        .help =
+            "bytes still missing this long after the sender reported over TCP that all was sent, and after "
+            "the last one came, count as lost",
         .minimum = 1e-6,
         .maximum = 60},
     tcp::buffer_parameter("send-buffer", "send buffer of a socket (SO_SNDBUF); 0 leaves it to the kernel"),
@@ -43,7 +44,7 @@ constexpr std::array parameters{
                        .kind = program::Parameter::Kind::bytes,
                        .unit = "bytes",
                        .initial = "4MiB",
-                       .help = "kept for datagrams that come before their receive is posted",
+                       .help = "memory for datagrams that arrive before their receive is posted",
                        .maximum = 1e10},
     program::Parameter{
         .name = "offload",

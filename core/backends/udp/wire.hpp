@@ -52,8 +52,7 @@ inline void check_introduction(const Introduction& said, Rank peer) {
       said.chunk_bytes > most_chunk_bytes) {
     throw RunError(
         "rank " + std::to_string(peer) +
-        " does not introduce itself as the udp backend of this version does; are all nodes running "
-        "the same crosscut?");
+        " sent an unknown udp introduction; make sure that all nodes run the same version of crosscut");
   }
 }
 
