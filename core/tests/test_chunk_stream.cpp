@@ -171,8 +171,8 @@ TEST(a_sender_that_breaks_the_rules_is_named_and_writes_nothing) {
                            {0, bytes, ~0ull, 0},
                            {0, 3, 0, 0},  // of no kind
                            {0, right, 1000, 0}})
-    CHECK(complaint_about(head).find("another chunk than was asked for") != std::string::npos);
-  CHECK(complaint_about({0, right, 0, 5}).find("wrong chunk for right") != std::string::npos);
+    CHECK(complaint_about(head).find("another chunk than the one asked for") != std::string::npos);
+  CHECK(complaint_about({0, right, 0, 5}).find("confirmed a chunk that differs") != std::string::npos);
 }
 
 TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
@@ -190,8 +190,8 @@ TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
     return std::string();
   };
   for (const auto& chunks : {std::vector<Chunk>{-1}, {11}, {1, 1}, {2, 1}, {Chunk{1} << 62}})
-    CHECK(ask(chunks, chunks.size()).find("chunks that there are not") != std::string::npos);
-  CHECK(ask({1, 2}, 1).find("chunks that there are not") != std::string::npos);
+    CHECK(ask(chunks, chunks.size()).find("chunks that do not exist") != std::string::npos);
+  CHECK(ask({1, 2}, 1).find("chunks that do not exist") != std::string::npos);
 }
 
 TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
@@ -216,6 +216,6 @@ TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
   }
   sender.join();
   CHECK(lost);
-  CHECK(why.find("does not give back") != std::string::npos);
+  CHECK(why.find("since it was last read or written") != std::string::npos);
   CHECK_EQ(behind.map.counts().received_bytes, 0);
 }

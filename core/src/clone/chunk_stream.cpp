@@ -52,7 +52,8 @@ Needed receive_needed(const ChunkStore& store, const RailConnection& connection)
   const bool ascend = std::ranges::adjacent_find(list.chunks, std::greater_equal{}) == list.chunks.end();
   if (!belong || !ascend || list.is_read.size() != list.chunks.size() ||
       list.checksums.size() != list.chunks.size() || !reader.at_end())
-    throw RunError("the rank behind asks for chunks that there are not");
+    throw RunError(
+        "the next rank in the chain asked for chunks that do not exist; do all nodes run the same crosscut?");
   return list;
 }
 
@@ -81,8 +82,8 @@ void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk
     mine = read_chunk(store, chunk, bytes);
     if (known && *known != mine)
       throw RunError(
-          store.image.path() + " does not give back what was read or written there before, at byte " +
-          std::to_string(store.map.offset(chunk)) + ": it was changed, or look at disk and memory");
+          store.image.path() + " changed at byte " + std::to_string(store.map.offset(chunk)) +
+          " since it was last read or written: another program wrote to it, or the disk or memory is faulty");
     if (!known) store.map.note(chunk, mine);
     is_right = theirs != nullptr && mine == *theirs;
   }
@@ -102,9 +103,10 @@ void receive_chunk(const ChunkStore& store, const RailConnection& connection, Ch
   const bool has_bytes = head[1] == static_cast<std::uint64_t>(Kind::bytes);
   if (head[0] != static_cast<std::uint64_t>(chunk) || head[2] != (has_bytes ? size : 0) ||
       is_right == has_bytes)
-    throw RunError("the rank before sent another chunk than was asked for");
+    throw RunError("the previous rank in the chain sent another chunk than the one asked for");
   if (is_right) {
-    if (store.map.checksum(chunk) != head[3]) throw RunError("the rank before takes a wrong chunk for right");
+    if (store.map.checksum(chunk) != head[3])
+      throw RunError("the previous rank in the chain confirmed a chunk that differs");
     return store.map.hold(chunk, head[3], ChunkMap::Origin::kept);
   }
   const auto bytes = buffer.first(static_cast<std::size_t>(size));

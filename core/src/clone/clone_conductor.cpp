@@ -183,7 +183,7 @@ class CloneConductor final : public conduct::SessionHost {
     member.state = CloneMember::State::differs;
     member.reason = source.standing.has_changed
                         ? "the source changed while it was copied"
-                        : "the SHA-256 is not the source's; look at this node's disk and memory";
+                        : "the SHA-256 differs from the source's; check this node's disk and memory";
   }
 
   // Handles a complaint about a neighbour. Usually the neighbour is dead, and its control connection fails in
@@ -229,9 +229,9 @@ class CloneConductor final : public conduct::SessionHost {
     if (std::exchange(has_warned_, true)) return;
     const Rank slowest = roster_.slowest();
     if (slowest < 0) return;
-    events().warn("nothing moves any more, though all ranks answer; " + roster_.name(slowest) +
-                  " has least: " + std::to_string(roster_.of(slowest).held_bytes()) +
-                  " bytes. Is its disk at work?");
+    events().warn("no data has moved for a while, although all ranks answer; " + roster_.name(slowest) +
+                  " has the fewest bytes (" + std::to_string(roster_.of(slowest).held_bytes()) +
+                  "): check its disk");
   }
 
   void tell_progress() {

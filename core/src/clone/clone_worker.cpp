@@ -263,7 +263,7 @@ class CloneWorker {
   }
 
   void commit() {
-    if (!target_ || !has_begun_) throw RunError("asked to put a copy into its place that there is not");
+    if (!target_ || !has_begun_) throw RunError("asked to commit a copy that does not exist");
     target_->commit();
     answer(session::FrameType::committed, json::Object{});
   }

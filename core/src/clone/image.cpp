@@ -164,8 +164,7 @@ Source open_source(const std::string& path) {
     const std::int64_t bytes = device_bytes(fd.get(), path);
     std::string warning;
     if (const std::string use = device_use(status.st_rdev); !use.empty())
-      warning =
-          "source " + path + " is in use (" + use + "): what changes meanwhile is copied half old, half new";
+      warning = "source " + path + " is in use (" + use + "): the copy may mix old and new content";
     return {Image(std::move(fd), path, bytes), permissions_of_new_files, std::move(warning)};
   }
   if (!S_ISREG(status.st_mode))

@@ -67,7 +67,7 @@ std::string expand_path(const std::string& pattern, std::int32_t rank, const std
       path += host;
       at += 6;
     } else if (rest.front() == '{' || rest.front() == '}') {
-      refuse(pattern, "of names in braces there are {rank} and {host}");
+      refuse(pattern, "only {rank} and {host} may stand in braces");
     } else {
       path += pattern[at++];
     }
@@ -98,9 +98,9 @@ void Target::open_device(const CloneJob& job) {
   if (!use.empty()) refuse(path_, "the device is in use: " + use + "; it is not written to");
   Fd fd(::open(path_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
   if (!fd && errno == EBUSY)
-    refuse(path_,
-           "the kernel says that the device is in use (mounted, swap, or part of another); it is not written "
-           "to");
+    refuse(
+        path_,
+        "the kernel reports the device as in use (mounted, swap, or part of another); nothing was written");
   if (!fd) refuse(path_, std::strerror(errno));
   int is_read_only = 0;
   if (::ioctl(fd.get(), BLKROGET, &is_read_only) == 0 && is_read_only != 0)
@@ -109,7 +109,8 @@ void Target::open_device(const CloneJob& job) {
   if (room < job.bytes)
     refuse(path_,
            "the device has " + std::to_string(room) + " bytes, the source " + std::to_string(job.bytes));
-  if (!job.overwrite) refuse(path_, "a block device, and all on it would be lost; --yes says that it may be");
+  if (!job.overwrite)
+    refuse(path_, "this is a block device, and everything on it would be lost; add --yes to overwrite it");
   image_.emplace(std::move(fd), path_, job.bytes);
   if (job.resume) resumable_bytes_ = job.bytes;
 }
@@ -117,7 +118,7 @@ void Target::open_device(const CloneJob& job) {
 void Target::open_file(const CloneJob& job, bool exists) {
   const std::string name = path_ + std::string(unfinished_suffix);
   if (exists && job.resume && open_whole(job, name)) return;
-  if (exists && !job.overwrite) refuse(path_, "the file exists; --yes says that it may be replaced");
+  if (exists && !job.overwrite) refuse(path_, "the file exists; add --yes to replace it");
   struct stat status {};
   is_new_ = ::lstat(name.c_str(), &status) != 0;
   Fd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
@@ -146,7 +147,7 @@ void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd
   if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
   // Another owner could write to the file unnoticed, and a second hard link would show it elsewhere.
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
-    refuse(path_, name + " is in the way, and none of ours; remove it");
+    refuse(path_, name + " is in the way and was not made by crosscut for this user; remove it");
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
     refuse(path_,
            name +
@@ -154,7 +155,7 @@ void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd
                "in the name");
   struct stat named {};
   if (::stat(name.c_str(), &named) != 0 || named.st_ino != status.st_ino || named.st_dev != status.st_dev)
-    refuse(path_, "another copy has just ended there; look at it, and try again");
+    refuse(path_, "another copy to this target has just ended; check its result, then try again");
   image_.emplace(std::move(fd), name, job.bytes);
   try {
     check_space(job, status);
@@ -200,7 +201,8 @@ void Target::commit() {
   const std::string& from = image().path();
   const int done = overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_free_name(from, path_);
   if (done != 0 && errno == EEXIST)
-    throw RunError("target " + path_ + " has come into being meanwhile; the copy is whole in " + from);
+    throw RunError("target " + path_ + " was created by someone else meanwhile; the complete copy is in " +
+                   from);
   if (done != 0) throw_errno("renaming " + from + " to " + path_);
   sync_directory(fs::path(path_).parent_path());
 }
