@@ -76,8 +76,9 @@ void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& li
     if (touched.empty() || kinds.contains(touched)) continue;  // no link: reported already
     for (const auto& [theirs, other] : kinds) {
       if (meet(theirs, touched)) continue;
-      mistakes.add(lines.of(host), "there is no way from " + graph.name(other) + " to " + graph.name(host) +
-                                       "; wire their switches, or let hosts between them forward");
+      mistakes.add(lines.of(host),
+                   "no path leads from " + graph.name(other) + " to " + graph.name(host) +
+                       "; wire their switches, or let hosts between them forward (forwards = \"ip\")");
       return;
     }
     kinds.emplace(std::move(touched), host);
@@ -92,7 +93,7 @@ void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes) {
   for (Vertex host = 0; host < graph.hosts && graph.hosts > 1; ++host) {
     if (adjacency.leaving(host).empty())
       mistakes.add(lines.of(host),
-                   "host " + graph.name(host) + " has no link; name it in a [[links]] between");
+                   "host " + graph.name(host) + " has no link; list it in `between` of a [[links]] entry");
     if (mistakes.full()) return;
   }
   check_ports(graph, adjacency, lines, mistakes);

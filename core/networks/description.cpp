@@ -108,7 +108,7 @@ class Description {
     if (key == "host" && found->is_array())
       mistakes_.add(found->line, "hosts are listed as [[hosts]]; [host] is for what all of them have");
     else if (!found->is_array() || !may_be_listed)
-      mistakes_.add(found->line, std::string(key) + " is no table; write [" + std::string(key) + "]");
+      mistakes_.add(found->line, std::string(key) + " must be a table; write [" + std::string(key) + "]");
   }
 
   void read_routing() {
@@ -216,7 +216,8 @@ class Description {
     const auto* list = root_.find("route");
     std::vector<StaticRoute> routes;
     if (list == nullptr || !list->is_array()) {
-      mistakes_.add(root_.find("routing")->line, "static routing without [[route]] tables");
+      mistakes_.add(root_.find("routing")->line,
+                    "[routing] kind = \"static\" needs [[route]] entries (at, to, via)");
       return routes;
     }
     const Graph& graph = network_->graph;
@@ -256,15 +257,16 @@ class Description {
     const Graph& graph = network_->graph;
     if (mistakes_.full()) return;
     if (!graph.is_host(route.destination))
-      return table.mistake("to", graph.name(route.destination) + " is no host; messages are for hosts");
+      return table.mistake("to", graph.name(route.destination) + " is a switch; a route must lead to hosts");
     if (route.at == route.destination) return;  // "at = everywhere" includes the destination itself
     if (graph.is_host(route.via) && route.via != route.destination &&
         graph.host(route.via).forwards == Forwarding::no)
       return table.mistake("via", graph.name(route.via) + " is a host that does not forward");
     const auto [known, is_new] = lines.emplace(std::pair(route.at, route.destination), table.line());
     if (!is_new)
-      return table.mistake("to", "line " + std::to_string(known->second) + " says already how " +
-                                     graph.name(route.at) + " reaches " + graph.name(route.destination));
+      return table.mistake("to", "line " + std::to_string(known->second) + " already routes " +
+                                     graph.name(route.destination) + " from " + graph.name(route.at) +
+                                     "; keep one of the two");
     routes.push_back(route);
   }
 

@@ -232,9 +232,10 @@ class ExplicitReader {
     // By value, since the arguments are temporaries.
     const auto [fewer, more] = std::minmax({found[0].size(), found[1].size()});
     if (fewer != 1 && fewer != more) {
-      table.mistake("between", std::to_string(found[0].size()) + " at one end and " +
-                                   std::to_string(found[1].size()) +
-                                   " at the other; either as many (the i-th is wired to the i-th), or one");
+      table.mistake(
+          "between",
+          std::to_string(found[0].size()) + " names at one end and " + std::to_string(found[1].size()) +
+              " at the other; write equally many (the i-th is wired to the i-th), or just one at one end");
       return {};
     }
     return {std::move(found[0]), std::move(found[1])};

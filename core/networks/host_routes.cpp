@@ -55,7 +55,10 @@ HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed)
       }
     }
     steps += static_cast<double>(its.size()) * graph.hosts;
-    if (steps > most_steps) throw UsageError("there are too many neighbours of hosts for routing tables");
+    if (steps > most_steps)
+      throw UsageError(
+          "the hosts have too many neighbours for routing tables; use [routing] kind = \"shortest\", or "
+          "fewer hosts");
   }
   const auto hosts = static_cast<std::size_t>(graph.hosts);
   table_.resize(hosts * hosts);
@@ -127,8 +130,8 @@ void HostRoutes::walk_all(Vertex destination, const std::vector<Cost>& cost) con
     const auto walked = length(source, destination);
     const auto& [hops, wires, links, entry] = cost[static_cast<std::size_t>(source)];
     if (walked.hops != hops || walked.links != links)
-      throw UsageError("the tables lead from " + graph_->name(source) + " to " + graph_->name(destination) +
-                       " by a detour");
+      throw UsageError("the routing tables take a detour from " + graph_->name(source) + " to " +
+                       graph_->name(destination) + " (an error in crosscut; please report it)");
   }
 }
 

@@ -15,7 +15,8 @@ constexpr std::size_t most_digits = 12;
 constexpr std::size_t longest_name = 255;
 
 [[noreturn]] void not_names(std::string_view text, const std::string& why) {
-  throw UsageError(shown(text) + " names nothing: " + why + R"(; write "n12" or "n[000-015,020]")");
+  throw UsageError(shown(text) + " is not a name or a range of names: " + why +
+                   R"(; write "n12" or "n[000-015,020]")");
 }
 
 struct Range {

@@ -180,8 +180,9 @@ json::Value edges_of(const Graph& graph) {
 json::Value describe_paths(const Network& network) {
   const Graph& graph = network.graph;
   if (graph.hosts > most_hosts)
-    throw UsageError("ways of " + std::to_string(graph.hosts) + " hosts are too many; at most " +
-                     std::to_string(most_hosts) + " are written");
+    throw UsageError("the paths of " + std::to_string(graph.hosts) +
+                     " hosts are too many to write; at most " + std::to_string(most_hosts) +
+                     " hosts are possible");
   const bool equal_ways = has_equal_paths(network);
   const auto modulo = equal_ways ? read_network(network.file, graph.vertices(), Spread::destination_modulo)
                                  : std::unique_ptr<Network>();

@@ -65,8 +65,9 @@ const TomlNode* TableReader::node(std::string_view key) {
 const TomlNode* TableReader::ask(std::string_view key, TomlNode::Kind wanted, std::string_view example) {
   const auto* value = node(key);
   if (value == nullptr || value->kind == wanted) return value;
-  mistake(key, std::string(kind_word(value->kind)) + " stands where " + std::string(kind_word(wanted)) +
-                   " must; write " + std::string(key) + " = " + std::string(example));
+  mistake(key, "expected " + std::string(kind_word(wanted)) + ", found " +
+                   std::string(kind_word(value->kind)) + "; write " + std::string(key) + " = " +
+                   std::string(example));
   return nullptr;
 }
 
@@ -142,7 +143,7 @@ void TableReader::read_choice(std::string_view key, std::span<const std::string_
   if (found == nullptr) return;
   const auto at = std::ranges::find(words, found->text);
   if (at == words.end())
-    return mistake(key, shown(found->text) + " is not possible" + suggestion(found->text, words));
+    return mistake(key, shown(found->text) + " is not one of the choices" + suggestion(found->text, words));
   place = static_cast<std::size_t>(at - words.begin());
 }
 

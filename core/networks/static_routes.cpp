@@ -89,8 +89,9 @@ class StaticRoutes : public Router {
         const Vertex next = graph_->head(open.back());
         open.pop_back();
         if (state[static_cast<std::size_t>(next)] == on_the_way)
-          throw UsageError("messages for " + graph_->name(destination) + " run in a loop through " +
-                           graph_->name(next) + " and " + graph_->name(at));
+          throw UsageError("messages to " + graph_->name(destination) + " loop through " +
+                           graph_->name(next) + " and " + graph_->name(at) +
+                           "; correct the [[route]] entries of the two");
         if (state[static_cast<std::size_t>(next)] == unseen) enter(next);
       }
     }

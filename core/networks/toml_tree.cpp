@@ -35,7 +35,7 @@ void check_utf8(std::string_view text, const std::string& path) {
   std::size_t line = 1;
   while (!text.empty()) {
     const auto length = utf8_length(text);
-    if (length == 0) refuse(path, line, "bytes that are no UTF-8");
+    if (length == 0) refuse(path, line, "contains bytes that are not UTF-8; save the file as UTF-8");
     line += text.front() == '\n' ? 1 : 0;
     text.remove_prefix(length);
   }
@@ -182,7 +182,7 @@ TomlNode read_toml(std::string_view text, const std::string& path) {
       refuse(path, line, "a text that begins on this line has no end; close it with a quotation mark");
     refuse(path, line, std::string(error.description()));
   } catch (const AssertionFailed&) {
-    refuse(path, line_of_broken_belief(text), "this is no TOML");
+    refuse(path, line_of_broken_belief(text), "this is not valid TOML");
   }
 }
 

@@ -261,7 +261,7 @@ rate = "1 Gbit/s"
 between = ["n1", "n2"]
 rate = "1 Gbit/s"
 )";
-  CHECK_THROWS_SAYING(UsageError, "there is no way from n0 to n2", parsed(chain));
+  CHECK_THROWS_SAYING(UsageError, "no path leads from n0 to n2", parsed(chain));
   const auto network = parsed("[host]\nforwards = \"hardware\"\nforward_latency = \"3 us\"\n" + chain);
   double seconds = 0;
   CHECK_EQ(used(*network, {.source = 0, .destination = 2}, &seconds), (Names{"n0 -> n1", "n1 -> n2"}));

@@ -114,7 +114,7 @@ TEST(names_must_exist_once_and_ends_must_match) {
              "\"n0\" is wired to itself");
   check_says(
       "[[hosts]]\nnames = \"n[0-4]\"\n[[links]]\nbetween = [\"n[0-1]\", \"n[2-4]\"]\nrate = \"1 Gbit/s\"\n",
-      "f.toml:4: [[links]] between: 2 at one end and 3 at the other");
+      "f.toml:4: [[links]] between: 2 names at one end and 3 at the other");
   for (const auto* value : {"n[3-1]", "n[1", "n[a]", "n 1", "n[1-99999999999999]", ""})
     check_says("[[hosts]]\nnames = \"" + std::string(value) + "\"\n", "f.toml:2: [[hosts]] names: ");
 }
@@ -137,13 +137,13 @@ TEST(what_follows_from_a_mistake_is_not_reported_as_another) {
   only("[[hosts]]\nnames = \"n[0-3\"\n" + switches + link, "f.toml:2: [[hosts]] names: ");
   only(hosts + "[[switches]]\nnames = \"\"\n" + link, "f.toml:4: [[switches]] names: ");
   only("[[host]]\nnames = \"n[0-3]\"\n" + switches + link, "f.toml:1: hosts are listed as [[hosts]]");
-  only("hosts = 4\n" + switches + link, "f.toml:1: hosts is no table");
+  only("hosts = 4\n" + switches + link, "f.toml:1: hosts must be a table");
   only(hosts + switches + "[link]\nrate = 100\n[[links]]\nbetween = [\"n[0-3]\", \"s\"]\n",
        "f.toml:6: [link] rate: ");
   only(hosts + switches + link + "cables = \"2\"\nspread = \"flow\"\n", "f.toml:8: [[links]] cables: ");
   only(hosts + switches + link +
            "[routing]\nkind = \"sttic\"\n[[route]]\nat = \"s\"\nto = \"n0\"\nvia = \"n0\"\n",
-       "f.toml:9: [routing] kind: \"sttic\" is not possible; did you mean static");
+       "f.toml:9: [routing] kind: \"sttic\" is not one of the choices; did you mean static");
   only("[[hosts]]\nnames = \"n[0-2]\"\n" + switches + link,
        "f.toml:6: [[links]] between: there is no host or switch \"n3\"");
 }
@@ -153,14 +153,14 @@ TEST(hosts_that_cannot_talk_are_mistakes) {
   check_says(pair +
                  "[[hosts]]\nnames = \"far\"\n[[switches]]\nnames = \"t\"\n[[links]]\nbetween = [\"far\", "
                  "\"t\"]\nrate = \"1 Gbit/s\"\n",
-             "f.toml:8: there is no way from n0 to far");
+             "f.toml:8: no path leads from n0 to far");
   check_says("name = \"x\"\n", "f.toml:1: there is no host");
   check_says(pair + "[switch]\nports = 1\n", "f.toml:3: s has 1 ports, but 2 links");
 }
 
 TEST(static_tables_are_checked) {
   const std::string start = pair + "[routing]\nkind = \"static\"\n";
-  check_says(start, "f.toml:8: static routing without [[route]] tables");
+  check_says(start, "f.toml:8: [routing] kind = \"static\" needs [[route]] entries");
   check_says(pair + "[[route]]\nat = \"s\"\nto = \"n0\"\nvia = \"n0\"\n",
              "f.toml:8: [[route]] means nothing unless");
   check_says(start + "[[route]]\nat = \"n0\"\nto = \"n1\"\nvia = \"n1\"\n",
@@ -168,10 +168,10 @@ TEST(static_tables_are_checked) {
   check_says(start + "[[route]]\nat = \"s\"\nto = \"n1\"\nvia = \"n0\"\n",
              "f.toml:13: [[route]] via: n0 is a host that does not forward");
   check_says(start + "[[route]]\nat = \"n0\"\nto = \"s\"\nvia = \"s\"\n",
-             "f.toml:12: [[route]] to: s is no host");
+             "f.toml:12: [[route]] to: s is a switch");
   check_says(start + "[[route]]\nat = \"n0\"\nto = \"n1\"\n", "f.toml:10: [[route]] via: is missing");
   const std::string once = "[[route]]\nat = \"n0\"\nto = \"n1\"\nvia = \"s\"\n";
-  check_says(start + once + once, "f.toml:16: [[route]] to: line 10 says already");
+  check_says(start + once + once, "f.toml:16: [[route]] to: line 10 already routes");
 }
 
 TEST(every_mistake_is_reported_in_the_order_of_the_file) {

@@ -113,7 +113,9 @@ def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: st
     """What is too fast for buckets is not when it is slowed down; what is too large stays so."""
     hosts = json.loads(description.ask("show", name, "--json").stdout)["counts"]["hosts"]
     if hosts > addresses.MOST_HOSTS:
-        with pytest.raises(UsageError, match=f"ways of {hosts} hosts are too many; at most 1024"):
+        with pytest.raises(
+            UsageError, match=f"the paths of {hosts} hosts are too many to write; at most 1024"
+        ):
             paths.load(name)
         return
     described = paths.load(name)

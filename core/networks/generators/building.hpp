@@ -113,9 +113,9 @@ inline void count_adapters(Graph& graph) {
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   const HostClass model = graph.host_classes.front();
   if (model.adapters > 1 && kinds.back() != model.adapters)
-    throw UsageError("adapters = " + std::to_string(model.adapters) +
-                     " of [host] does not fit: this network has " + std::to_string(kinds.back()) +
-                     " links at a host");
+    throw UsageError("[host] adapters = " + std::to_string(model.adapters) +
+                     " does not fit: a host of this network has " + std::to_string(kinds.back()) +
+                     " links; leave adapters out");
   graph.host_classes.clear();
   for (const std::int32_t adapters : kinds) {
     HostClass made = model;

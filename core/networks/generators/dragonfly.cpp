@@ -100,8 +100,8 @@ DragonflyNumbers read(const program::Parameters& given, std::int64_t vertices_ma
   const double g = given.real("groups") > 0 ? given.real("groups") : a * h + 1;
   if (g - 1 > a * h)
     throw UsageError("groups = " + given.text("groups") +
-                     " are too many: the a h = " + std::to_string(static_cast<std::int64_t>(a * h)) +
-                     " global links of a group reach as many other groups at most");
+                     " is too many: the a h = " + std::to_string(static_cast<std::int64_t>(a * h)) +
+                     " global links of a group reach at most as many other groups");
   const double copies = g > 1 ? std::floor(a * h / (g - 1)) : 0;
   check_room(p * a * g, a * g, p * a * g + g * a * (a - 1) / 2 + g * (g - 1) / 2 * copies, vertices_max);
   return {static_cast<std::int32_t>(p), static_cast<std::int32_t>(a), static_cast<std::int32_t>(h),

@@ -148,8 +148,9 @@ std::vector<TreeLevel> from_radix(std::int32_t radix, std::int32_t levels, std::
     const bool top = level + 1 == shape.size();
     const std::int32_t up = radix / (level == 0 ? taper + 1 : 2);
     if (!top && (up < 1 || radix % (level == 0 ? taper + 1 : 2) != 0))
-      throw UsageError("radix = " + std::to_string(radix) + " cannot be divided into ports down and up, " +
-                       std::to_string(level == 0 ? taper : 1) + " to 1");
+      throw UsageError("radix = " + std::to_string(radix) + " cannot be split into ports down and up, " +
+                       std::to_string(level == 0 ? taper : 1) + " to 1; choose a multiple of " +
+                       std::to_string(level == 0 ? taper + 1 : 2));
     shape[level].down = top ? radix : radix - up;
     if (!top) shape[level + 1].up = up;
   }

@@ -93,9 +93,9 @@ MetaNodes read(const program::Parameters& given, std::int64_t vertices_max) {
   check_room(count_of * ports, count_of, count_of * ports * (1 + wires / 2), vertices_max);
   if (count_of - 1 > ports * wires)
     throw UsageError(
-        "meta_nodes = " + given.text("meta_nodes") + " are too many: with ports = " + given.text("ports") +
+        "meta_nodes = " + given.text("meta_nodes") + " is too many: ports = " + given.text("ports") +
         " and wires = " + given.text("wires") +
-        " there are at most P C + 1 = " + std::to_string(static_cast<std::int64_t>(ports * wires + 1)));
+        " allow at most P C + 1 = " + std::to_string(static_cast<std::int64_t>(ports * wires + 1)));
   return {count(given, "meta_nodes"), count(given, "ports"), count(given, "wires")};
 }
 

@@ -31,7 +31,8 @@ Chassis read(const program::Parameters& given, std::int64_t vertices_max) {
              vertices_max);
   if (is_mesh && given.given("backplane_rate"))
     throw UsageError(
-        "backplane_rate belongs to backplane = \"central\"; in a mesh, module_rate is of each pair");
+        "backplane_rate needs backplane = \"central\"; in a mesh, module_rate is the rate between each pair "
+        "of modules");
   return {.modules = count(given, "modules"),
           .asics = count(given, "asics_per_module"),
           .hosts_per_asic = count(given, "hosts_per_asic"),
