@@ -191,7 +191,7 @@ bool Replay::wait(Rank rank, RankState& state, const Action& action) {
                                     [&](const Request& one) { return one.key == name; });
     if (found == state.open.end())
       throw UsageError(trace_.files[index(rank)].string() + ":" + std::to_string(action.line) +
-                       ": waits for what was not started");
+                       ": waits for a message that was not started (isend or irecv)");
     state.message = found->message;
     state.waits_to_send = found->of_send;
     state.open.erase(found);

@@ -45,13 +45,13 @@ struct Line {
   std::int32_t whole(std::size_t at, std::int64_t end) const {
     const auto value = number_at<std::int64_t>(at);
     if (value < 0 || value >= end)
-      fail("word " + std::to_string(at + 1) + " is no number from 0 to " + std::to_string(end - 1));
+      fail("word " + std::to_string(at + 1) + " is not a whole number from 0 to " + std::to_string(end - 1));
     return static_cast<std::int32_t>(value);
   }
   double amount() const {
     const auto value = number_at<double>(2);
     if (words.size() != 3 || !(value >= 0 && value <= std::numeric_limits<double>::max()))
-      fail("needs one amount from 0 on");
+      fail("needs exactly one amount, 0 or more");
     return value;
   }
 };
@@ -62,7 +62,7 @@ Action message(const Line& line, Action::Kind kind, Rank rank, Rank ranks) {
   if (line.words.size() != 5) line.fail("a message needs the other rank, a tag and a count of bytes");
   Action action{
       .kind = kind, .peer = line.whole(2, ranks), .tag = line.whole(3, int_end), .line = line.number};
-  if (action.peer == rank) line.fail("a message of a rank to itself");
+  if (action.peer == rank) line.fail("the rank sends to itself, which a replay does not support");
   action.amount = line.whole(4, int_end);
   return action;
 }
@@ -70,7 +70,8 @@ Action message(const Line& line, Action::Kind kind, Rank rank, Rank ranks) {
 Action wait(const Line& line, Rank rank, Rank ranks) {
   if (line.words.size() != 5) line.fail("wait needs source, destination and tag");
   const auto source = line.whole(2, ranks), destination = line.whole(3, ranks);
-  if ((source == rank) == (destination == rank)) line.fail("waits for a message that is none of this rank's");
+  if ((source == rank) == (destination == rank))
+    line.fail("this rank must be either the source or the destination of the message that it waits for");
   return {.kind = Action::Kind::wait,
           .of_send = source == rank,
           .peer = source == rank ? destination : source,
@@ -94,7 +95,7 @@ std::optional<Action> parse(const Line& line, Rank rank, Rank ranks) {
   constexpr std::array<std::string_view, 7> silent{"init",       "finalize", "test",    "comm_size",
                                                    "comm_split", "comm_dup", "location"};
   if (std::find(silent.begin(), silent.end(), name) == silent.end())
-    line.fail("there is no action " + shown(name));
+    line.fail("unknown action " + shown(name));
   return std::nullopt;
 }
 

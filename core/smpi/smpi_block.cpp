@@ -32,7 +32,8 @@ SmpiBlock parse_block(std::string_view line) {
   for (const auto& [name, text] : value.at("parameters").object()) block.parameters[name] = text.string();
   if (block.bytes < 0 || block.phase_first < 0 || block.phase_end < block.phase_first || block.slots < 0 ||
       block.slots > (std::int64_t{1} << 31))
-    throw UsageError("a block of phases that cannot be");
+    throw UsageError(
+        "the request for a block of phases is out of range; are core and player from the same build?");
   return block;
 }
 

@@ -40,7 +40,8 @@ Overheads common_overheads(const networks::Network& network) {
       continue;
     throw UsageError("network " + network.name + ": hosts " + network.graph.name(0) + " and " +
                      network.graph.name(host) +
-                     " differ in send_overhead or receive_overhead, of which SMPI has one for all hosts");
+                     " have different send_overhead or receive_overhead; --engine smpi needs the same values "
+                     "for all hosts");
   }
   return {.send = first.send_overhead, .receive = first.receive_overhead};
 }

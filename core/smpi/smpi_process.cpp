@@ -78,7 +78,7 @@ std::filesystem::path find_smpi_player() {
   if (::access(beside.c_str(), R_OK) == 0) return beside;
   throw UsageError("engine smpi needs " + std::string(smpi_player_name) + ", which is not in " +
                    self.parent_path().string() +
-                   "; with SimGrid installed (apt install libsimgrid-dev), `crosscut build-smpi` makes it");
+                   "; install SimGrid (apt install libsimgrid-dev), then run `crosscut build-smpi`");
 }
 
 SmpiProcess::SmpiProcess(Setup setup) : setup_(std::move(setup)) {
@@ -153,7 +153,8 @@ std::string SmpiProcess::receive_line() {
     if (one == std::byte{'\n'}) return line;
     line += static_cast<char>(one);
   }
-  throw RunError("the player's line does not end; is " + find_smpi_player().string() + " of this version?");
+  throw RunError("the SMPI player sent an endless line; is " + find_smpi_player().string() +
+                 " from this version of crosscut? (crosscut build-smpi builds it)");
 }
 
 std::vector<double> SmpiProcess::play(const SmpiBlock& block) {

@@ -30,7 +30,8 @@ store::BlockData arranged(const store::Block& block, std::span<const double> pla
 TemporaryFolder::TemporaryFolder() {
   auto name = (std::filesystem::temp_directory_path() / "crosscut-smpi-XXXXXX").string();
   if (name.find_first_of(" \t\n") != std::string::npos)
-    throw UsageError("TMPDIR: smpirun cannot read files in " + name + ", for the blank in its name");
+    throw UsageError("TMPDIR: smpirun cannot read files in " + name +
+                     ", because its name contains a blank; set TMPDIR to another folder");
   if (::mkdtemp(name.data()) == nullptr) throw_errno("making the folder " + name);
   path_ = name;
 }

@@ -173,7 +173,8 @@ TEST(hosts_with_overheads_of_their_own_are_refused) {
   };
   CHECK_EQ(common_overheads(*network_with("1")).send, 1e-6);
   CHECK_EQ(common_overheads(*network_with("1")).receive, 0.0);
-  CHECK_THROWS_SAYING(UsageError, "hosts a and b differ", common_overheads(*network_with("2")));
+  CHECK_THROWS_SAYING(UsageError, "hosts a and b have different send_overhead",
+                      common_overheads(*network_with("2")));
 }
 
 TEST(a_temporary_folder_goes_with_what_is_in_it) {

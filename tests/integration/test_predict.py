@@ -307,7 +307,7 @@ def test_a_network_that_smpi_cannot_take_is_refused_with_the_reason(tmp_path, en
         '[[links]]\nbetween = ["a", "s"]\n[[links]]\nbetween = ["b", "s"]\n'
     )
     trace = traced(tmp_path, *[["barrier"]] * 2)
-    assert "of which SMPI has one for all hosts" in refused(
+    assert "needs the same values for all hosts" in refused(
         trace, "--flops", "1e9", "--engine", engine, "--on", file
     )
 
