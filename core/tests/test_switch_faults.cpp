@@ -186,9 +186,9 @@ TEST(mistakes_in_the_list_of_faults_are_named_with_file_and_line) {
   CHECK_THROWS_SAYING(UsageError, "in, out or both", parse("{\"host\": 0, \"lose\": \"all\"}"));
   CHECK_THROWS_SAYING(UsageError, "goes with \"lose\"", parse("{\"host\": 0, \"every\": 1}"));
   CHECK_THROWS_SAYING(UsageError, "go together", parse("{\"host\": 0, \"lose\": \"in\", \"every\": 1}"));
-  CHECK_THROWS_SAYING(UsageError, "less than that",
+  CHECK_THROWS_SAYING(UsageError, "less than every",
                       parse("{\"host\": 0, \"lose\": \"in\", \"seconds\": 2, \"every\": 1}"));
-  CHECK_THROWS_SAYING(UsageError, "the host itself", parse("{\"host\": 0, \"at\": 0}"));
+  CHECK_THROWS_SAYING(UsageError, "the faulty host itself", parse("{\"host\": 0, \"at\": 0}"));
   CHECK_THROWS_SAYING(UsageError, "bad:1: the network has no host", parse("{\"host\": \"x\"}"));
   CHECK_THROWS(UsageError, parse("[1, 2"));
 }

@@ -168,7 +168,8 @@ TEST(mistakes_in_the_list_of_taps_are_named_with_file_and_line) {
   CHECK_THROWS_SAYING(UsageError, "taps:2: n0000 adapter 0 has a TAP already", parse(good + good));
   CHECK_THROWS_SAYING(UsageError, "taps:1: the network has no host \"x\"", parse("{\"host\": \"x\"}"));
   CHECK_THROWS_SAYING(UsageError, "hosts are numbered 0 to 7", parse("{\"host\": 8}"));
-  CHECK_THROWS_SAYING(UsageError, "has 1 adapters", parse("{\"host\": 1, \"adapter\": 1}"));
+  CHECK_THROWS_SAYING(UsageError, "has no adapter 1; it has 1, numbered from 0",
+                      parse("{\"host\": 1, \"adapter\": 1}"));
   CHECK_THROWS_SAYING(UsageError, "did you mean netns", parse("{\"host\": 1, \"netn\": \"/x\"}"));
   CHECK_THROWS_SAYING(UsageError, "is no absolute path", parse("{\"host\":1,\"netns\":\"a\",\"tap\":\"t\"}"));
   CHECK_THROWS_SAYING(UsageError, "is no name of an interface",

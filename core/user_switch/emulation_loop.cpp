@@ -149,7 +149,8 @@ void Emulation::take_faults(std::span<const CableFault> faults) {
 void Emulation::reread_faults() {
   json::Object said{{"event", "faults"}};
   try {
-    if (!fault_source_) throw UsageError("no --faults FILE was named, from which to read them");
+    if (!fault_source_)
+      throw UsageError("started without --faults FILE, so there is no file to read faults from");
     const auto faults = fault_source_();
     take_faults(faults);
     said.emplace_back("cables", static_cast<std::int64_t>(faults.size()));

@@ -164,7 +164,7 @@ Outage outage_of(const json::Value& entry) {
   if (every == nullptr) return outage;
   const double lasts = seconds->number(), period = every->number();
   if (!(lasts > 0 && lasts < period && period >= period_least_seconds && period <= period_most_seconds))
-    throw UsageError("every: from a millisecond to an hour, and seconds: less than that");
+    throw UsageError("every must be from 1 ms to 1 h, and seconds must be above 0 and less than every");
   outage.lasts = nanoseconds_of(lasts);
   outage.every = nanoseconds_of(period);
   return outage;
@@ -184,7 +184,8 @@ CableFault read_fault(std::string_view line, const PortNames& names) {
   if (const auto* at = entry.find("at")) {
     json::Object place{{"host", *at}, {"adapter", fault.port.adapter}};
     fault.place = names.port(std::move(place));
-    if (fault.place->host == fault.port.host) throw UsageError("at: that is the host itself");
+    if (fault.place->host == fault.port.host)
+      throw UsageError("at: names the faulty host itself; name another host");
   }
   return fault;
 }

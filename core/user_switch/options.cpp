@@ -1,6 +1,7 @@
 #include "user_switch/options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -12,26 +13,27 @@ namespace crosscut::user_switch {
 
 const char* const usage = R"(usage: crosscut-switch NETWORK --taps FILE|- [OPTION ...]
 
-Emulates a network between TAP devices: every frame takes its way with the times, queues and losses that the
-description says. NETWORK is a network file or a name of the catalogue.
+Emulates a network between TAP devices: every frame passes the described links and switches,
+with their delays, queues and losses. NETWORK is a network file or a name of the catalogue.
 
-  --taps FILE|-        which TAP is which host's: a JSON object a line; -: standard input, up to an empty line
-  --faults FILE        cables that are bad: a JSON object a line; read again at SIGUSR2 (default: none are)
+  --taps FILE|-        the hosts' TAP devices, one JSON object per line; -: standard input, up to an empty line
+  --faults FILE        faulty cables, one JSON object per line; read again at SIGUSR2 (default: none)
   --forwarding store|cut   whole frames first (default), or on from the header
   --queues output|input    where switches queue: at the way out (default), or at the way in, with head-of-line blocking
   --buffer BYTES       of each queue, at least a full frame; what does not fit is lost (default 128KiB)
   --buffer-frames N    also so many frames at most (default: no such bound)
   --framing BYTES      on the wire beside the frame (default: the network's, else 24: IEEE 802.3)
-  --dilate N           all rates divided by N; times that are no rates stay (default 1)
+  --dilate N           divide all rates by N; latencies stay the same (default 1)
   --mtu BYTES          of the TAPs (default: the network's, else 1500)
   --host-queue FRAMES  that wait in a host, connections in turn, and as many again in its adapter (default 500)
-  --checksums          hosts compute and check checksums, which costs time (default: they need not)
-  --bundle FRAMES      of a TCP connection that hosts hand over, and are handed, in one piece; 1: each by itself
+  --checksums          let hosts compute and check checksums, which costs processor time (default: they skip them)
+  --bundle FRAMES      of a TCP connection that hosts send and receive in one piece; 1: one by one
                        (default: what their link carries in 1 ms, at least 4)
-  --spin TIME          the end of each wait is not slept away, while little is under way (default 15us)
-  --quantum TIME       looks at the world no more often (default 20us); five times as long when busy
-  --no-realtime        runs like any program (default: before all others, where that is allowed)
-  --seconds S          ends after it (default: at SIGTERM, SIGINT or the end of standard input)
+  --spin TIME          busy-wait for the last TIME of each wait while few frames are in flight (default 15us)
+  --quantum TIME       shortest time between two looks for work (default 20us); with many frames in flight
+                       at least 100us, or a quarter of a full frame on the slowest link if that is longer
+  --no-realtime        run at normal priority (default: real-time priority, if allowed)
+  --seconds S          end after S seconds (default: at SIGTERM, SIGINT, SIGHUP or the end of standard input)
 
 Prints {"event": "ready"} when all TAPs are there; statistics at SIGUSR1 and at the end,
 {"event": "faults"} at SIGUSR2.
@@ -52,7 +54,9 @@ void put(Number& to, std::int64_t value, std::int64_t least, std::int64_t most) 
 double time_up_to(std::string_view text, double most_seconds) {
   const double seconds = program::parse_seconds(text);
   if (seconds < 0 || seconds > most_seconds)
-    throw UsageError("from 0 to " + std::to_string(most_seconds) + " s");
+    throw UsageError("must be a time from 0 to " +
+                     (most_seconds < 1 ? std::to_string(std::lround(most_seconds * 1e3)) + " ms"
+                                       : std::to_string(std::lround(most_seconds)) + " s"));
   return seconds;
 }
 

@@ -19,9 +19,9 @@ Wiring::Wiring(const networks::Network& network, const SwitchModel& how)
 networks::Lane Wiring::lane_of(Port port) const {
   const auto leaving = adjacency_.leaving(port.host);
   if (port.adapter < 0 || static_cast<std::size_t>(port.adapter) >= leaving.size())
-    throw UsageError("host " + network_.graph.name(port.host) + " has " + std::to_string(leaving.size()) +
-                     " adapters, numbered from 0: there is none with the number " +
-                     std::to_string(port.adapter));
+    throw UsageError("host " + network_.graph.name(port.host) + " has no adapter " +
+                     std::to_string(port.adapter) + "; it has " + std::to_string(leaving.size()) +
+                     ", numbered from 0");
   return leaving[static_cast<std::size_t>(port.adapter)];
 }
 
