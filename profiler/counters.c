@@ -157,7 +157,8 @@ static char* map_file(const char* folder, int rank, size_t bytes) {
   if (snprintf(path, sizeof path, "%s/rank-%06d.profile", folder, rank) >= (int)sizeof path) return NULL;
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) {
-    complain(errno == EEXIST ? "a second MPI job of this command is not profiled; there is already a file"
+    complain(errno == EEXIST ? "not profiled: this command has already run an MPI job; profile its jobs one "
+                               "by one. The file exists"
                              : "not profiled: cannot make a file",
              path);
     return NULL;
@@ -196,12 +197,16 @@ void profile_open(int thread_level) {
   if (folder == NULL || profile_header != NULL) return;
   const bool same = same_mpi(&library);
   if (!same) {
-    complain("not profiled: this profiler is for another MPI than the program's (crosscut build-profiler)",
-             library);
+    complain(
+        "not profiled: this profiler was built for another MPI than the program's; build one with crosscut "
+        "build-profiler",
+        library);
     return;
   }
   if (!helpers_are_there()) {
-    complain("not profiled: unset LD_BIND_NOW, with which an MPI that is loaded later is not found", library);
+    complain(
+        "not profiled: with LD_BIND_NOW set, an MPI that is loaded later cannot be found; unset LD_BIND_NOW",
+        library);
     return;
   }
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
