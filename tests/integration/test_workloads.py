@@ -148,8 +148,8 @@ def test_lu_refuses_ranks_that_would_have_too_few_points(ranks: int, along_x: in
     done = crosscut("run", "lu", "-n", str(ranks))
     assert done.returncode == 2
     assert done.stderr == (
-        f"crosscut: error: lu: {ranks} ranks: class S has points for 4 ranks along a dimension, "
-        f"not for {along_x}\n"
+        f"crosscut: error: lu: {ranks} ranks: class S has enough points for at most 4 ranks along a "
+        f"dimension, not {along_x}\n"
     )
 
 

@@ -88,8 +88,8 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
                    "who serves: every other rank (pairs), or the second half of them (halves)");
   arguments.choice(
       "--processors", sharing_words, settings.sharing,
-      "as the kernel has it (unpinned); each process its own (matched); one for a computing process "
-      "and its server (overloaded)");
+      "the kernel decides (unpinned); one per process (matched); one per computing process and its server "
+      "together (overloaded)");
   arguments.choice(
       "--waiting", waiting_words, settings.waiting,
       "how servers wait for requests: in MPI_Recv (receive); asking with MPI_Test without a rest "

@@ -49,7 +49,7 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
   arguments.sizes("--sizes", settings.sizes, {8, std::int64_t{1} << 30}, "of messages: 1KiB,64KiB");
   arguments.whole("--exchanges", "N", settings.exchanges, {2, 1000000}, "of each size, three times over");
   arguments.number("--work", "X", settings.work, 1000,
-                   "computing for each exchange, in times that the exchange alone takes (1)");
+                   "computing per exchange, as a multiple of the exchange's own time (1)");
   arguments.whole("--slice", "MICROSECONDS", settings.slice_microseconds, {1, 1000000},
                   "of computing between two calls of MPI_Testall, where they are made (20)");
 }
@@ -57,7 +57,7 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
 // Returns why this number of ranks cannot run these settings; empty if it can.
 inline std::string unsuitable(const Settings& settings, int ranks) {
   for (const std::int64_t bytes : settings.sizes)
-    if (bytes % 8 != 0) return "--sizes: " + std::to_string(bytes) + " B is no multiple of 8 B";
+    if (bytes % 8 != 0) return "--sizes: " + std::to_string(bytes) + " B is not a multiple of 8 B";
   const std::string name(pattern_words[static_cast<std::size_t>(settings.pattern)]);
   const bool has_middle = settings.pattern == Pattern::forward || settings.pattern == Pattern::bystander;
   const int least = has_middle ? 3 : 2;

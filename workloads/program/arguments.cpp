@@ -107,7 +107,7 @@ void Arguments::add_choice(std::string_view name, std::span<const std::string_vi
                            std::function<void(std::size_t)> into, std::string_view help) {
   add(name, joined(words), help, [into = std::move(into), words](std::string_view typed) -> std::string {
     const auto found = std::ranges::find(words, typed);
-    if (found == words.end()) return "there is " + joined(words);
+    if (found == words.end()) return "choose one of " + joined(words);
     into(static_cast<std::size_t>(found - words.begin()));
     return "";
   });

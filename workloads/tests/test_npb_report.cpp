@@ -58,7 +58,7 @@ TEST(the_tolerance_is_absolute_where_0_is_published) {
 
 TEST(people_are_told_which_value_is_wrong_and_by_how_much) {
   const std::string text = for_people(report_of({{"zeta", 1.5, 1, 1e-10}}));
-  CHECK(contains(text, "zeta is 1.5; published is 1: off by 0.5, may be 1e-10"));
+  CHECK(contains(text, "zeta is 1.5, but published is 1: off by 0.5, allowed 1e-10"));
   CHECK(contains(text, "FAILED"));
 }
 
@@ -83,6 +83,6 @@ TEST(figures_follow_for_programs_and_for_people_but_those_that_are_no_numbers) {
   const std::string text = for_people(report);
   CHECK(contains(text, "12.5 1/s"));
   CHECK(contains(text, "25 %"));
-  CHECK(contains(text, "sum is 2; expected is 1"));
+  CHECK(contains(text, "sum is 2, but expected is 1"));
   CHECK(!contains(text, "clock"));
 }

@@ -51,7 +51,7 @@ TEST(ranks_that_do_not_fit_a_pattern_are_refused) {
   CHECK_EQ(unsuitable(with(Pattern::ring), 1), "1 rank: ring takes 2 or more");
   CHECK_EQ(unsuitable(with(Pattern::forward), 2), "2 ranks: forward takes 3 or more");
   CHECK_EQ(unsuitable(with(Pattern::pairs), 3), "3 ranks: pairs takes an even number");
-  CHECK_EQ(unsuitable(with(Pattern::ring, {1024, 12}), 2), "--sizes: 12 B is no multiple of 8 B");
+  CHECK_EQ(unsuitable(with(Pattern::ring, {1024, 12}), 2), "--sizes: 12 B is not a multiple of 8 B");
   CHECK_EQ(unsuitable(with(Pattern::bystander), 3), "");
 }
 

@@ -74,7 +74,7 @@ TEST(what_is_wrong_is_named_with_what_would_be_right) {
   CHECK_EQ(example.problem({"1"}), "there is no option '1'");
   CHECK_EQ(example.problem({"--count"}), "--count needs a value");
   CHECK_EQ(example.problem({"--class", "Z"}), "--class Z: there is no such class; there is S, W, A, B, C");
-  CHECK_EQ(example.problem({"--colour", "blue"}), "--colour blue: there is red, green");
+  CHECK_EQ(example.problem({"--colour", "blue"}), "--colour blue: choose one of red, green");
   for (const char* text : {"", "0", "101", "1.5", "-3", "x", "7x", " 7", "99999999999999999999"})
     CHECK_EQ(example.problem({"--count", text}),
              "--count " + std::string(text) + ": write a whole number from 1 to 100");

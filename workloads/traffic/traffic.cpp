@@ -263,13 +263,13 @@ class Traffic final : public Application {
                      .computed = static_cast<double>(tally.parked + tally.driving + tally.arrived),
                      .published = static_cast<double>(scenario.agents),
                      .origin = "in the beginning it"});
-    // The known checksum belongs to the unmodified class.
+    // The checksum is that of the class's own scenario.
     const std::uint64_t known = known_checksum(scenario.shape, class_);
     if (known != 0 && scenario == scenario_of(shape_, class_))
       found.push_back({.name = "the checksum of all agents",
                        .computed = static_cast<double>(checksum),
                        .published = static_cast<double>(known),
-                       .origin = "of this class it"});
+                       .origin = "the class's"});
     return found;
   }
 

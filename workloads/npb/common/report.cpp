@@ -87,7 +87,7 @@ std::string for_people(const Report& report) {
     if (std::isfinite(figure.value)) text += for_people(figure);
   for (const Check& check : outcome.checks)
     if (!check.holds())
-      text += format("  wrong          %s is %.13g; %s is %.13g: off by %.2g, may be %.2g\n",
+      text += format("  wrong          %s is %.13g, but %s is %.13g: off by %.2g, allowed %.2g\n",
                      check.name.c_str(), check.computed, std::string(check.origin).c_str(), check.published,
                      check.error(), check.tolerance);
   text += format("  verification   %s (%zu %s)\n", report.verified() ? "passed" : "FAILED",

@@ -182,8 +182,8 @@ std::string unsuitable(int ranks, const Options& options) {
   const Extents& points = transform_sizes[options.problem_class].points;
   const auto [along_y, along_z] = chosen_grid(ranks, options);
   if (static_cast<long long>(along_y) * along_z != ranks)
-    return "--grid " + std::to_string(along_y) + "x" + std::to_string(along_z) + " is not for " +
-           std::to_string(ranks) + " ranks";
+    return "--grid " + std::to_string(along_y) + "x" + std::to_string(along_z) + " needs " +
+           std::to_string(static_cast<long long>(along_y) * along_z) + " ranks, not " + std::to_string(ranks);
   const int most_y = static_cast<int>(std::min(points[0], points[1]));
   const int most_z = static_cast<int>(std::min(points[1], points[2]));
   if (along_y <= most_y && along_z <= most_z) return "";

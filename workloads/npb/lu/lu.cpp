@@ -173,8 +173,9 @@ std::string unsuitable(int ranks, const Options& options) {
   if (!grid) return not_a_power_of_two(ranks);
   const int most = sizes[options.problem_class].side / least_points;
   if (grid->front() <= most) return "";
-  return std::to_string(ranks) + " ranks: class " + letter(options.problem_class) + " has points for " +
-         std::to_string(most) + " ranks along a dimension, not for " + std::to_string(grid->front());
+  return std::to_string(ranks) + " ranks: class " + letter(options.problem_class) +
+         " has enough points for at most " + std::to_string(most) + " ranks along a dimension, not " +
+         std::to_string(grid->front());
 }
 
 // Returns the operations of one iteration, as counted by NPB.
