@@ -116,8 +116,9 @@ def listening_sshd(record: state.Record, node: str, folder: Path) -> Iterator[li
 
 
 def test_a_program_that_listens_on_a_node_is_not_heard_on_the_machine(tmp_path: Path) -> None:
-    listen = "import socket, time; s = socket.create_server(('', 40123)); time.sleep(600)"
+    # Below the ports that the kernel gives to other tests' sockets.
+    listen = "import socket, time; s = socket.create_server(('', 20123)); time.sleep(600)"
     with lab(crossbar(tmp_path, 2)) as record, started(record, "n0001", ["python3", "-c", listen]):
-        await_listener(record, "n0001", 40123)
-        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", 40123), timeout=2):
+        await_listener(record, "n0001", 20123)
+        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", 20123), timeout=2):
             pass

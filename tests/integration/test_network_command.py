@@ -100,7 +100,7 @@ def test_ranks_share_a_host_as_asked(tmp_path: Path) -> None:
     [
         (["--on", "sim:nowhere"], "nowhere"),
         (["--on", "sim"], "--on sim:NETWORK"),
-        (["--on", "sim:xibalba-e7-config3", "--backend", "tcp"], "--on sim:NETWORK has the backend sim"),
+        (["--on", "sim:xibalba-e7-config3", "--backend", "tcp"], "cannot run --backend tcp"),
         (["--on", "sim:xibalba-e7-config3", "-n", "65"], "65"),
         (["--on", "local", "--ranks-per-host", "2"], "--ranks-per-host"),
     ],

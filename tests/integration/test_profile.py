@@ -250,7 +250,7 @@ def test_what_is_no_mpi_program_is_a_failure_that_says_so(tmp_path):
     assert "no rank left a profile" in done.stderr
     done = crosscut("profile", "--", tmp_path / "nothing")
     assert done.returncode == 2
-    assert "no such program" in done.stderr
+    assert "program not found" in done.stderr
 
 
 # Replaying.
@@ -340,7 +340,7 @@ def test_what_a_trace_has_no_words_for_is_said(tmp_path, compiled):
     launch = ("--", MPIEXEC, "-n", "4", compiled("others"))
     done = crosscut("profile", "--trace", "--out", tmp_path / "p", *launch)
     assert done.returncode == 0, done.stderr
-    said = "16 one-sided operations of 512 B together"
+    said = "16 one-sided operations (512 B in total)"
     assert f"trace: without {said}" in done.stderr
     (tmp_path / "net.toml").write_text(NETWORK)
     predicted = crosscut("predict", tmp_path / "p", "--on", tmp_path / "net.toml", "--json")

@@ -115,7 +115,7 @@ def test_on_a_lab_a_chain_goes_over_as_many_adapters_as_it_has_rails(two_network
             assert (received["eth1"] > 1_000_000) == (rails == 2)
         done = crosscut("run", "chain", "--on", "lab:test", "--rails", "3", folder=two_networks)
         assert done.returncode != 0
-        assert "uses 3 interfaces, but only 2" in done.stderr
+        assert "needs 3 interfaces, but each rank has only 2" in done.stderr
         assert "Traceback" not in done.stderr
 
 
