@@ -126,7 +126,7 @@ def test_a_server_that_polls_takes_more_of_a_processor_than_one_that_sleeps() ->
     ("words", "wrong"),
     [
         (("--block", "600"), "--block 600: the array has 512 rows"),
-        (("--waiting", "spin"), "--waiting spin: there is receive, poll, yield, sleep; see --help"),
+        (("--waiting", "spin"), "--waiting spin: choose one of receive, poll, yield, sleep; see --help"),
         (("--tasks", "0"), "--tasks 0: write a whole number from 1 to 100000000; see --help"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
     (groups,) = (
         f for f in of_run.of_evidence(Evidence(seen, inferred, names)) if f.kind is FindingKind.GROUPS
     )
-    assert "of unknown group, each behind a slow cable: n5" in groups.what
+    assert "group unknown (behind a slow cable): n5" in groups.what
 
 
 @pytest.mark.parametrize(

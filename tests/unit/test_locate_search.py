@@ -279,4 +279,4 @@ def test_racks_between_which_all_fits_are_said_to_be_such():
     assert [one.kind for one in of_run.of_located(located, names(48))] == [FindingKind.NOTHING]
     assert not located.structure.groups
     (note,) = located.structure.notes
-    assert note.startswith("latencies tell 3 groups of hosts")
+    assert note.startswith("latencies reveal 3 groups of hosts")

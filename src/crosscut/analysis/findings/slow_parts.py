@@ -320,8 +320,8 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     told = inferred.grouping.confidence >= _UNSURE
     told[inferred.unplaced] = True
     what = f"{_groups(inferred, 'groups')}: within a group messages are fast, {_across(inferred)}"
-    what += _listed("unsure of", np.nonzero(~told)[0], name)
-    what += _listed("of unknown group, each behind a slow cable:", inferred.unplaced, name)
+    what += _listed("group uncertain:", np.nonzero(~told)[0], name)
+    what += _listed("group unknown (behind a slow cable):", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
     return [Finding(FindingKind.GROUPS, what, groups=groups, false_alarm=inferred.grouping.doubt)]
 
@@ -342,7 +342,7 @@ def _across(inferred: Inferred) -> str:
     if hashed_paths(inferred) is not None:
         return "between groups some meet on a cable"
     if inferred.slow_share > SLOW_WITHIN_AT_MOST:
-        return "between groups some are slow, and no capacity that they share explains which"
+        return "between groups some are slow, but no shared limit explains them"
     return "between groups no limit was met"
 
 

@@ -205,7 +205,7 @@ def crowds(met: Observed, share: float) -> Finding:
         "reach, and none of them is slow by itself: they share a limit that was reached too rarely to be "
         "located"
     )
-    found = Finding(FindingKind.SHARED_LIMIT, what, advice=f"{LOCATE_ON} tell")
+    found = Finding(FindingKind.SHARED_LIMIT, what, advice=LOCATE_ON)
     everything = np.ones(len(met), bool)
     return replace(found, phases=numbers(met, everything), evidence_routes=some_routes(met, everything))
 

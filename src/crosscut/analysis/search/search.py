@@ -99,15 +99,15 @@ class Search:
 
 
 _UNCROSSED = (
-    "neither rates nor latencies tell groups of hosts apart; a limit between parts of the network would have "
-    "shown only if it carried less than about half of what their hosts send"
+    "neither rates nor latencies reveal groups of hosts; a limit between parts of the network would have "
+    "shown only if it were below about half of what their hosts can send"
 )
 
 
 def _crossed(groups: int) -> str:
     return (
-        f"latencies tell {groups} groups of hosts; when all messages left their group, none was slow: the "
-        "network between the groups carries all that hosts send"
+        f"latencies reveal {groups} groups of hosts; with every message sent to another group, the network "
+        "between the groups slowed none: it carries all that hosts send"
     )
 
 

@@ -296,8 +296,8 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if len(inferred.unplaced) and inferred.grouping.count > 1:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
-            f"group unknown: {named}. A slow cable of its own hides what it shares with others, so the "
-            "likeliest group has it here. Repair the cable and measure again"
+            f"group unknown: {named}. A slow cable hides what such a host shares with others, so it is "
+            "listed in its likeliest group. Repair the cable and measure again"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(
@@ -306,18 +306,19 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
         )
     elif inferred.grouping.count == 1:
         notes.append(
-            "no groups found: no shared bottleneck. Switches with full bisection between them look like one; "
-            "the idle network's latency may tell them apart"
+            "no groups found, so no shared bottleneck. Switches with full bisection between them look like "
+            "one switch; the idle network's latency may tell them apart"
         )
     elif inferred.explained < 0.7:
-        why = "limits within groups, hosts, or something that is no constant capacity slow the rest"
-        if not inferred.capacities:
-            why = (
-                "where each route keeps to one of several cables, routes that meet by chance are slow, and "
-                "no total is constant"
-            )
-        explained = f"{100 * inferred.explained:.0f} % of the slow messages"
-        notes.append(f"capacities that groups share explain {explained}; {why}")
+        notes.append(
+            f"limits shared by groups explain {100 * inferred.explained:.0f} % of the slow messages; the "
+            "rest are slowed by limits within groups, by slow hosts, or by something that is not a constant "
+            "capacity"
+            if inferred.capacities
+            else "no limit shared by groups explains the slow messages; perhaps each route keeps to one of "
+            "several cables (ECMP, link aggregation): routes that meet on a cable are slow, and no total is "
+            "constant"
+        )
     if inferred.slow_share > 0.97:
-        notes.append("nearly every message was slow; measure fewer at once to learn more")
+        notes.append("nearly every message was slow; let fewer hosts send at the same time to learn more")
     return notes

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-LOCATE_ON = "crosscut locate --on PLACE measures what would"
+LOCATE_ON = "crosscut locate --on PLACE measures more to find out"
 """Advice for when one run leaves a question open (not after a search)."""
 
 
