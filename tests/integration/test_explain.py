@@ -99,16 +99,20 @@ def test_explain_names_links_that_forwarding_hosts_share(
 def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and_built_again(
     emulated: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, again, file = tmp_path / "first.zarr", tmp_path / "again.zarr", tmp_path / "found.toml"
+    again, file = tmp_path / "again.zarr", tmp_path / "found.toml"
     # A message is far more than a shaper's burst; a median of three bears one that was disturbed.
     words = ("--size", "400KB", "--repetitions", "3", "--quiet")
     with lab(chassis(tmp_path)):
-        crosscut(capsys, "run", "aapc", "--on", "lab:test", *words, "--out", str(first))
+        for attempt in range(3):
+            first = tmp_path / f"first{attempt}.zarr"
+            crosscut(capsys, "run", "aapc", "--on", "lab:test", *words, "--out", str(first))
+            limited = limited_phases(Run.open(first).attributes, 400_000)
+            if len(limited) <= 2:
+                break
+        else:  # what disturbed so many phases disturbed the others, too
+            pytest.skip(f"this machine was busy during {len(limited)} of 17 phases")
     said = crosscut(capsys, "explain", str(first))
     assert "from module0 to module1" in said
-    limited = limited_phases(Run.open(first).attributes, 400_000)
-    if len(limited) > 5:  # of 17: the rest is too little to infer anything from
-        pytest.skip(f"this machine was busy during {len(limited)} of 17 phases")
     # 94.9 % of 60 Mbit/s is payload, and a shaper's burst adds to what passes.
     told = re.search(r"up to [3-6] messages share (\d+(?:\.\d+)?) Mbit/s of payload", said)
     assert told is not None, said

@@ -128,7 +128,8 @@ def test_messages_counted_from_outside_are_those_that_it_says(tmp_path: Path) ->
 
 
 def test_what_is_no_scenario_is_refused_with_why() -> None:
-    assert refused("--scenario", "hills") == "--scenario hills: choose one of everyday, bottleneck; see --help"
+    names = "everyday, bottleneck"
+    assert refused("--scenario", "hills") == f"--scenario hills: choose one of {names}; see --help"
     assert refused("--columns", "3") == "--columns 3: write a whole number from 4 to 4096; see --help"
     assert refused("--seed", "1", "--agents") == "--agents needs a value; see --help"
     assert refused("--scenario", "bottleneck", "--zones", "2") == (

@@ -68,6 +68,19 @@ def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spo
         assert len(notes) == (spoilt > 0)
 
 
+@pytest.mark.parametrize(("spoilt", "groups"), [((), 4), (([9, 9],), 1)])
+def test_groups_that_explain_nothing_are_not_told_of_a_run_that_the_machine_limited(spoilt, groups):
+    """Messages between fours of ranks are slow, by amounts that no shared limit gives."""
+    random, ranks = np.random.default_rng(2), 16
+    between = [(a, b) for a in range(ranks) for b in range(ranks) if a // 4 != b // 4]
+    shares = dict(zip(between, random.uniform(0.2, 0.7, len(between)).tolist(), strict=True))
+    trust = [{"limited": [{"size": 1_000_000, "phases": list(spoilt)}]}] if spoilt else []
+    run = aapc(1, ranks=ranks, route=shares, attributes={"place": "lab", "trust": trust})
+    _, structure = of_run.look(run)
+    assert structure is not None
+    assert max(len(structure.groups), 1) == groups
+
+
 def test_a_search_that_the_machine_ended_says_so():
     found = _located(_searched(), replace(Gathered(ALONE), measured=20, limited=3), ended=True)
     assert found is not None

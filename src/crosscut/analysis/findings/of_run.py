@@ -83,7 +83,8 @@ def look(
         few = Finding(FindingKind.NOTHING, too_few, advice="measure more: crosscut run aapc")
         return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
-    if infer.doubtful(inferred):
+    # Where the machine limited some phases, it disturbed others: groups that explain nothing come from that.
+    if infer.doubtful(inferred) or (limited and inferred.explained < infer.EXPLAINS_HARDLY_ANY):
         inferred = infer.infer(observed, divided=False)
     if many and limited:  # given routes include phases that the machine limited
         believed = run.dataset.isel(phase=~np.isin(run.dataset["phase"].values, sorted(limited)))
