@@ -1,5 +1,6 @@
 // The emulation's statistics: what passed where, what was lost, and whether frames left on time.
 #include <cstdio>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "user_switch/emulation.hpp"
@@ -37,12 +38,13 @@ json::Value Emulation::statistics() const {
     read += tap.read;
     delivered += tap.delivered;
     lost += std::max<std::int64_t>(lost_here, 0);
-    hosts.emplace_back(
-        json::Object{{"host", std::int64_t{tap.entry.port.host}},
-                     {"adapter", tap.entry.port.adapter},
-                     {"read", tap.read},
-                     {"delivered", tap.delivered},
-                     {"lost_in_host", lost_here < 0 ? json::Value() : json::Value(lost_here)}});
+    json::Value known;  // null: the kernel does not say
+    if (lost_here >= 0) known = lost_here;
+    hosts.emplace_back(json::Object{{"host", std::int64_t{tap.entry.port.host}},
+                                    {"adapter", tap.entry.port.adapter},
+                                    {"read", tap.read},
+                                    {"delivered", tap.delivered},
+                                    {"lost_in_host", std::move(known)}});
   }
   std::int64_t dropped = 0;
   json::Array stations;
