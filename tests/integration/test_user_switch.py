@@ -76,7 +76,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         times.append(time.perf_counter() - began)
 print(min(times))
 """
-# Whether the host hears who has the address: flags 0x2 of its table.
+# Prints the flags of the address in the host's ARP table; 0x2: resolved.
 RESOLVE = """
 import socket, sys, time
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

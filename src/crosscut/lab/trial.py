@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import holder, state
 from crosscut.lab.kernel import namespaces
@@ -14,20 +12,10 @@ _RATE_BITS_PER_SECOND = 1e8
 
 def failure() -> str | None:
     """Returns why a lab cannot be built, or None if the kernel has all that it needs."""
-    return _failure(_parts)
-
-
-def delays() -> bool:
-    """True if links can have a latency."""
-    return _failure(_delay) is None
-
-
-def _failure(work: Callable[[], None]) -> str | None:
-    """Returns why `work` fails where labs are built, or None if it succeeds."""
     keeper = None
     try:
         keeper = holder.start() if holder.needed() else None
-        holder.inside(state.Record("trial", "", holder=keeper), work)
+        holder.inside(state.Record("trial", "", holder=keeper), _parts)
     except CrosscutError as error:
         return str(error)
     finally:
@@ -52,12 +40,3 @@ def _parts() -> None:
         kernel.add_medium("m0", shaped)
         kernel.add_hooks("p0")
         kernel.redirect("p0", entering=True, medium="m0")
-
-
-def _delay() -> None:
-    from crosscut.lab.kernel.links import Kernel
-
-    namespaces.unshare(namespaces.NEW_NET)
-    with Kernel() as kernel:
-        kernel.add_pair("p0", "eth0", None, 1500, 1)
-        kernel.delay("p0", 1e-3)

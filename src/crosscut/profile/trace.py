@@ -31,7 +31,7 @@ class EventKind(IntEnum):
 
 
 class CollectivePattern(IntEnum):
-    """Who sends to whom in a collective call (profiler/profile.h, enum pattern)."""
+    """How a collective call exchanges messages (enum pattern in profiler/profile.h)."""
 
     BARRIER = 0
     BROADCAST = 1

@@ -24,7 +24,7 @@ from crosscut.analysis.structure.unshared import Unshared
 # Share of the slow messages not explained so far that a family of limits must explain.
 SMALLEST_SHARE_EXPLAINED = 0.3
 FEWEST_PHASES = 3
-# Of the phases in which a limit seems full, the share whose totals must agree.
+# Share of the phases in which a limit seems full whose totals must agree.
 SMALLEST_SHARE_ALIKE = 0.6
 # The same share if this many limits of the kind are known, because another limit often leaves one unfilled.
 # Its capacity must then be within ALIKE (a log ratio) of theirs.

@@ -172,9 +172,6 @@ def probe_lab() -> Iterator[Fact]:
     without = user_switch.unavailable()
     carried = "cannot be used" if without else "can be used"
     yield Fact("lab", "lab --switch user", carried, not without, without)
-    if not trial.delays():
-        advice = "a lab leaves out the latencies of its network, and says so"
-        yield Fact("lab", "delays", "this kernel has no netem", None, advice)
 
 
 def probe_places() -> Iterator[Fact]:

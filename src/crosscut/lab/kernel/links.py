@@ -93,10 +93,6 @@ class Kernel(AbstractContextManager["Kernel"]):
         self.change(name, txqlen=max(_LEAST_BUNDLES, room))
         bulk.send(bulk.in_turn(index_of(name), senders, bundle_bytes, bucket.limit_bytes))
 
-    def delay(self, name: str, seconds: float) -> None:
-        """Delays what leaves by this device; needs the kernel's netem."""
-        self._ask("tc", "add", "netem", index_of(name), delay=round(seconds * 1e6))
-
     def add_hooks(self, name: str) -> None:
         """Adds the hooks that redirections at this device need."""
         self._ask("tc", "add", "clsact", index_of(name))
