@@ -83,7 +83,7 @@ void TableReader::read(std::string_view key, int& value, std::int64_t minimum, s
   const auto* found = ask(key, TomlNode::Kind::integer, std::to_string(std::max<std::int64_t>(1, minimum)));
   if (found == nullptr) return;
   if (found->integer < minimum || found->integer > maximum)
-    return mistake(key, std::to_string(found->integer) + " is out of range; it must be within " +
+    return mistake(key, std::to_string(found->integer) + " is out of range; it must be from " +
                             std::to_string(minimum) + " to " + std::to_string(maximum));
   value = static_cast<int>(found->integer);
 }

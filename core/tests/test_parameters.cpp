@@ -129,7 +129,7 @@ TEST(mistakes_name_owner_parameter_and_what_would_be_right) {
   CHECK_THROWS_SAYING(UsageError, "pattern x has no parameter \"segmnt\"; did you mean segment?",
                       parameters({{"segmnt", "1"}}));
   CHECK_THROWS_SAYING(UsageError,
-                      "pattern x: --count: \"0\" is out of range; it must be within 1 to 100 messages",
+                      "pattern x: --count: \"0\" is out of range; it must be from 1 to 100 messages",
                       parameters({{"count", "0"}}));
   CHECK_THROWS_SAYING(UsageError, "--share", parameters({{"share", "1.01"}}));
   CHECK_THROWS_SAYING(UsageError, "did you mean careful?", parameters({{"mode", "carefull"}}));

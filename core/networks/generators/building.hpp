@@ -73,7 +73,7 @@ inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, 
     while (word.ends_with(' ')) word.remove_suffix(1);
     const std::int64_t value = program::parse_integer(word);
     if (value < 1 || value > 1'000'000'000)
-      throw UsageError(std::string(name) + ": " + shown(word) + " must be within 1 to 1000000000");
+      throw UsageError(std::string(name) + ": " + shown(word) + " must be from 1 to 1000000000");
     if (values.size() == numbers_max)
       throw UsageError(std::string(name) + " has more than " + std::to_string(numbers_max) + " numbers");
     values.push_back(static_cast<std::int32_t>(value));

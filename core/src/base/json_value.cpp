@@ -55,7 +55,7 @@ const Value* Value::find(std::string_view key) const {
 std::int64_t integer_within(const Value& value, std::int64_t least, std::int64_t most) {
   const std::int64_t number = value.integer();
   if (number < least || number > most)
-    throw UsageError(std::to_string(number) + " is not within " + std::to_string(least) + " to " +
+    throw UsageError(std::to_string(number) + " is out of range; it must be from " + std::to_string(least) + " to " +
                      std::to_string(most));
   return number;
 }
@@ -63,7 +63,7 @@ std::int64_t integer_within(const Value& value, std::int64_t least, std::int64_t
 double real_within(const Value& value, double least, double most) {
   const double number = value.number();
   if (!(number >= least && number <= most))
-    throw UsageError(write(value) + " is not within " + (least == 0 ? "0" : write(Value(least))) + " to " +
+    throw UsageError(write(value) + " is out of range; it must be from " + (least == 0 ? "0" : write(Value(least))) + " to " +
                      write(Value(most)));
   return number;
 }

@@ -19,7 +19,7 @@ std::string plain_number(double value) {
 void check_range(const Parameter& parameter, double value, std::string_view text) {
   if (value >= parameter.minimum && value <= parameter.maximum) return;
   const std::string unit = parameter.unit.empty() ? "" : " " + std::string(parameter.unit);
-  throw UsageError(shown(text) + " is out of range; it must be within " + plain_number(parameter.minimum) +
+  throw UsageError(shown(text) + " is out of range; it must be from " + plain_number(parameter.minimum) +
                    " to " + plain_number(parameter.maximum) + unit);
 }
 
