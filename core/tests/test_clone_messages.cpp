@@ -28,7 +28,8 @@ TEST(what_is_wrong_with_a_job_is_named) {
   };
   CHECK_THROWS_SAYING(UsageError, "no member \"colour\"", with(R"("colour": 1)"));
   CHECK_THROWS_SAYING(UsageError, "`overwrite`", with(R"("overwrite": "yes")"));
-  CHECK_THROWS_SAYING(UsageError, "`chunk_bytes`: 1 is out of range; it must be from 4096", with(R"("chunk_bytes": 1)"));
+  CHECK_THROWS_SAYING(UsageError, "`chunk_bytes`: 1 is out of range; it must be from 4096",
+                      with(R"("chunk_bytes": 1)"));
   CHECK_THROWS_SAYING(UsageError, "`bytes`: -1 is out of range; it must be from 0", with(R"("bytes": -1)"));
   CHECK_THROWS_SAYING(UsageError, "`permissions`: 2541", with(R"("permissions": 2541)"));  // 04755: setuid
   CHECK_THROWS_SAYING(UsageError, "`source`: text with a NUL", job_from(R"({"source": "/a\u0000b"})"));
