@@ -11,6 +11,9 @@ from collections.abc import Iterable
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+LABS = "labs"
+"""The group of tests that look at rates of labs; they run one after another."""
+
 
 def long(*values: object) -> ParameterSet:
     """A case of `parametrize` for the long tier."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tiers import LABS
 
 from crosscut.base.core import find_executable
 
@@ -32,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE not in item.path.parents or item.get_closest_marker("xdist_group") is not None:
             continue
         uses_lab = needs_lab.mark in item.iter_markers("skipif")
-        item.add_marker(pytest.mark.xdist_group("labs" if uses_lab else item.path.stem))
+        item.add_marker(pytest.mark.xdist_group(LABS if uses_lab else item.path.stem))
 
 
 @pytest.fixture
