@@ -61,15 +61,15 @@ def test_comments_and_empty_lines_count_as_lines_alone(tmp_path):
 DAMAGE = {
     "cut": (4, "0 barr", r"rank-0\.tit:5: .*there is no action|rank-0\.tit:5: the line has no end"),
     "unknown": (2, "0 sned 1 0 100\n", r"rank-0\.tit:3: there is no action 'sned'"),
-    "rank": (2, "0 send 2 0 100\n", r"rank-0\.tit:3: of rank 2, where there are 2"),
+    "rank": (2, "0 send 2 0 100\n", r"rank-0\.tit:3: rank 2, but there are 2 ranks"),
     "other rank": (2, "1 send 1 0 100\n", r"rank-0\.tit:3: no action of rank 0"),
     "count": (2, "0 send 1 0 1e99\n", r"rank-0\.tit:3: not a count"),
     "negative": (2, "0 send 1 0 -5\n", r"rank-0\.tit:3: not a count"),
     "short": (2, "0 send 1\n", r"rank-0\.tit:3: 1 number after the name, but it takes 3"),
     "datatype": (2, "0 send 1 0 100 6\n", r"rank-0\.tit:3: .*without datatypes"),
     "amount": (1, "0 compute nan\n", r"rank-0\.tit:2: not an amount"),
-    "wait": (2, "0 wait 1 0 3\n", r"rank-0\.tit:3: waits for what was not started"),
-    "collective": (4, "0 bcast 8 1\n", r"rank-1\.tit:4: barrier where rank 0 has bcast of root 1 .*tit:5"),
+    "wait": (2, "0 wait 1 0 3\n", r"rank-0\.tit:3: waits for a request that was not started"),
+    "collective": (4, "0 bcast 8 1\n", r"rank-1\.tit:4: barrier where rank 0 has bcast with root 1 .*tit:5"),
     "terminal": (2, "0 \x1b[2J\n", r"rank-0\.tit:3: there is no action '\\x1b\[2J'"),
     "own tag": (2, f"0 send 1 {2**30} 1\n", r"rank-0\.tit:3: tag .* collective calls"),
 }

@@ -1,10 +1,9 @@
-"""Fits what the processors of a traced program's cluster add to each message, from that run alone.
+"""Fits the time that a cluster's processors add to each message, from one traced run.
 
-A replay on the described cluster takes a certain time; the program took longer, because ranks also wait for a
-processor, or for a thread that reads a socket. This is noise (Hoefler, Schneider and Lumsdaine,
-"Characterizing the influence of system noise on large-scale applications by simulation", SC 2010), and it
-moves ranks out of step. A single figure is fitted, the mean noise for each message, so that the replay takes
-as long as the run.
+The program takes longer than its replay on the described cluster, because ranks also wait for a processor, or
+for a thread that reads a socket. This noise moves ranks out of step (Hoefler, Schneider and Lumsdaine,
+"Characterizing the influence of system noise on large-scale applications by simulation", SC 2010). A single
+figure, the mean noise for each message, is fitted so that the replay takes as long as the run.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from crosscut.prediction.predicting import PredictionRequest
 from crosscut.prediction.trace import Trace
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 50e-3
-# Bisections of the logarithm, which leave an error below 1 %.
+# Bisections of the logarithm; they leave an error below 1 %.
 _STEPS = 10
 
 
@@ -28,7 +27,7 @@ _STEPS = 10
 class Fitted:
     network: str
     measured_seconds: float
-    """The program's time there, from the end of MPI_Init to MPI_Finalize; mean over ranks."""
+    """The program's time on this network, from the end of MPI_Init to MPI_Finalize; mean over ranks."""
     without_seconds: float
     """Replayed time without noise."""
     noise_seconds: float
@@ -43,7 +42,7 @@ def fit(
     `asked` must describe the run as traced (`compute_scale` 1). Raises CrosscutError, UsageError.
     """
     if asked.engine != predicting.OWN:
-        raise UsageError(f"--traced-on: noise is fitted with --engine {predicting.OWN} alone")
+        raise UsageError(f"--traced-on: only --engine {predicting.OWN} can fit noise")
     predicting.check_room(trace, asked, network)
     own = folder / "home"
     own.mkdir()

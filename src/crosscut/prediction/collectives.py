@@ -1,4 +1,4 @@
-"""Collective calls as the messages that MPICH makes of them, rank by rank.
+"""Splits collective calls into the messages that MPICH sends, rank by rank.
 
 SMPI has MPICH's algorithms too, but most of them corrupt memory when it replays a trace (SimGrid 3.32: bcast,
 reduce, allreduce, gather and scatter of `smpi/coll-selector:mpich`), so SMPI is given messages instead. The
@@ -22,7 +22,7 @@ ALLTOALL_THROTTLE = 32
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Messages that one rank has under way together; the next round begins when all are complete."""
+    """Messages that a rank starts together; the next round begins when all are complete."""
 
     sends: tuple[tuple[int, int], ...] = ()
     """(destination, bytes)."""
@@ -72,7 +72,7 @@ def reduce(rank: int, ranks: int, count: int, root: int) -> Iterator[Round]:
         return
     yield from group.halve(count)
     own, goal = group.number, group.number_of(root)
-    assert goal is not None, "it stays"
+    assert goal is not None, "the root stays"
     for step in reversed(list(_powers(group.size))):
         part = -(-count // (2 * step))
         if own & step != goal & step:
@@ -112,7 +112,7 @@ def allgather(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
 
 
 def gatherv(rank: int, blocks: Sequence[int], own: int, root: int) -> Iterator[Round]:
-    """Sends straight to the root, which alone knows all blocks."""
+    """Sends straight to the root, the only rank that knows all blocks."""
     return map(_turned, scatterv(rank, blocks, own, root))
 
 
@@ -157,7 +157,7 @@ def _back(rounds: Iterable[Round]) -> Iterator[Round]:
 
 
 def _batches(rounds: Sequence[Round]) -> Iterator[Round]:
-    """Merges the rounds, ALLTOALL_THROTTLE into one."""
+    """Merges every ALLTOALL_THROTTLE rounds into one."""
     for at in range(0, len(rounds), ALLTOALL_THROTTLE):
         batch = rounds[at : at + ALLTOALL_THROTTLE]
         yield Round(
@@ -183,7 +183,7 @@ def _is_power(number: int) -> bool:
 
 
 def _members(relative: int, ranks: int) -> int:
-    """Number of ranks in this one's subtree, itself included: at most the lowest set bit of `relative`."""
+    """Number of ranks in the subtree of `relative`, itself included: at most its lowest set bit."""
     return min(relative & -relative if relative else ranks, ranks - relative)
 
 
@@ -246,7 +246,7 @@ def _pairwise_alltoall(rank: int, ranks: int, block: int) -> Iterator[Round]:
 
 
 class _Power:
-    """The largest power of two of the ranks (Rabenseifner): one rank of each of the first pairs drops out."""
+    """As many ranks as the largest power of two (Rabenseifner): one of each of the first pairs drops out."""
 
     def __init__(self, rank: int, ranks: int, stays: Callable[[int], int]) -> None:
         self.rank, self.stays = rank, stays

@@ -1,4 +1,4 @@
-"""Rewrites a checked trace with its collective calls as messages, for a simulator to replay."""
+"""Rewrites a checked trace for replay: splits its collective calls into messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _lowered(lines: Iterator[bytes], rank: int, ranks: int) -> Iterator[str]:
 
 
 def rounds(name: bytes, numbers: Sequence[int], rank: int, ranks: int) -> Iterator[Round]:
-    """Returns the messages of this rank in a collective action, which must have been checked."""
+    """Returns the rank's messages in a collective action, whose numbers must have been checked."""
     return _ROUNDS[name](numbers, rank, ranks) if ranks > 1 else iter(())
 
 
@@ -52,7 +52,7 @@ def _root(numbers: Sequence[int], at: int) -> int:
 
 
 def _messages(one: Round, rank: int, counted: Counter[tuple[bool, int]]) -> Iterator[str]:
-    """Actions for one round. A lone message blocks; several are started together and then waited for."""
+    """Yields a round's actions. A lone message blocks; several are started together, then waited for."""
     several = "i" if len(one.sends) + len(one.receives) > 1 else ""
     waits = []
     for source, count in one.receives:
@@ -68,12 +68,12 @@ def _messages(one: Round, rank: int, counted: Counter[tuple[bool, int]]) -> Iter
 
 
 def _tag(counted: Counter[tuple[bool, int]], sends: bool, peer: int) -> int:
-    """The next tag for a peer. Both ends count the messages of a pair, so their tags agree."""
+    """Returns the next tag for a peer. Both ends count a pair's messages, so their tags agree."""
     counted[sends, peer] += 1
     return FIRST_OWN_TAG + counted[sends, peer] % _IN_FLIGHT
 
 
-# Each takes the action's numbers, the rank and the number of ranks.
+# Each function takes the action's numbers, the rank and the number of ranks.
 _ROUNDS: dict[bytes, Callable[[Sequence[int], int, int], Iterator[Round]]] = {
     b"barrier": lambda _, rank, ranks: collectives.barrier(rank, ranks),
     b"bcast": lambda n, rank, ranks: collectives.bcast(rank, ranks, n[0], _root(n, 1)),

@@ -1,4 +1,4 @@
-"""A bar chart with the parts of each network's time, one bar for each network."""
+"""Draws a bar for each network, divided into the parts of its time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.reports import charts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Grey for computing and waiting, which are not the network's; distinct colours for the network's parts.
+# Grey for computing and waiting, which no network changes; distinct colours for the network's parts.
 _FILLS = dict(zip(PARTS, ("#8a949e", "#c9d0d6", *(charts.COLOURS[at] for at in (0, 2, 1))), strict=True))
 _LONGEST_NAME = 30
 

@@ -1,9 +1,9 @@
-"""Predicts a traced program's time on networks, and breaks it down through replays with idealised networks.
+"""Predicts a traced program's time on networks, and breaks it down through replays on idealised networks.
 
 The method is that of Dimemas' ideal network and POP's efficiencies (Rosas, Giménez, Labarta, "Scalability
-prediction for fundamental performance factors", Supercomputing Frontiers and Innovations 1, 2014): an ideal
-network leaves computing with its imbalance and dependencies; the rest is transfer. Here the transfer is split
-further.
+prediction for fundamental performance factors", Supercomputing Frontiers and Innovations 1, 2014): on an
+ideal network only computing, imbalance and dependencies take time; the rest is transfer, which is split
+further here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crosscut.prediction.variants import Variant
 
 OWN, SMPI = "max-min", "smpi"
 ENGINES = (OWN, SMPI)
-"""As for simulated runs (crosscut run --engine)."""
+"""The same as for simulated runs (crosscut run --engine)."""
 PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 
 
@@ -41,7 +41,7 @@ class PredictionRequest:
     transport: Transport = MPICH_TCP
     """For the engine `max-min`."""
     options: tuple[str, ...] = ()
-    """SimGrid's options for the engine `smpi`; they override those set here."""
+    """SimGrid's options for the engine `smpi`; they override crosscut's."""
     limits: Limits = NO_LIMITS
     what_if: tuple[Variant, ...] = ()
 
@@ -77,7 +77,7 @@ class Predicted:
 
     @property
     def dependency_seconds(self) -> float:
-        """Ideal time beyond the longest computation: ranks wait for results that others still compute."""
+        """Ideal time beyond the longest computation: ranks wait for results of others that still compute."""
         return self.ideal_seconds - max(self.computing)
 
 
@@ -100,7 +100,7 @@ Replaying = Callable[[Variant], Replayed]
 def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = lambda _: None) -> Predicted:
     """Predicts the time on each network, and its parts.
 
-    `folder` takes the files of replays and has a name without blanks. Raises CrosscutError, UsageError.
+    `folder` takes the files of replays; its name must not contain blanks. Raises CrosscutError, UsageError.
     """
     replaying = _prepared(trace, asked, folder)
     computing = computing_seconds(trace, asked)
@@ -133,7 +133,7 @@ def seconds(trace: Trace, asked: PredictionRequest, folder: Path) -> tuple[float
 
 
 def _prepared(trace: Trace, asked: PredictionRequest, folder: Path) -> list[Replaying]:
-    """Prepares all networks before any replay, so that an error in the last one shows up first."""
+    """Prepares all networks before any replay, so that errors show up early."""
     for network in asked.networks:
         check_room(trace, asked, network)
     index = lowering.write(trace, folder)
@@ -145,8 +145,8 @@ def _prepared(trace: Trace, asked: PredictionRequest, folder: Path) -> list[Repl
 def check_room(trace: Trace, asked: PredictionRequest, network: str) -> None:
     if (room := networks.ranks(network, asked.ranks_per_host)) < trace.ranks:
         raise UsageError(
-            f"{network}: has room for {units.count(room, 'rank')}, and the trace is of {trace.ranks}; more "
-            "on each host with --ranks-per-host"
+            f"{network}: has room for {units.count(room, 'rank')}, but the trace has {trace.ranks}; "
+            "--ranks-per-host puts more on each host"
         )
 
 

@@ -1,4 +1,4 @@
-"""Runs a simulator on a trace, bounded in time and memory and always terminated; also replays with SMPI."""
+"""Replays with SMPI; runs any simulator within limits of time and memory, and always ends it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NO_MEMORY = re.compile(
     r"bad_alloc|[Cc]annot allocate memory|out of memory|failed to map segment|[Ff]ailed to allocate"
 )
 
-# For every network. Short messages travel before their receive is posted, longer ones once both ends are
-# ready. Otherwise the fluid model would let two messages of one pair share their link and delay each other,
-# while TCP sends them one after the other. Up to 64 KiB, SimGrid's own limit, the sender continues meanwhile.
+# Short messages travel before their receive is posted, longer ones only once both ends are ready. Otherwise
+# the fluid model would let two messages of a pair share their link and delay each other, while TCP sends them
+# one after the other. Up to 64 KiB, SimGrid's default, the sender does not wait for the transfer.
 PROTOCOL = (
     "smpi/async-small-thresh:1024",
     "smpi/send-is-detached-thresh:65536",
@@ -55,7 +55,7 @@ class Replayed:
 def run(
     trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], limits: Limits, network: str
 ) -> Replayed:
-    """Replays with SMPI. `index` is as written by `lowering`; its folder takes all files.
+    """Replays with SMPI. `index` comes from `lowering.write`; its folder takes all files.
 
     Raises CrosscutError.
     """
@@ -70,7 +70,7 @@ def run(
     status, text = ended(words, folder, limits, network)
     if stuck := smpi.stuck_ranks(folder / smpi.TROUBLES):
         few = "; ".join(stuck[:8]) + ("; …" if len(stuck) > 8 else "")
-        raise CrosscutError(f"{trace.index}: the replay on {network} comes to a deadlock: {few}")
+        raise CrosscutError(f"{trace.index}: the replay on {network} deadlocks: {few}")
     seconds = smpi.simulated_seconds(folder / smpi.TIMING)
     if status != 0 or seconds is None:
         raise CrosscutError(why(text, status, limits, trace, network))
@@ -82,14 +82,14 @@ def why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> s
     if limits.memory_bytes and _NO_MEMORY.search(text):
         size = units.about_size(limits.memory_bytes)
         return f"{where} needs more than {size} of memory; give it more with --memory"
-    tail = "\n".join(text.strip().splitlines()[-_SAID_LINES:]) or "it said nothing"
-    return f"{where} did not come to its end (status {status}):\n{tail}"
+    tail = "\n".join(text.strip().splitlines()[-_SAID_LINES:]) or "it wrote nothing"
+    return f"{where} failed (status {status}):\n{tail}"
 
 
 def ended(words: Sequence[str], folder: Path, limits: Limits, network: str) -> tuple[int, str]:
-    """Runs a simulator; returns its exit status and output. Raises CrosscutError.
+    """Runs a simulator in its own process group, which is always ended. Raises CrosscutError.
 
-    It gets a process group of its own, which is always ended.
+    Returns its exit status and output.
     """
     said = folder / "said"
     # prlimit is from util-linux. A preexec_fn is safe only in single-threaded programs.
@@ -108,7 +108,8 @@ def ended(words: Sequence[str], folder: Path, limits: Limits, network: str) -> t
         return process.wait(limits.seconds), said.read_text(encoding="utf-8", errors="replace")
     except subprocess.TimeoutExpired as error:
         raise CrosscutError(
-            f"the replay on {network} was ended after {units.seconds(limits.seconds)}; more with --time-limit"
+            f"the replay on {network} was stopped after {units.seconds(limits.seconds)}; "
+            "--time-limit allows more"
         ) from error
     finally:
         process_group.end(process)

@@ -37,7 +37,7 @@ def tell(
     )))  # fmt: skip
     scale = "" if asked.compute_scale == 1 else f", scaled by {asked.compute_scale:g}"
     mean = statistics.fmean(predicted.computing)
-    screen.field("computing", f"{units.seconds(mean)} in the mean of the ranks, "
+    screen.field("computing", f"{units.seconds(mean)} per rank on average, "
                  f"{units.seconds(max(predicted.computing))} at most{scale}")  # fmt: skip
     screen.field("replayed", _engine(asked))
     if made.seconds is not None:
@@ -83,7 +83,7 @@ def _engine(asked: PredictionRequest) -> str:
 
 
 def _times(screen: Screen, predicted: Predicted) -> None:
-    screen.title("Time on each network, and what it goes into")
+    screen.title("Time on each network, and where it goes")
     rows = Rows("<network", "time", "?ratio", *PARTS)
     first = predicted.networks[0].seconds
     for one in predicted.networks:
@@ -108,7 +108,7 @@ def _what_if(screen: Screen, asked: PredictionRequest, predicted: Predicted) -> 
 
 
 def name_of(network: str) -> str:
-    """The name of a network file, or of a network of the catalogue."""
+    """Returns a network file's name without its ending, or the name in the catalogue."""
     return Path(network).stem or network
 
 

@@ -1,4 +1,4 @@
-"""Runs a replay with crosscut-core: a TCP stream between each pair of ranks, with links shared among them."""
+"""Replays with crosscut-core: each pair of ranks has a TCP stream, and streams share links."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Transport:
     """MPI's way of sending a message. The defaults are those of MPICH 5 over libfabric's tcp provider."""
 
     eager_bytes: int = 3 << 20
-    """Longer messages wait for their receive. Measured with MPICH 5.0.2: 3.1 MB travel to a rank that sleeps,
+    """Longer messages wait for their receive. Measured with MPICH 5.0.2: 3.1 MB reach a rank that sleeps,
     3.6 MB do not."""
     send_buffer_bytes: int | None = None
-    """Bytes of a message that may remain when its sender continues; None: all, as if the socket took any
+    """Bytes of a message that may be unsent when its sender continues; None: all, as if the socket took any
     size. Linux's socket buffers grow to 4 MB (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h in libfabric."""
     window_bytes: int = 10 * 1448
     """Least bytes of a connection in flight: TCP starts with ten segments (RFC 6928). On a host's full link
-    they precede what its other connections send later."""
+    they precede bytes that its other connections send later."""
     deep_queues: bool = False
     """Switches lose nothing, so links are shared in proportion to the senders' rates."""
 
@@ -48,7 +48,7 @@ class ReplayJob:
 
     trace: Trace
     index: Path
-    """As written by `lowering`; its folder takes all files."""
+    """From `lowering.write`; its folder takes all files."""
     network: str
     operations_per_second: float
     ranks_per_host: int

@@ -1,7 +1,7 @@
 """Checks a time-independent trace before it is replayed.
 
 SimGrid aborts at the first action that it does not understand, and replays an incomplete trace until every
-rank waits for ever. Here every line is read first, and errors name the file and line.
+rank waits for ever. So every line is checked first, and errors name the file and line.
 
 The actions and their parameters are those of src/smpi/internals/smpi_replay.cpp in SimGrid 3.32. Counts are
 in bytes, which is what a bare `init` means; traces that count in MPI datatypes (smpirun -trace-ti) are
@@ -62,13 +62,13 @@ def _count(word: bytes) -> int:
 
 def _rank(word: bytes, ranks: int) -> int:
     if (value := _count(word)) >= ranks:
-        raise BadAction(f"of rank {value}, where there are {ranks}")
+        raise BadAction(f"rank {value}, but there are {ranks} ranks")
     return value
 
 
 def _tag(word: bytes) -> int:
     if (value := _count(word)) >= FIRST_OWN_TAG:
-        raise BadAction(f"tag {value}: those from {FIRST_OWN_TAG} on are taken for collective calls")
+        raise BadAction(f"tag {value}: tags from {FIRST_OWN_TAG} on are reserved for collective calls")
     return value
 
 
@@ -93,7 +93,7 @@ def _amount(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: AR
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise BadAction("not an amount from 0 on")
+        raise BadAction("not an amount of 0 or more")
     return ActionShape(value)
 
 
@@ -125,7 +125,7 @@ def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[byte
 
 
 _nothing = _counts(0, 0, rooted=False)
-# Each takes an action's parameters and the number of ranks; raises BadAction.
+# Each function takes an action's parameters and the number of ranks; raises BadAction.
 ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"init": _nothing,
     b"finalize": _nothing,
@@ -169,10 +169,10 @@ class Trace:
     operations: tuple[float, ...]
     """Operations computed by each rank."""
     asleep_seconds: tuple[float, ...]
-    """Slept by each rank; independent of the processor."""
+    """Time that each rank slept; independent of the processor."""
     actions: int
     messages: int
-    """Point-to-point messages; excludes those that collective calls become."""
+    """Point-to-point messages, without those of collective calls."""
     message_bytes: int
     collectives: int
     """Number of collective calls, each counted once for all ranks."""
@@ -191,7 +191,7 @@ class _Whole:
     """Messages sent minus messages received."""
     first_seen: dict[Channel, str] = field(default_factory=dict)
     collectives: list[tuple[Call, str]] = field(default_factory=list)
-    """Rank 0's collective calls, and where each stands."""
+    """Rank 0's collective calls, each with its file and line."""
     messages: int = 0
     message_bytes: int = 0
     actions: int = 0
@@ -212,8 +212,8 @@ def read(named: Path) -> Trace:
             what = "received" if left > 0 else "sent"
             raise UsageError(
                 f"{whole.first_seen[channel]}: a message from rank {source} to rank {destination} that is "
-                f"never {what} ({abs(left)} of this tag): the trace is not whole, and a replay would wait "
-                "for ever"
+                f"never {what} ({abs(left)} with this tag): the trace is incomplete, and a replay would "
+                "wait for ever"
             )
     return Trace(
         index=index,
@@ -241,8 +241,8 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         except UnicodeDecodeError as error:
             raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
         if "\0" in str(file) or not file.is_file():
-            # Either the trace was copied only in part, or the file is no trace at all.
-            hint = "" if files else "; is it a trace at all? crosscut profile --trace makes one"
+            # If even the first file is missing, the index may be no trace at all.
+            hint = "" if files else "; is it a trace? crosscut profile --trace makes one"
             raise UsageError(
                 f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}{hint}"
             )
@@ -250,7 +250,7 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
     if not files:
         raise UsageError(f"{index}: names no files of ranks; is it empty?")
     if len(files) > MOST_RANKS:
-        raise UsageError(f"{index}: more than {MOST_RANKS} ranks: SimGrid gets the way of every pair")
+        raise UsageError(f"{index}: more than {MOST_RANKS} ranks: SimGrid needs a route for every pair")
     return tuple(files)
 
 
@@ -300,7 +300,7 @@ class _Reader:
             )
         if self.rank and self.calls < len(self.whole.collectives):
             what, place = self.whole.collectives[self.calls]
-            self._fail(f"ended before the collective call {what[0]} of {place}: the trace is not whole")
+            self._fail(f"ended before the collective call {what[0]} of {place}: the trace is incomplete")
         return self
 
     def _fail(self, why: str) -> NoReturn:
@@ -339,7 +339,7 @@ class _Reader:
         elif name == b"wait":
             channel = (found.partner, found.root, found.tag)
             if not self.open[channel]:
-                self._fail("waits for what was not started")
+                self._fail("waits for a request that was not started")
             self.open[channel] -= 1
         elif name == b"waitall":
             self.open.clear()
@@ -371,11 +371,11 @@ class _Reader:
 
 def _words(what: Call) -> str:
     name, root = what
-    return name if root == -1 else f"{name} of root {root}"
+    return name if root == -1 else f"{name} with root {root}"
 
 
 def _shown(text: bytes) -> str:
-    """Shortens and quotes text from a trace; escapes all but printable ASCII to protect the terminal."""
+    """Shortens and quotes text from a trace; to protect the terminal, escapes all but printable ASCII."""
     short = text.strip()[:_SHOWN_BYTES]
     shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in short)
     return f"'{shown}{'…' if len(text.strip()) > _SHOWN_BYTES else ''}'"

@@ -1,7 +1,7 @@
-"""Variants of a platform in which some property of the network is changed.
+"""Variants of a platform, with properties of the network and the hosts' speed changed.
 
-In a platform written by the core (core/backends/sim/platform.cpp) only links and the hosts' speed change.
-Links `c…` are capacities, which messages share; `w…` are latencies, which they do not share.
+In a platform written by the core (core/backends/sim/platform.cpp), links `c…` are capacities, which messages
+share; links `w…` are latencies, which they do not share.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def parse(text: str) -> Variant:
         is_known = name in CHANGED and name not in values
         if not is_known or not 0 <= value <= 1e6 or (name == "bandwidth" and not value):
             raise UsageError(
-                f"'{text}': write by what to multiply, such as latency=0.5,bandwidth=2; there is "
-                f"{', '.join(CHANGED)}, each once, from 0 (bandwidth above 0) to 1e6"
+                f"'{text}': write factors such as latency=0.5,bandwidth=2, each at most once, of "
+                f"{', '.join(CHANGED)}, from 0 (bandwidth: above 0) to 1e6"
             )
         values[name] = value
     return Variant(**values)
@@ -90,9 +90,7 @@ def write(platform: Platform, variant: Variant, speed: float, file: Path) -> Pla
             else:
                 target.write(line)
     if not changed:
-        raise CrosscutError(
-            f"{platform.file}: a platform without links; is crosscut-core of another version?"
-        )
+        raise CrosscutError(f"{platform.file}: the platform has no links; is crosscut-core another version?")
     return Platform(file, platform.hosts, tuple(_options(platform.options, variant)))
 
 
