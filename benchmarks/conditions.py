@@ -1,4 +1,4 @@
-"""Under which conditions a benchmark ran: said with every figure, and made the same for all it compares."""
+"""The conditions of a benchmark: printed with its figures, and the same for everything that it compares."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-# Highest of the kernel's nice levels: what else runs here then takes a few per cent of a core, not half.
+# The kernel's highest priority: other programs then take a few per cent of a core, not half.
 PREFERRED = -20
 
 
 def describe() -> dict[str, object]:
-    """The machine, and how busy it was when asked."""
+    """Returns the machine's properties, and its load now."""
     models = set(re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE))
     congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control")
     return {
@@ -44,9 +44,10 @@ def sentence(machine: Mapping[str, object]) -> str:
 
 @contextlib.contextmanager
 def preferred() -> Iterator[None]:
-    """Inside, this session's processes go before others', where we may. Both sides of a comparison profit.
+    """Gives this session's processes priority over others', if permitted. Both sides of a comparison profit.
 
-    With sched_autogroup the kernel weighs sessions (setsid) against each other, and nice levels only within.
+    With sched_autogroup the kernel weighs sessions (setsid) against each other, and nice levels only within a
+    session.
     """
     group = Path("/proc/self/autogroup")
     before = re.search(r"nice (-?\d+)", group.read_text()) if group.exists() else None
@@ -55,7 +56,7 @@ def preferred() -> Iterator[None]:
         return
     try:
         group.write_text(str(PREFERRED))
-    except OSError:  # not root: as things are
+    except OSError:  # not root
         yield
         return
     try:
@@ -74,7 +75,7 @@ def write_json(path: Path | None, value: Mapping[str, object]) -> None:
 
 
 def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Aligned, and Markdown: it goes into docs/reference/benchmarks.md as it is."""
+    """Prints an aligned Markdown table, to be copied into docs/reference/benchmarks.md."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
 
     def line(row: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.located_labs`: what `crosscut locate` says of small emulated clusters, over real TCP.
+"""`python -m benchmarks.located_labs`: what `crosscut locate` finds in small emulated clusters, over TCP.
 
-Each case is a network, what is wrong with it, and what is right to say. The lab of a case is built once and
-searched several times. A search is right if it names what is wrong and raises no alarm besides; where nothing
-is wrong, if it raises none. FILE (--out) keeps every search: a second call goes on where the first ended.
+A case is a network, its fault and the right findings. Its lab is built once and searched several times. A
+search is right if it names the fault and raises no other alarm; without a fault, if it raises none. FILE
+(--out) keeps every search: a second call resumes where the first stopped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from crosscut.lab.faults.fault import Fault
 
 LIMIT_SECONDS = 900
 PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
-# What sends TCP from one node to another for so many seconds and stops by itself.
+# Sends TCP from one node to another for the given seconds: ROLE RECEIVER SECONDS.
 _STREAM = """
 import socket, sys, time
 end = time.monotonic() + float(sys.argv[3])
@@ -54,12 +54,12 @@ class Case:
     name: str
     network: str
     kinds: tuple[str, ...] = ()
-    """Kinds of findings, one of which is to be told; () where nothing is wrong."""
+    """Kinds of findings, one of which must be reported; () without a fault."""
     hosts: tuple[str, ...] = ()
-    """Hosts that this finding names, or all hosts of the groups that it names."""
+    """Hosts that the finding must name, itself or by its groups."""
     faults: tuple[Fault, ...] = ()
     other_job: tuple[str, str] | None = None
-    """A sender and a receiver of traffic that goes on while the search runs."""
+    """Sender and receiver of traffic during the search."""
     switch: str = "kernel"
 
 
@@ -72,7 +72,7 @@ def _names(first: int, count: int) -> tuple[str, ...]:
 
 
 def _leaves(sizes: Sequence[int], uplinks: Sequence[int], rates: Sequence[int] = ()) -> str:
-    """Leaves of so many hosts under a root; rates in Mbit/s, of hosts 20 unless given by leaf."""
+    """Leaves of the given sizes under a root; Mbit/s of uplinks, and of hosts by leaf (20 by default)."""
     lines = [f'[[hosts]]\nnames = "{_hosts(0, sum(sizes))}"', '[[switches]]\nnames = "root"\nlevel = 1']
     first = 0
     for leaf, (size, uplink) in enumerate(zip(sizes, uplinks, strict=True)):
@@ -93,7 +93,7 @@ def _two_kinds(fast: int, slow: int) -> str:
 
 
 def _hashed(bad_mbit: int = 20) -> str:
-    """Four leaves of four hosts, four spines: each leaf has four uplinks, of which a hash takes one."""
+    """Four leaves of four hosts and four spines: a hash picks one of a leaf's four uplinks."""
     lines = ['[[hosts]]\nnames = "n[0000-0015]"', '[[switches]]\nnames = "leaf[0-3]"']
     lines += ['[[switches]]\nnames = "spine[0-3]"\nlevel = 1']
     for leaf in range(4):
@@ -154,12 +154,11 @@ class Search:
     alarms: list[str]
     told: list[str]
     seconds: float
-    """How long the search took."""
 
 
 @dataclass
 class Kept:
-    """Searches in a file, a line each."""
+    """Searches, kept in a file with one line each."""
 
     path: Path | None
     searches: list[Search] = field(default_factory=list)
@@ -180,7 +179,7 @@ class Kept:
 
 
 def judge(case: Case, document: object) -> tuple[bool, list[str], list[str]]:
-    """True if the findings are right; the alarms; everything that was told."""
+    """Returns whether the findings are right, the alarms, and all findings."""
     findings, structure = from_json(document)
 
     def named(finding: Finding) -> set[str]:
@@ -200,7 +199,7 @@ def judge(case: Case, document: object) -> tuple[bool, list[str], list[str]]:
 
 @contextlib.contextmanager
 def _traffic(record: state.Record, pair: tuple[str, str] | None) -> Iterator[None]:
-    """The other job, while inside; it ends by itself at the latest with the limit of a search."""
+    """Runs the other job; it ends by itself after LIMIT_SECONDS."""
     if pair is None:
         yield
         return
@@ -245,10 +244,10 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
 
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.located_labs", description=__doc__)
-    parser.add_argument("--searches", type=int, default=10, help="searches of each case (10)")
-    parser.add_argument("--only", nargs="*", metavar="CASE", help="cases whose names contain one of these")
+    parser.add_argument("--searches", type=int, default=10, help="searches per case (10)")
+    parser.add_argument("--only", nargs="*", metavar="CASE", help="cases whose names contain any of these")
     parser.add_argument("--first-seed", type=int, default=1000, help="seed of the first search (1000)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="keep every search, a line of JSON each")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="keep every search, one line of JSON each")
     args = parser.parse_args(words)
     print(sentence(describe()), flush=True)
     kept = Kept(args.out)

@@ -1,4 +1,4 @@
-"""crosscut's side of a comparison: one job by a fresh session of the core, as a script would ask for it."""
+"""crosscut's side of a comparison: one job in a fresh session of the core, requested as a script would."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from crosscut.run.run import Run
 
 @dataclass(frozen=True)
 class Session:
-    """How the ranks are started; the protocol is docs/reference/session-protocol.md."""
+    """How the ranks are started. docs/reference/session-protocol.md has the protocol."""
 
     command: tuple[str | Path, ...]
     ranks: int = 2
     backend: str = "tcp"
     pin: str | bool = True
-    """Cores for the ranks to take in turn; False: none of their own."""
+    """Cores that the ranks take in turn; False: not pinned."""
     timeout_seconds: float = 30
 
     def requests(self, job: Mapping[str, object]) -> str:
@@ -61,7 +61,7 @@ def samples(
     wait: str,
     **given: str,
 ) -> dict[int, list[float]]:
-    """Seconds of each repetition, by message size: of the first rank that has a sample in the first phase."""
+    """Returns, by message size, seconds of each repetition on the first rank with a sample in phase 1."""
     with tempfile.TemporaryDirectory(prefix="crosscut-bench-") as folder:
         out = Path(folder) / "run.zarr"
         output_of(

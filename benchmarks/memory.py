@@ -1,8 +1,8 @@
 """`python -m benchmarks.memory`: bytes per rank against the number of ranks, on `null`.
 
-Of each rank's process, from /proc/PID/smaps_rollup: private bytes (what ends with it) and its proportional
-share (PSS: what it shares with others counted in parts). Looked at again and again while the job runs; the
-largest of each rank counts. Rank 0 also conducts and writes the run, so it stands apart.
+Polls /proc/PID/smaps_rollup of the ranks while the job runs and keeps each rank's largest private bytes
+(freed when it ends) and proportional share (PSS, in which shared pages count in parts). Rank 0 is listed
+apart, since it also conducts the job and writes the run.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from benchmarks.processes import BenchmarkError, end
 
 RANKS = (2, 64, 512, 4096)
 SAMPLE_BYTES = 1000
-# Time spent measuring. Blocks follow one another and reuse memory, so a part is enough: all of 4,096 ranks
-# would take two minutes.
+# Blocks reuse memory, so part of the job is enough: all of it would take two minutes with 4,096 ranks.
 MEASURING_SECONDS = 20.0
 LIMIT_SECONDS = 240.0
 WATCHED = 32
-"""Ranks besides rank 0 that are looked at: a look at 4,096 processes takes longer than the job."""
+"""Ranks polled besides rank 0: polling 4,096 processes takes longer than the job."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,14 @@ class Usage:
     rank_0_private_bytes: int
     rank_0_pss_bytes: int
     others_private_bytes: int
-    """The median of the ranks that were looked at."""
+    """The median of the ranks polled."""
     others_pss_bytes: int
     run_bytes: int
     seconds: float
 
 
 def private_and_pss(pid: int) -> tuple[int, int]:
-    """(0, 0) of a process that is gone."""
+    """Returns (0, 0) for a process that has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -63,13 +62,13 @@ def children(pid: int) -> list[int]:
 
 
 def spread(pids: Sequence[int], count: int) -> list[int]:
-    """The first, which is rank 0 (the node forks it before all others), and others all over the ranks."""
+    """Returns the first, rank 0 (the node forks it first), and `count` others spread over the ranks."""
     step = max(1, len(pids) // count)
     return sorted({pids[0], *pids[1::step]})
 
 
 def watch(process: subprocess.Popen[bytes], ranks: int, limit_seconds: float) -> dict[int, tuple[int, int]]:
-    """The largest private bytes and PSS of the ranks looked at, by process number; until the job ends."""
+    """Polls ranks until the job ends. Returns the largest private bytes and PSS of each, by process id."""
     largest: dict[int, tuple[int, int]] = {}
     watched: list[int] = []
     deadline = time.monotonic() + limit_seconds
@@ -128,15 +127,15 @@ def measure(ranks: int, pattern: str, limit_seconds: float = LIMIT_SECONDS) -> U
 
 
 def slope(points: Mapping[int, int]) -> float:
-    """Exponent p of the least-squares line bytes = c * ranks^p."""
+    """Returns the exponent p of the least-squares fit bytes = c * ranks^p."""
     x = [math.log(ranks) for ranks in points]
     y = [math.log(value) for value in points.values()]
     return statistics.linear_regression(x, y).slope
 
 
 def marginal(usages: Sequence[Usage], member: str) -> float:
-    """Exponent of what is added to that of the fewest ranks, between the two largest numbers of ranks: a
-    fixed part, which any process has, flattens a line through all."""
+    """Returns the exponent between the two largest numbers of ranks after subtracting the bytes at the fewest
+    ranks: the fixed part of every process would flatten a fit through all points."""
     fewest, before, last = usages[0], usages[-2], usages[-1]
     base = getattr(fewest, member)
     added = [max(1, getattr(one, member) - base) for one in (before, last)]
@@ -190,8 +189,8 @@ def main(words: list[str]) -> int:
             through_all = slope({one.ranks: getattr(one, member) for one in usages})
             exponents[member] = {"all": through_all, "marginal": marginal(usages, member)}
             print(
-                f"{member}: grows as ranks^{through_all:.2f} over all; what is added to "
-                f"{usages[0].ranks} ranks grows as ranks^{exponents[member]['marginal']:.2f} at last"
+                f"{member}: grows as ranks^{through_all:.2f} over all sizes; less the bytes at "
+                f"{usages[0].ranks} ranks, as ranks^{exponents[member]['marginal']:.2f} between the last two"
             )
     write_json(
         args.out,

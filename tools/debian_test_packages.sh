@@ -1,8 +1,8 @@
 #!/bin/sh
-# Debian packages that some tests use: real peers of crosscut (sshd, Slurm). Installed where this is Debian or
-# Ubuntu and we are root; elsewhere, or when it fails, the tests that need them are skipped and say so.
-# Always succeeds. CROSSCUT_APT=0 switches it off.
-# With `benchmark` as its word: those that `make bench` uses, with `fuzz`: those of `make fuzz`, in the same way.
+# Usage: debian_test_packages.sh [test|benchmark|fuzz]
+# Installs the Debian packages that some tests (sshd, Slurm), `make bench` or `make fuzz` use, if this is Debian or
+# Ubuntu and we are root. Otherwise, or if it fails, the tests that need them are skipped and say so.
+# Always succeeds. CROSSCUT_APT=0 disables it.
 set -u
 what="${1:-test}"
 list="$(dirname "$0")/../packaging/debian-$what-packages.txt"
@@ -23,8 +23,8 @@ missing="${missing# }"
 command -v apt-get >/dev/null || skip "no apt-get here; install them as this system does"
 [ "$(id -u)" = 0 ] || skip "not root; apt install $missing"
 
-# The tests start daemons of their own, on their own ports: the packages must start none. policy-rc.d is
-# Debian's way to say so; one that is already there is left alone.
+# The packages must start no daemons: the tests start their own, on their own ports. Debian's policy-rc.d
+# prevents it; an existing one is left alone.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ] && printf '#!/bin/sh\nexit 101\n' 2>/dev/null >"$policy"; then
   chmod 755 "$policy"
@@ -39,7 +39,7 @@ install() {
 }
 echo "make: installing $missing with apt-get"
 if ! install "$missing" && ! { apt-get update >"$log" 2>&1 && install "$missing"; }; then
-  # One that this release lacks must not cost the others.
+  # A package that this release lacks must not keep the others from being installed.
   for package in $missing; do
     install "$package" || echo "make: what needs $package will be skipped: $(grep -m1 '^E:' "$log")"
   done

@@ -2,7 +2,7 @@
 
     python tools/flaky_tests.py RUNS COMMAND [WORDS...]
 
-Exit status: 0 every test always had the same outcome and none failed; 1 otherwise.
+Exit status: 0 if every test always had the same outcome and none failed, 2 for wrong usage, otherwise 1.
 """
 
 from __future__ import annotations

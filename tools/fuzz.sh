@@ -1,8 +1,8 @@
 #!/bin/sh
 # Usage: fuzz.sh FOLDER ARGUMENT...
-# Runs each fuzz target of FOLDER with ARGUMENTs of libFuzzer (-max_total_time=SECONDS, -runs=NUMBER). What it found
-# worth keeping stays in build/corpus/NAME; seeds come from core/tests/corpus/NAME. An input that crashes, hangs or allocates without bound is kept beside them, as
-# build/corpus/NAME-crash-* (-timeout-*, -oom-*); `TARGET FILE` runs it again.
+# Runs each fuzz target in FOLDER with libFuzzer's ARGUMENTs (-max_total_time=SECONDS, -runs=NUMBER). Seeds come from
+# core/tests/corpus/NAME; new inputs that reach new code stay in build/corpus/NAME. An input that crashes, hangs or
+# allocates without bound is kept as build/corpus/NAME-crash-* (-timeout-*, -oom-*); `TARGET FILE` runs it again.
 set -eu
 folder=$1
 shift
@@ -14,7 +14,7 @@ for target in "$folder"/fuzz_*; do
   seeds=
   [ ! -d "core/tests/corpus/$name" ] || seeds="core/tests/corpus/$name"
   echo "fuzz: $name"
-  # shellcheck disable=SC2086  # no word, or one
+  # shellcheck disable=SC2086  # empty or one word
   "$target" "$@" -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=0 -print_funcs=0 \
     -verbosity=0 -artifact_prefix="build/corpus/$name-" "build/corpus/$name" $seeds
   ran=$((ran + 1))

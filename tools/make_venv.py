@@ -33,7 +33,7 @@ def by_venv(folder: Path) -> None:
 
 
 def by_outer_pip(folder: Path) -> None:
-    """Makes an environment without pip, then installs pip into it with the outer Python's."""
+    """Makes an environment without pip, then installs pip into it with the outer Python's pip."""
     if runs(sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)):
         runs(sys.executable, "-m", "pip", "--python", python_of(folder), "install", "pip")
 
@@ -47,7 +47,7 @@ def by_uv(folder: Path) -> None:
 
 
 def by_apt(folder: Path) -> None:
-    """Installs Debian's or Ubuntu's separate package for ensurepip, if run as root."""
+    """Installs python3-venv, which has ensurepip on Debian and Ubuntu; only as root."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
     print("make: this Python has no ensurepip: installing python3-venv with apt-get", flush=True)

@@ -25,7 +25,7 @@ def cmake_is_recent() -> bool:
 
 
 def build_tools() -> list[str]:
-    """Returns CMake and Ninja as wheels, unless the machine has recent ones."""
+    """Returns the wheels of CMake and Ninja that this machine needs."""
     missing = [] if cmake_is_recent() else [f"cmake>={CMAKE_MINIMUM[0]}.{CMAKE_MINIMUM[1]}"]
     return missing if shutil.which("ninja") else [*missing, "ninja>=1.10"]
 

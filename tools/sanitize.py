@@ -1,7 +1,7 @@
 """Usage: sanitize.py CORE
 
-Runs short sessions of a crosscut-core that was built with sanitizers (presets asan, tsan): every pattern over
-every available backend, plain, with computation and with verification; sessions with a killed rank or an
+Runs short sessions of a crosscut-core built with sanitizers (presets asan, tsan): every pattern over every
+available backend, plain, with computation and with verification; sessions with a killed rank or an
 interrupt; and copies of a file down a chain. Fails if a sanitizer reports anything or a session ends wrongly.
 """
 
@@ -23,7 +23,7 @@ SMALL_COUNT, SMALL_BYTES = 6, 20_000
 # Enough chunks that a copy can be interrupted halfway.
 IMAGE_BYTES, CHUNK_BYTES = 16 << 20, 4 << 10
 PATIENCE_SECONDS = 300
-# In place of a backend's name, for sessions that copy (core/src/clone).
+# Stands for a backend's name in sessions that copy (core/src/clone).
 COPYING = "clone"
 Event = dict[str, Any]
 
@@ -113,7 +113,7 @@ def endless(session: Session) -> None:
 
 
 def ranks_of(session: Session) -> list[int]:
-    """Returns the process ids of the ranks in rank order, which is the order of forking."""
+    """Returns the process ids of the ranks, in rank order: the order in which they were forked."""
     children = Path(f"/proc/{session.process.pid}/task/{session.process.pid}/children").read_text()
     return list(map(int, children.split()))
 
@@ -187,7 +187,7 @@ def killed_in_the_chain_and_resumed(session: Session, *_: object) -> None:
     start_copying(again, resume=True)
     outcome = copied(again)
     if any(node["received_bytes"] for node in outcome["nodes"] if node["rank"] != victim):
-        raise SystemExit(f"sanitize: {COPYING}: what was there already was sent again")
+        raise SystemExit(f"sanitize: {COPYING}: bytes that a rank already had were sent again")
     again.end(0)
 
 

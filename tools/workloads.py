@@ -37,7 +37,7 @@ class Step:
 def steps(folder: Path) -> Iterator[Step]:
     yield Step(
         "workloads",
-        f"classes S and W, on all of 1 to {MOST_RANKS} ranks that each takes",
+        f"classes S and W, on each valid number of ranks from 1 to {MOST_RANKS}",
         ("workload", "run", "all", "--class", "S,W", "-n", f"1-{MOST_RANKS}"),
     )
     yield Step(
@@ -56,7 +56,7 @@ def steps(folder: Path) -> Iterator[Step]:
 
 
 def done(words: tuple[str, ...]) -> int:
-    """Runs a command and returns its status. Ctrl-C also reaches the command, which gets time to clean up."""
+    """Runs a command and returns its status. Ctrl-C reaches the command too, which gets time to clean up."""
     with subprocess.Popen([*COMMAND, *words]) as process:
         while True:
             try:
@@ -82,7 +82,7 @@ def told(rows: Rows) -> Iterator[None]:
 
 
 def main() -> int:
-    rows = Rows("<what", "<of it", "<result", "time")
+    rows = Rows("<step", "<details", "<result", "time")
     failed = False
     with told(rows), tempfile.TemporaryDirectory(prefix="crosscut-workloads-") as folder:
         for step in steps(Path(folder)):

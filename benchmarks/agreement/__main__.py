@@ -1,12 +1,12 @@
-"""`python -m benchmarks.agreement`: ten random networks as labs, with the kernel's TCP, beside the simulator.
+"""`python -m benchmarks.agreement`: ten random networks as labs, with the kernel's TCP, and simulated.
 
-Every network of networks.py is built as a lab and measured with `aapc`, and the same file is simulated.
-Routes of a phase that have one rate under every notion of fairness (sharing.py) are a class: uncontended,
-where that is what each has alone, or fairly shared. What a fluid model can know is the median of the
-uncontended, and what full links carry between the shared ones. What it cannot know is how unevenly TCP
-shares: the shared routes' median and slowest are shown beside. In the rest of a phase rates depend on how TCP
-weighs routes through several full links, and who ends early leaves capacity to others: there the slowest
-route alone is compared.
+Each network of networks.py is built as a lab and measured with `aapc`, and the same file is simulated.
+The routes of a phase that have the same rate under every notion of fairness (sharing.py) form a class:
+uncontended if that is the rate of a route alone, otherwise fairly shared. A fluid model can predict the
+median of the uncontended routes, and what full links carry for the shared ones. It cannot predict how
+unevenly TCP shares: the shared routes' median and slowest are shown for comparison. The rates of a phase's
+other routes depend on how TCP weighs routes through several full links, and on routes that end early and
+leave capacity to others: for them only the slowest route is compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LIMIT_SECONDS = 900
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Capacities = Mapping[tuple[int, int], list[tuple[str, float]]]
-"""By the ranks of a route: what it shares with others, named, and payload bytes per second of each."""
+"""By a route's ranks: name and payload bytes per second of each capacity that it shares with others."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,18 @@ class Class:
     phase: int
     routes: int
     kind: str
-    """`uncontended`, `shared`, or `open`: the phase's other routes, whose slowest alone is compared."""
+    """`uncontended`, `shared`, or `open`: the phase's other routes, of which only the slowest is compared."""
     simulated: float
     median: float
-    """The median over the lab's routes and repetitions."""
+    """Of the lab, over routes and repetitions."""
     slowest: float
-    """The slowest of the lab's routes, median over repetitions."""
+    """Of the lab: the slowest route, median over repetitions."""
     carried: float | None = None
-    """Rate of a shared route by the links that such routes alone fill; median of links and repetitions."""
+    """Of links that the shared routes fill by themselves: bytes per second over routes; median of links and
+    repetitions."""
 
     def known(self) -> float:
-        """What a fluid model can know, against what it says."""
+        """Relative difference of the lab from the simulator, in what a fluid model can predict."""
         return (self.carried or self.median) / self.simulated - 1
 
     def of_median(self) -> float:
@@ -73,7 +74,8 @@ class Class:
 def classes(
     phases: Integers, sources: Integers, simulated: Floats, emulated: Floats, of: Capacities
 ) -> list[Class]:
-    """From rates [phase, receiver] and [repetition, phase, receiver]; NaN where nothing is received."""
+    """Sorts routes into classes. `simulated`: rates [phase, receiver]; `emulated`: rates [repetition, phase,
+    receiver]; NaN if nothing is received."""
     found = []
     alone = float(np.nanmax(simulated))
     for number, phase in enumerate(phases.tolist()):
@@ -85,7 +87,7 @@ def classes(
         model = simulated[number, receivers]
         for tie in fairly_shared(passes, capacity):
             if np.ptp(model[tie.routes]) > SAME * tie.bytes_per_second:
-                continue  # somebody else who ends early leaves them more
+                continue  # another route that ends early leaves them more
             rest[tie.routes] = False
             alike.setdefault(round(tie.bytes_per_second), []).append(tie)
         for rate, ties in alike.items():
@@ -129,7 +131,7 @@ def compare(one: Network, folder: Path, size: str, repetitions: int, switch: str
 
 
 def capacities(file: Path, sources: Integers) -> Capacities:
-    """Rates of the routes to each rank from sources[phase, rank]; one rank a host."""
+    """Returns the capacities along each route from sources[phase, rank] to rank; one rank per host."""
     hosts = [vertex.name for vertex in _graph(file).vertices]
     found = {}
     for source, to in {(int(source), to) for row in sources for to, source in enumerate(row) if source >= 0}:
@@ -186,7 +188,7 @@ def summary(everything: list[Class]) -> str:
     alike = [c for c in everything if c.kind != "open"]
     return "\n".join(
         [
-            f"Of {len(alike)} uncontended and fairly shared classes of routes",
+            f"Of {len(alike)} classes of uncontended and fairly shared routes",
             f"- by what full links carried: {_told([c.known() for c in alike])}",
             f"- by the median route: {_told([c.of_median() for c in alike])}",
         ]
@@ -196,27 +198,29 @@ def summary(everything: list[Class]) -> str:
 def _told(errors: list[float]) -> str:
     sizes = np.abs(errors)
     return (
-        f"{np.sum(sizes <= AIM)} within {AIM:.0%} of the simulator, {100 * np.mean(sizes):.1f} % off in the "
-        f"mean, {100 * np.max(sizes):.1f} % at worst"
+        f"{np.sum(sizes <= AIM)} within {AIM:.0%} of the simulator, {100 * np.mean(sizes):.1f} % off on "
+        f"average, {100 * np.max(sizes):.1f} % at worst"
     )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.agreement", description="Labs beside the simulator.")
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.agreement", description="Compares labs with the simulator."
+    )
     parser.add_argument("--networks", type=int, default=10, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the first network")
     parser.add_argument("--size", default="8MB")
     parser.add_argument("--repetitions", type=int, default=5, metavar="R")
     parser.add_argument(
         "--switch",
         default="kernel",
-        help="of the labs; kernel,queues=fair: then TCP shares as the model does",
+        help="switch of the labs; with kernel,queues=fair TCP shares as the model does",
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="network files and runs stay there")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="all figures, as JSON")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep network files and runs there")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write all figures as JSON")
     options = parser.parse_args(arguments)
     if os.geteuid() != 0:
-        print("not root: labs live in user namespaces, where the kernel permits them", flush=True)
+        print("not root: labs run in user namespaces, if the kernel permits them", flush=True)
     machine = describe()
     print(sentence(machine), flush=True)
     networks = [random_network(seed) for seed in range(options.seed, options.seed + options.networks)]

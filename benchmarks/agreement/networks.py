@@ -1,4 +1,4 @@
-"""Random networks of up to 16 hosts, of every family that a lab builds, as network files."""
+"""Random networks of up to 16 hosts, of every family that labs support, as network files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 HOST_MBIT = 100
 MOST_HOSTS = 16
-# Each full frame of Ethernet has 1448 bytes of payload in 1538: Linux sends time stamps (IEEE 802.3;
-# RFC 791, RFC 9293, RFC 7323).
+# A full Ethernet frame carries 1448 bytes of payload in 1538 on the wire, since Linux sends TCP time stamps
+# (IEEE 802.3; RFC 791, RFC 9293, RFC 7323).
 PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 52\nframing = 38\n"
 
 Parameters = dict[str, object]
@@ -27,7 +27,8 @@ def _upto(random: np.random.Generator, least: int, most: int) -> int:
 
 
 def _trunk(random: np.random.Generator, full_mbit: float) -> str:
-    """Between a third of what would limit nobody, and a tenth more than that, but never below a host's."""
+    """Draws a rate between a third of `full_mbit`, at which the trunk limits nobody, and 1.1 times that, but
+    at least a host's."""
     return f"{max(HOST_MBIT, round(full_mbit * random.uniform(1 / 3, 1.1)))} Mbit/s"
 
 
@@ -101,13 +102,13 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Parameters]] = {
 
 
 def random_network(seed: int) -> Network:
-    """Ten seeds in a row are ten families; what the family leaves open is drawn."""
+    """Draws a network; ten consecutive seeds give the ten families."""
     random = np.random.default_rng(seed)
     kind = list(FAMILIES)[seed % len(FAMILIES)]
     lines = [f'title = "{kind}, drawn with seed {seed}"', "[generator]", f'kind = "{kind}"',
              f'rate = "{HOST_MBIT} Mbit/s"']  # fmt: skip
     lines += [f"{key} = {_toml(value)}" for key, value in FAMILIES[kind](random).items()]
-    # A lab's bridges choose among equal paths by the destination, so the simulator has to do the same.
+    # A lab's bridges choose among equal paths by destination, so the simulator must do the same.
     lines += ["[routing]", 'kind = "hosts"' if kind == "meta-node" else 'spread = "destination-modulo"']
     return Network(f"{kind}-{seed}", "\n".join([*lines, PROTOCOL]))
 

@@ -1,12 +1,12 @@
-"""Which routes of a phase get the same rate however their links are shared.
+"""Finds the routes of a phase that get the same rate under every fair way to share their links.
 
-Max-min sharing, which the simulator computes, is one notion of fairness out of a family (Mo and Walrand
-2000: alpha-fair, from proportional at 1 to max-min at infinity); TCP is nearer to 1 or 2 (Kelly, Maulloo, Tan
-1998; Massoulié and Roberts 2002), and gives less to who passes several full links. An allocation x is
-alpha-fair where every full capacity has a price p >= 0 with x_i^-alpha = the sum of the prices along route
-i. Where all routes that full capacities tie together have one rate, that is one condition for every alpha:
-there are prices whose sum is the same along each of these routes. There, and only there, a fluid model need
-not know how TCP shares.
+Max-min sharing, which the simulator computes, is one of a family of notions of fairness (Mo and Walrand
+2000: alpha-fair, from proportional at 1 to max-min at infinity). TCP is nearer to 1 or 2 (Kelly, Maulloo, Tan
+1998; Massoulié and Roberts 2002), and gives less to routes that pass several full links. An allocation x is
+alpha-fair if every full capacity has a price p >= 0 such that the prices along route i add up to x_i^-alpha.
+If all routes that full capacities tie together have the same rate, the condition is the same for every
+alpha: there are prices with the same sum along each of these routes. Only then need a fluid model not know
+how TCP shares.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 SAME = 1e-6
 STEPS = 2000
 NEAR = 0.01
-"""Prices that are wrong by more do not exist: routes differ by whole capacities passed."""
+"""Tolerance of a price sum; without prices errors are larger, as routes differ by whole capacities."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -28,17 +28,17 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Tied:
-    """Routes that full capacities tie together, of one phase."""
+    """Routes of one phase that full capacities tie together."""
 
     routes: NDArray[np.int64]
-    """Places among the phase's."""
+    """Indices among the phase's routes."""
     bytes_per_second: float
     """The rate of each."""
 
 
 def max_min(passes: Flags, capacity: Floats) -> tuple[Floats, Flags]:
-    """Rates [route] and which capacities are full, by progressive filling (Bertsekas and Gallager 1992,
-    section 6.5.2). `passes` [route, capacity]; every route passes a finite one."""
+    """Returns the rates [route], and which capacities are full, by progressive filling (Bertsekas and
+    Gallager 1992, section 6.5.2). `passes` [route, capacity]; every route must pass a finite one."""
     rates = np.zeros(len(passes))
     growing = np.ones(len(passes), bool)
     full = np.zeros(len(capacity), bool)
@@ -53,7 +53,7 @@ def max_min(passes: Flags, capacity: Floats) -> tuple[Floats, Flags]:
 
 
 def fairly_shared(passes: Flags, capacity: Floats) -> list[Tied]:
-    """Those ties of one phase whose routes have one rate under every notion of fairness."""
+    """Returns the ties of one phase whose routes have the same rate under every notion of fairness."""
     rates, full = max_min(passes, capacity)
     through = passes[:, full]
     found = []
@@ -65,25 +65,26 @@ def fairly_shared(passes: Flags, capacity: Floats) -> list[Tied]:
 
 
 def carried(rates: Floats, alone: float) -> float:
-    """Bytes per second of a full capacity, from the rates [route] at which the messages that passed it, all
-    of one size and begun at once, were through; `alone`: of a route that shares nothing.
+    """Returns the bytes per second that a full capacity carries, from the rates [route] of the messages that
+    pass it, all of one size and started at once. `alone`: the rate of a route that shares nothing.
 
-    However unevenly it is shared it is full, until too few routes are left to fill it: with k left it carries
-    the least of its capacity C and k times `alone`. With the ends 1 / rate, that is one equation for C.
+    However unevenly it is shared, the capacity stays full until too few routes are left to fill it: with k
+    left it carries the minimum of its capacity C and k times `alone`. As routes end at 1 / rate, that is one
+    equation for C.
     """
     ends = np.sort(1 / rates)
     lasted = np.diff(ends, prepend=0)
     most = alone * np.arange(len(ends), 0, -1)
     if np.sum(most * lasted) <= len(ends):
         return float(most[0])
-    # What was carried grows with C, in straight pieces between the values of `most`.
+    # The bytes carried grow with C, linearly between the values of `most`.
     corners = np.concatenate([[0], most[::-1]])
     bytes_by = np.minimum(corners[:, np.newaxis], most) @ lasted
     return float(np.interp(len(ends), bytes_by, corners))
 
 
 def full_alone(passes: Flags, capacity: Floats, tie: Tied) -> list[NDArray[np.int64]]:
-    """The routes of each capacity that those of the tie fill by themselves."""
+    """Returns the routes of each capacity that the tie's routes fill by themselves."""
     found = []
     for column, limit in zip(passes.T, capacity.tolist(), strict=True):
         routes = np.nonzero(column)[0]
@@ -94,7 +95,7 @@ def full_alone(passes: Flags, capacity: Floats, tie: Tied) -> list[NDArray[np.in
 
 
 def _ties(through: Flags) -> list[NDArray[np.int64]]:
-    """Routes that a chain of shared capacities connects."""
+    """Returns the connected components of routes that share capacities."""
     label = np.arange(len(through))
     for column in through.T:
         label[np.isin(label, label[column])] = label[column].min(initial=len(label))
@@ -102,9 +103,9 @@ def _ties(through: Flags) -> list[NDArray[np.int64]]:
 
 
 def _has_prices(through: Flags) -> bool:
-    """True if there are prices whose sum is 1 along each route; [route, full capacity].
+    """True if prices exist whose sum is 1 along each route; `through` [route, full capacity].
 
-    Least squares without negative prices, by multiplicative steps (Lee and Seung 2000, theorem 1).
+    Non-negative least squares by multiplicative updates (Lee and Seung 2000, theorem 1).
     """
     weights = through.astype(float)
     prices = np.ones(through.shape[1])
@@ -116,7 +117,8 @@ def _has_prices(through: Flags) -> bool:
 
 
 def passed(routes: Sequence[Sequence[tuple[str, float]]]) -> tuple[Flags, Floats]:
-    """[route, capacity] and the capacities, from what each route names; infinite ones are left out."""
+    """Returns which route passes which capacity, [route, capacity], and the capacities; leaves out infinite
+    ones. `routes`: name and rate of the capacities along each."""
     names = sorted({entry for route in routes for entry in route if np.isfinite(entry[1])})
     number = {entry: place for place, entry in enumerate(names)}
     passes = np.zeros((len(routes), len(names)), bool)

@@ -1,2 +1,2 @@
-"""The Enterasys E7 of Kurmann, Rauch and Stricker (ETH Zurich TR 391, 2003), ranks numbered at random:
-whether `crosscut locate` finds its modules, chips and limits, simulated and emulated."""
+"""Does `crosscut locate` find the modules, ASICs and limits of the Enterasys E7 (Kurmann, Rauch and Stricker,
+ETH Zurich TR 391, 2003), simulated and emulated, if its ranks are numbered at random?"""

@@ -1,9 +1,8 @@
 """`python -m benchmarks.e7_located`: the E7, ranks numbered at random, simulated and emulated.
 
-Of each cluster (clusters.py) a network file is written whose hosts are in random order. `crosscut locate`
-searches it knowing nothing; then all-to-all is measured, and `crosscut explain` says of it, by the network
-that was found, which limit is full in which phase. A lab is slowed down (--dilate) so that this machine
-carries it.
+For each cluster (clusters.py) a network file with the hosts in random order is written. `crosscut locate`
+searches that network; then an all-to-all is measured, and `crosscut explain` tells from the inferred network
+which limit is full in which phase. Labs are slowed down (--dilate) so that this machine can carry them.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
 from crosscut.run.run import Run
 
-# A full frame of 1538 bytes on the wire has 1448 of payload beside time stamps (IEEE 802.3, RFC 7323);
-# simulated, the file says nothing of a protocol, and all is.
+# A full frame carries 1448 bytes of payload in 1538 on the wire, with TCP time stamps (IEEE 802.3, RFC 7323).
+# In simulations everything is payload, since the network file names no protocol.
 LAB_PAYLOAD_SHARE = 1448 / 1538
 LIMIT_SECONDS = 3600
 
@@ -44,7 +43,7 @@ class How:
     size: str
     repetitions: int
     phases: str
-    """Phases of the lab's all-to-all, as `--phases` takes them."""
+    """Phases of the lab's all-to-all, for `--phases`."""
     switch: str
     seed: int
 
@@ -57,15 +56,15 @@ class Outcome:
     score: Score
     explained: Explained
     phases: int
-    """Those of one-byte messages too."""
+    """Of the search, those of one-byte messages included."""
     seconds: float
-    """How long the search took."""
+    """Duration of the search."""
 
 
 def measure(cluster: Cluster, place: str, how: How, folder: Path) -> Outcome:
     stem = f"{cluster.name}-{place}"
     file, inferred, run = (folder / f"{stem}.toml", folder / f"{stem}-found.toml", folder / f"{stem}.zarr")
-    shutil.rmtree(run, ignore_errors=True)  # of an earlier time, where it was kept
+    shutil.rmtree(run, ignore_errors=True)  # kept (--keep) by an earlier call
     truth = shuffled(cluster, file, how.seed)
     lab_only = ["--repetitions", str(how.repetitions)] if place == "lab" else []
     with _site(file, place, how) as on:
@@ -96,7 +95,7 @@ def measure(cluster: Cluster, place: str, how: How, folder: Path) -> Outcome:
 
 @contextmanager
 def _site(file: Path, place: str, how: How) -> Iterator[str]:
-    """What to write after `--on`; a lab is gone afterwards."""
+    """Yields the argument of `--on`. A lab is taken down afterwards."""
     if place == "sim":
         yield f"sim:{file}"
         return
@@ -138,25 +137,28 @@ def row(one: Outcome) -> tuple[str, ...]:
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks.e7_located", description="The E7, ranks at random.")
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.e7_located", description="Does crosscut locate find the E7's modules and limits?"
+    )
     parser.add_argument("--places", nargs="+", choices=("sim", "lab"), default=["sim", "lab"])
     parser.add_argument("--only", nargs="+", choices=[one.name for one in CLUSTERS], metavar="NAME",
-                        help="of " + ", ".join(one.name for one in CLUSTERS))  # fmt: skip
-    parser.add_argument("--dilate", type=float, default=10.0, metavar="N", help="of labs (%(default)g)")
-    parser.add_argument("--size", default="1MB", help="of messages (%(default)s)")
+                        help="clusters: " + ", ".join(one.name for one in CLUSTERS))  # fmt: skip
+    parser.add_argument("--dilate", type=float, default=10.0, metavar="N",
+                        help="factor by which labs are slowed down (%(default)g)")  # fmt: skip
+    parser.add_argument("--size", default="1MB", help="bytes of a message (%(default)s)")
     parser.add_argument("--repetitions", type=int, default=3, metavar="R", help="in labs (%(default)s)")
-    parser.add_argument("--phases", default="1-8", help="of the labs' all-to-all (%(default)s)")
-    parser.add_argument("--switch", default="kernel", help="of labs (%(default)s)")
-    parser.add_argument("--seed", type=int, default=3, help="of the order of hosts (%(default)s)")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="network files and runs stay there")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="all figures, as JSON")
+    parser.add_argument("--phases", default="1-8", help="phases of the labs' all-to-all (%(default)s)")
+    parser.add_argument("--switch", default="kernel", help="switch of the labs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=3, help="seed of the order of hosts (%(default)s)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep network files and runs there")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write all figures as JSON")
     return parser.parse_args(words)
 
 
 def main(words: list[str] | None = None) -> int:
     options = _options(words)
     how = How(options.dilate, options.size, options.repetitions, options.phases, options.switch, options.seed)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no lab is left
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no lab is left behind
     machine = describe()
     print(sentence(machine), flush=True)
     wanted = [one for one in CLUSTERS if options.only is None or one.name in options.only]

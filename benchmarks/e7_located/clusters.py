@@ -15,7 +15,7 @@ from crosscut.network import description as network
 
 Integers = NDArray[np.int64]
 MBIT = 1e6
-# TR 391, section 5.1: of each pair of modules, and of what an ASIC's hosts send or receive.
+# TR 391, section 5.1: limits of a pair of modules, and of what an ASIC's hosts send or receive.
 PAIR_BITS_PER_SECOND, ASIC_BITS_PER_SECOND, HOST_BITS_PER_SECOND = 800 * MBIT, 1600 * MBIT, 100 * MBIT
 
 
@@ -24,16 +24,16 @@ class Cluster:
     name: str
     about: str
     network: str
-    """Its name in the catalogue, where hosts fill one ASIC after the other."""
+    """Its name in the catalogue, in which hosts fill one ASIC after another."""
     hosts: tuple[int, ...]
     emulated: bool = False
-    """Small enough for two cores, slowed down."""
+    """Small enough to be emulated on two cores, slowed down."""
     least_phases: int = 0
-    """The least phases of a search; 0: as many as it takes by itself."""
+    """For `--least-phases`; 0: the search decides."""
 
 
 def _chips(*chips: int) -> tuple[int, ...]:
-    """Hosts of these ASICs of configuration 1, which has 16 on each."""
+    """Returns the hosts of these ASICs of configuration 1, with 16 hosts each."""
     return tuple(16 * chip + host for chip in chips for host in range(16))
 
 
@@ -59,7 +59,7 @@ class Truth:
         return len(self.modules)
 
     def limits(self) -> Mapping[tuple[str, int, int], float]:
-        """(kind, from, to or -1): bits per second, of limits that the hosts can fill."""
+        """Returns the bits per second of the limits that the hosts can fill, by (kind, from, to or -1)."""
         found = {
             ("pair", a, b): PAIR_BITS_PER_SECOND
             for a, b in permutations(range(int(self.modules.max()) + 1), 2)
@@ -75,10 +75,10 @@ class Truth:
 
 
 def shuffled(cluster: Cluster, path: Path, seed: int) -> Truth:
-    """Writes a network file of these hosts, in random order under names that say nothing."""
+    """Writes a network file of these hosts, in random order and with meaningless names."""
     graph = network.load(cluster.network, graph=True).graph
     if graph is None:
-        raise BenchmarkError(f"{cluster.network}: no graph is told of it")
+        raise BenchmarkError(f"{cluster.network}: its graph is unknown")
     order = np.random.default_rng(seed).permutation(np.array(cluster.hosts)).tolist()
     path.write_text("\n".join(_lines(graph, order)) + "\n", encoding="ascii")
     asic_of = {edge.a: graph.vertices[edge.b].name for edge in graph.edges if edge.a < graph.hosts}
@@ -97,7 +97,7 @@ def _lines(graph: network.Graph, order: list[int]) -> Iterator[str]:
             yield f'capacity = "{vertex.capacity_bits_per_second / MBIT:g} Mbit/s"'
     for edge in graph.edges:
         if edge.a in names and edge.b in names:
-            # From an ASIC to its module no limit is known: what the ASIC passes anyway.
+            # No limit between an ASIC and its module is known, so the ASIC's own stands in.
             rate = min(edge.bits_per_second, ASIC_BITS_PER_SECOND) / MBIT
             yield f'[[links]]\nbetween = ["{names[edge.a]}", "{names[edge.b]}"]\nrate = "{rate:g} Mbit/s"'
 

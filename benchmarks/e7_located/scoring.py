@@ -1,4 +1,4 @@
-"""What was found, held against the truth."""
+"""Scores what was found against the truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.e7_located.clusters import HOST_BITS_PER_SECOND, PAIR_BITS_PER_S
 from benchmarks.truth.score import adjusted_rand
 from crosscut.analysis.structure.model import Limit, Reach, Structure
 
-# In multiples of the flows that a limit carries: this many fill it, and are slow; fewer than 1 do not.
+# Flows, in multiples of those that a limit carries: this many surely fill it; fewer than 1 do not.
 SURELY_FULL = 1.1
 _OWN = {Reach.SENT: "sent", Reach.RECEIVED: "received"}
 _CORE = "core"
@@ -26,17 +26,17 @@ class Score:
     rand: float
     """Adjusted Rand index of the modules."""
     misplaced: int
-    """Ranks in a group that is mostly of another module."""
+    """Ranks in a group whose majority is of another module."""
     asics_rand: float
-    """NaN where no ASIC has a limit that shows."""
+    """NaN if hosts cannot fill any ASIC's limit."""
     limits: int
     errors: tuple[float, ...]
-    """Relative, of those found."""
+    """Relative errors of the limits that were found."""
 
 
 def score(structure: Structure, truth: Truth, payload_share: float) -> Score:
-    """`payload_share`: of a link's rate, payload bits."""
-    labels = np.maximum(structure.labels(), 0)  # no groups: one
+    """`payload_share`: payload bits over a link's bits."""
+    labels = np.maximum(structure.labels(), 0)  # no groups count as one
     expected = truth.limits()
     has_asics = any(kind != "pair" for kind, _, _ in expected)
     named = _truth_of_groups(structure, truth)
@@ -60,7 +60,7 @@ def _most(labels: Integers) -> int:
 
 
 def _truth_of_groups(structure: Structure, truth: Truth) -> dict[str, tuple[int, int]]:
-    """Name of a group: the module, and the ASIC, of most of its ranks."""
+    """Returns the module and ASIC of most ranks of each group, by the group's name."""
     found = {}
     for top in structure.groups:
         for group in top.walk():
@@ -71,9 +71,9 @@ def _truth_of_groups(structure: Structure, truth: Truth) -> dict[str, tuple[int,
 
 
 def _key(limit: Limit, named: Mapping[str, tuple[int, int]], modules: int) -> tuple[str, int, int]:
-    """What leaves one of two modules goes to the other."""
+    """Returns the limit's key in `Truth.limits`. Traffic that leaves one of two modules goes to the other."""
     if any(group not in named for group in limit.groups):
-        return ("", -1, -1)  # all ranks are one group, which has no name
+        return ("", -1, -1)  # the group of all ranks has no name
     if limit.reach in _OWN:
         return (_OWN[limit.reach], named[limit.groups[0]][1], -1)
     ends = [named[group][0] for group in limit.groups]
@@ -91,16 +91,16 @@ class Explained:
 
     full: int
     named: int
-    """Surely full ones that were named."""
+    """Full limits that were named."""
     wrong: int
-    """Named where too few messages pass to fill anything."""
+    """Limits named in phases with too few messages to fill them."""
 
 
 def explained(
     bottlenecks: Sequence[Mapping[str, Any]], structure: Structure, truth: Truth, phases: Integers,
     sources: Integers,
 ) -> Explained:  # fmt: skip
-    """`bottlenecks`: of `crosscut explain --json`. `sources`: [phase, rank] who sends to it."""
+    """`bottlenecks`: from `crosscut explain --json`. `sources`: [phase, rank] the rank that sends to it."""
     modules = {name: module for name, (module, _) in _truth_of_groups(structure, truth).items()}
     told = {
         (pair, phase)
@@ -123,7 +123,7 @@ def explained(
 
 
 def _pair(what: str, modules: Mapping[str, int]) -> tuple[int, int] | None:
-    """`from group0 to group1`, or by way of the core, where there are two groups."""
+    """Parses `from group0 to group1`; of two groups also `from group0 to core` and `from core to group1`."""
     match what.split():
         case ["from", a, "to", b] if a in modules and b in modules and modules[a] != modules[b]:
             return modules[a], modules[b]

@@ -1,5 +1,5 @@
 """Count the messages of six NAS benchmarks, class B on 16 ranks, and write docs/reference/lobosco.md:
-python -m benchmarks.messages. With --class or --ranks it prints the page in place of writing it."""
+python -m benchmarks.messages. With another class or other ranks it prints the page instead."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ COUNTS = ROOT / "tests" / "golden" / "messages" / "class-b-16.json"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.messages", description=__doc__)
     parser.add_argument("--class", dest="problem_class", choices=applications.CLASSES, default=page.PAPERS[0])
-    parser.add_argument("--ranks", type=int, default=page.PAPERS[1], help="4 or 16: all six take them")
-    parser.add_argument("--profiles", type=Path, metavar="FOLDER", help="keep profiles here, or take them")
-    parser.add_argument("--again", action="store_true", help="write the page from the counts that are there")
+    parser.add_argument("--ranks", type=int, default=page.PAPERS[1], help="4 or 16, valid for all six")
+    parser.add_argument("--profiles", type=Path, metavar="FOLDER", help="keep profiles here and reuse them")
+    parser.add_argument("--again", action="store_true", help="write the page from the stored counts")
     options = parser.parse_args()
     if options.ranks not in (4, 16):
         parser.error(f"--ranks {options.ranks}: 4 or 16; SP takes square numbers, CG powers of two")
     the_papers = (options.problem_class, options.ranks) == page.PAPERS
     if options.again and not the_papers:
-        parser.error("--again: only class B on 16 ranks is kept")
+        parser.error("--again: only the counts of class B on 16 ranks are stored")
     try:
         counted = counting.load(COUNTS) if options.again else _count(options)
     except (BenchmarkError, CrosscutError, OSError) as error:

@@ -1,4 +1,4 @@
-"""A workload under `crosscut profile`, and what it counted. Counts depend on class and ranks, not on time."""
+"""Runs a workload under `crosscut profile` and reads the counts, which depend only on class and ranks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BESIDE = Path(sys.executable).parent / "mpiexec"
 
 @dataclass(frozen=True)
 class Sizes:
-    """By decade of the size: 0 B, 1 to 9 B, 10 to 99 B, and so on."""
+    """By decade of the message size: 0 B, 1 to 9 B, 10 to 99 B, and so on."""
 
     messages: tuple[int, ...]
     bytes: tuple[int, ...]
@@ -42,11 +42,11 @@ class Counted:
     ranks: int
     point: Sizes
     collective: Sizes
-    """As the messages that MPICH 1.2 made of collective calls, a rank's to itself among them."""
+    """The messages that MPICH 1.2 makes of collective calls, including those of a rank to itself."""
     collective_calls: dict[str, int]
     """Calls of all ranks, by function."""
     busiest_sent_bytes: int
-    """By the rank that sends the most, to others."""
+    """Bytes that the busiest rank sends to others."""
 
     @property
     def all(self) -> Sizes:
@@ -54,7 +54,7 @@ class Counted:
 
 
 def count(workload: applications.Workload, problem_class: str, ranks: int, folder: Path) -> Counted:
-    """Runs it, or takes the profile that is there already."""
+    """Runs the workload, unless `folder` already has its profile."""
     where = folder / f"{workload.name}.profile"
     if not where.exists():
         _run(workload, problem_class, ranks, where)
@@ -71,7 +71,7 @@ def _run(workload: applications.Workload, problem_class: str, ranks: int, where:
         env=environment_for(ranks > cores(), os.environ),
         capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
     )  # fmt: skip
-    # With --json crosscut prints the profile, and the program's own words go to standard error.
+    # With --json crosscut prints the profile, and the program's own output goes to standard error.
     if done.returncode != 0 or '"verified":true' not in done.stderr.replace(" ", ""):
         raise BenchmarkError(
             f"{workload.name}, class {problem_class}, {ranks} ranks: {done.stderr.strip()[-400:]}"
@@ -81,7 +81,7 @@ def _run(workload: applications.Workload, problem_class: str, ranks: int, where:
 def _read(name: str, problem_class: str, where: Path, ranks: int) -> Counted:
     found = profile.load(where)
     if not found.complete or found.ranks != ranks:
-        raise BenchmarkError(f"{where}: is no whole profile of {ranks} ranks")
+        raise BenchmarkError(f"{where} is not a complete profile of {ranks} ranks")
     matrix = found.matrix()[:, :, 1].astype(float)
     sent = matrix.sum(axis=1) - matrix.diagonal()
     return Counted(
@@ -105,7 +105,7 @@ def _sizes(found: profile.Profile, way: str) -> Sizes:
 
 
 def save(file: Path, counted: list[Counted]) -> None:
-    """A line each, so that a change is one in a comparison."""
+    """Writes one line per workload, for readable diffs."""
     lines = ",\n".join(json.dumps(dataclasses.asdict(one)) for one in counted)
     file.write_text(f"[\n{lines}\n]\n", encoding="ascii")
 

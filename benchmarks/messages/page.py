@@ -1,4 +1,4 @@
-"""docs/reference/lobosco.md. Pure: from counts and the paper's figures to text."""
+"""Makes the text of docs/reference/lobosco.md from the counts and the paper's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.messages.counting import Counted, Sizes
 from crosscut.base import units
 from crosscut.reports.terminal.profile import decade_name
 
-MADE = "<!-- Made by `make messages`: change benchmarks/messages, in place of this page. -->"
+MADE = "<!-- Made by `make messages`: change benchmarks/messages, not this page. -->"
 MEGABYTE = 1e6
 # In the order of the paper's tables.
 NAMES = ("is", "mg", "cg", "sp", "ep", "lu")
@@ -18,7 +18,7 @@ NETWORKS = {
     "myrinet": "Myrinet",
 }  # fmt: skip
 PAPERS = ("B", 16)
-"""Class and ranks of its tables."""
+"""Class and ranks of the paper's tables."""
 Row = Sequence[str]
 
 
@@ -43,7 +43,7 @@ def table(head: Row, rows: Sequence[Row]) -> list[str]:
 
 
 def totals(counted: Sequence[Counted], published: Mapping[str, Any]) -> list[str]:
-    """The paper's beside ours where the file has them."""
+    """Shows the paper's figures next to ours if `published` has them."""
     head = ["", "point to point", "bytes", "collective, as messages", "bytes", "all", "bytes", "mean size"]
     rows = []
     for one in counted:
@@ -80,7 +80,7 @@ def calls(counted: Sequence[Counted]) -> list[str]:
 
 
 def bound(sequential_seconds: float, ranks: int, sent_bytes: float, bytes_per_second: float) -> float:
-    """The upper bound of the speed-up if only computing and the busiest process's bytes cost time."""
+    """Returns the speed-up if only computing and the busiest process's bytes cost time: an upper bound."""
     return sequential_seconds / (sequential_seconds / ranks + sent_bytes / bytes_per_second)
 
 
@@ -103,50 +103,49 @@ def _bytes(value: float) -> str:
 
 
 INTRODUCTION = """\
-What Lobosco, Santos Costa and de Amorim (ICCS 2002) logged in their tables 3 and 4: the messages of six
-NAS benchmarks and their sizes. Here they are crosscut's own [workloads](../howto-workloads.md), each
-verified, under [`crosscut profile`](../howto-profile.md). Counts depend on class and ranks alone, not on the
+The messages of six NAS benchmarks and their sizes, which Lobosco, Santos Costa and de Amorim (ICCS 2002)
+logged in their tables 3 and 4. Here the benchmarks are crosscut's own [workloads](../howto-workloads.md), each
+verified, under [`crosscut profile`](../howto-profile.md). Counts depend only on class and ranks, not on the
 machine or the time: `make messages` finds the same anywhere (6 minutes on two cores).
 
-The untimed first iteration, which every benchmark but EP has, is among them. A GB is 10⁹ bytes. A test
-(`tests/golden/test_lobosco_messages.py`) adds up the same numbers from the loops of NPB's sources.
+Counts include the untimed first iteration, which every benchmark but EP has. A GB is 10⁹ bytes. A test
+(`tests/golden/test_lobosco_messages.py`) computes the same numbers from the loops of NPB's sources.
 """
 COLLECTIVES = """\
 ## Collective calls
 
-Calls of all ranks together. The tables above have them as what MPICH 1.2 made of them
+Calls of all ranks together. The tables above count them as the messages that MPICH 1.2 made of them
 ([how](../howto-profile.md#what-is-counted)): on 16 ranks an all-reduce is 30 messages, an all-to-all 256, of
 which 16 go from a rank to itself.
 """
 BOUND = """\
-## Does it explain table 5?
+## Do bytes explain table 5?
 
-The paper's speed-ups on 16 nodes, each *of* what our counts allow: the sequential time of table 2, divided by
-16, plus the time in which the busiest process's bytes leave it at the rate that two nodes reach (10.5, 11.2,
-98.28 and 108.44 MByte/s, taken as 10⁶ bytes). Latency, contention and waiting are not in it; nor are caches,
-which hold a sixteenth of the data better than all of it, so that a speed-up may even exceed it. – did not
-run, or is not in the paper.
+The paper's speed-ups on 16 nodes, each *of* the bound from our counts. The bound assumes that 16 nodes take a
+sixteenth of the sequential time of table 2, plus the time in which the busiest process's bytes leave it at
+the rate between two nodes (10.5, 11.2, 98.28 and 108.44 MByte/s, taken as 10⁶ bytes). It ignores latency,
+contention and waiting; also caches, which hold a sixteenth of the data better than all of it, so that a
+speed-up may even exceed it. – did not run, or is not in the paper.
 """
 DIFFERENCES = """\
-Bytes alone put the benchmarks in the order in which the paper found them on Ethernet with TCP (EP, LU, MG,
-CG, IS), and explain why all but IS come close to 16 on fast networks. What they leave open says where
-messages hurt for another reason. IS reaches a quarter of its bound on Ethernet with TCP: there all send to
-all at once. LU reaches half of its bound on Myrinet: it has the most messages by far, 1.2 million, nearly
-all of less than 1.1 KB.
+Bytes alone put the benchmarks in the order that the paper found on Ethernet with TCP (EP, LU, MG, CG, IS),
+and explain why all but IS come close to 16 on fast networks. The remaining gaps show where messages hurt for
+another reason. IS reaches a quarter of its bound on Ethernet with TCP: there all send to all at once. LU
+reaches half of its bound on Myrinet: it has the most messages by far, 1.2 million, nearly all of less than
+1.1 KB.
 
 ## Where ours may differ from the paper's
 
 - **The figures of tables 3 and 4** are not among the published ones that crosscut has, so ours stand alone.
-  Who has them writes them into `benchmarks/messages/lobosco2002.toml`; then the first table has them beside
-  ours.
-- **NPB 2 and NPB 3.** Class B has the same sizes and iterations of these six in both. NPB hands out
+  If you have them, add them to `benchmarks/messages/lobosco2002.toml`; the first table then shows both.
+- **NPB 2 and NPB 3.** Class B has the same sizes and iterations of these six in both. NPB distributes
   parameters by a few broadcasts at the start and gathers times by reductions: tens of messages of a few
-  bytes. Ours have two gathers and a barrier at the end in place of that. An LU without the untimed
-  iteration has 1 message in 251 less.
-- **MPICH.** Until 1.2.4 collective calls were the trees and rings that are counted here; later ones choose
-  by size, and send other numbers of messages for the same calls. Messages from point to point do not depend
-  on it: all but a few of MG, CG, SP and LU are.
-- **Messages to oneself** count where MPICH 1.2 sent them (all-to-all, gather): in IS 16 of the 256 of each
+  bytes. Ours have two gathers and a barrier at the end instead. Without the untimed iteration LU would have
+  1 message in 251 fewer.
+- **MPICH.** Until 1.2.4 collective calls were the trees and rings counted here; later versions choose by
+  size, and send other numbers of messages for the same calls. Point-to-point messages do not depend on it: they are
+  nearly all of the messages of MG, CG, SP and LU.
+- **Messages to oneself** count if MPICH 1.2 sent them (all-to-all, gather): in IS 16 of the 256 of each
   all-to-all. They cross no network, and are not in the last table.
 - **Bytes** are those of the data, without MPI's headers or the messages of a rendezvous.
 """
