@@ -54,7 +54,7 @@ def test_show_tells_what_a_gigabyte_cost_and_loggp_apart(tmp_path, capsys):
     assert cli.main(["show", str(bounce), str(stream)]) == 0
     said = capsys.readouterr().out
     assert "Processor time for moving bytes" in said
-    assert "LogGP, by ping-pong and stream together" in said
+    assert "LogGP, from ping-pong and stream together" in said
     assert "processor time" in said
     assert cli.main(["show", str(bounce), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

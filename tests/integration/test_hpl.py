@@ -201,7 +201,7 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--grid", "2x2", "-n", "3"], "--grid 2x2: has 4 ranks, and -n says 3"),
+        (["--grid", "2x2", "-n", "3"], "--grid 2x2: has 4 ranks, but -n says 3"),
         (["-N", "1000000"], "-N 1000000: its matrix takes 8000 GB"),
         (["--memory", "4000GB"], "--memory: the matrix takes 4000 GB"),
         (["-N", "99"], "a number from 100 to 1,000,000"),

@@ -55,8 +55,8 @@ def test_every_route_of_a_sound_lab_goes_as_computed(routed: Path, switch: str) 
     with lab(routed / "routed.toml", switch=switch):
         done = walk(routed)  # the one lab that is up
         assert (done.returncode, done.stderr) == (0, "")
-        assert "132 routes walked" in done.stdout
-        assert "every route goes as the tables of its nodes were computed" in done.stdout
+        assert "132 routes traced" in done.stdout
+        assert "every route is as computed" in done.stdout
         document = found(routed, "test")
         assert (document["routes"], document["unlike"], document["not_walked"]) == (132, 0, 0)
         assert sum(document["by_gateways"].values()) == 132  # type: ignore[attr-defined]
@@ -120,14 +120,14 @@ def test_a_dead_node_is_silent_and_the_walk_ends(routed: Path) -> None:
         assert len(walked.unlike) == len(walked.routes) == 11
         done = walk(routed, "test")
         assert done.returncode == 1
-        assert "no route is sound from, to or by way of n0005\n" in done.stdout
+        assert "no route from, to or through n0005 is as computed\n" in done.stdout
 
 
 def test_what_the_time_is_too_short_for_counts_as_a_failure(routed: Path) -> None:
     with lab(routed / "routed.toml"):
         done = walk(routed, "test", "--time-limit", "1us")
         assert done.returncode == 1
-        assert "132 routes not walked" in done.stdout
+        assert "132 routes not traced" in done.stdout
 
 
 def test_one_way_is_shown_node_by_node(routed: Path) -> None:

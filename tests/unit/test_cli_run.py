@@ -113,7 +113,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --on moon", "unknown place 'moon'"),
         ("run aapc --on local:here", "takes nothing after a colon"),
         ("run aapc --mode neither", "not one of one, both"),
-        ("run aapc --out a --resume b", "exclude each other"),
+        ("run aapc --out a --resume b", "cannot be combined"),
         ("run --resume nowhere", "there is no such directory"),
         ("run aapc --out no/such/folder/run.zarr", "does not exist"),
         ("run aapc --unknown", "there is no option --unknown\nsee 'crosscut run aapc --help'"),

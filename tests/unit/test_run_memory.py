@@ -149,4 +149,4 @@ def test_where_memory_ends_all_the_same_there_is_an_error_and_no_traceback(
     stretch(run, "repetition", 10**8)
     with address_space(1 << 30):
         assert main(["show", str(run), "--memory", "100GB"]) == 2
-    assert "crosscut: error: memory does not suffice" in capsys.readouterr().err
+    assert "crosscut: error: not enough memory" in capsys.readouterr().err

@@ -128,4 +128,4 @@ def test_what_is_no_json_is_refused(tmp_path, text):
 def test_judging_anew_and_telling_what_was_judged_are_not_asked_for_together(tmp_path, capsys):
     words = ["report", "x.zarr", "--spec", "s.toml", "--verdicts", str(tmp_path / "c.json")]
     assert cli.main(words) == 2
-    assert "give one of the two" in capsys.readouterr().err
+    assert "give only one of the two" in capsys.readouterr().err

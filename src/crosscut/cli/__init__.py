@@ -1,5 +1,5 @@
-"""The command line. Each command is one file in this folder, which defines `EPILOG`, `add_arguments(parser)`
-and `execute(args) -> int`, and one line in COMMANDS."""
+"""The command line. Each command is a module in this folder, which defines `EPILOG`, `add_arguments(parser)`
+and `execute(args) -> int`, and has one line in COMMANDS."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMMANDS = {
     "list": "list patterns, backends and places",
     "export": "write a run as a table: CSV, Parquet or JSON",
     "fsck": "check that a run on disk is intact",
-    "doctor": "list what this machine can measure with, what is missing and how to get it",
+    "doctor": "check what works on this machine, what is missing and how to get it",
     "build-mpi": "build the measuring core with this site's MPI",
     "build-smpi": "build what --engine smpi needs, with this machine's SimGrid",
     "build-profiler": "build the library that crosscut profile loads into programs, for this site's MPI",
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    # Not list(…): in this package that name is a command's module.
+    # Not list(…): importing the command `list` rebinds that name in this package.
     words = [*(sys.argv[1:] if argv is None else argv)]
     name = next((word for word in words if not word.startswith("-")), "")
     try:
@@ -104,7 +104,7 @@ def _run(argv: Sequence[str] | None) -> int:
         args.words = ["crosscut", *words]
         memory.set_limit(getattr(args, "reading_bytes", None))
         status: int = args.execute(args)
-        sys.stdout.flush()  # here, where a broken pipe is handled
+        sys.stdout.flush()  # inside the try, which handles a broken pipe
         return status
     except BrokenPipeError:
         # The reader (`| head`) has closed the pipe; the interpreter's final flush must not fail as well.
@@ -114,7 +114,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return _complain(Interrupted("interrupted"))
     except MemoryError as error:
         what = f" ({error})" if str(error) else ""
-        return _complain(UsageError(f"memory does not suffice{what}. {memory.advice()}"))
+        return _complain(UsageError(f"not enough memory{what}. {memory.advice()}"))
     except CrosscutError as error:
         return _complain(error)
     except OSError as error:

@@ -41,5 +41,5 @@ def _program() -> Path:
     """Returns the full path of crosscut: a batch job may have a different PATH."""
     found = shutil.which(sys.argv[0]) or shutil.which("crosscut")
     if found is None:
-        raise UsageError(f"{FLAG}: cannot find the program crosscut; is its folder in PATH?")
+        raise UsageError(f"{FLAG}: cannot find the program crosscut; is its folder on PATH?")
     return Path(found).absolute()

@@ -37,8 +37,8 @@ def options(wrapper: Path) -> dict[str, object]:
 
 
 def check_built(executable: Path) -> None:
-    """Raises CrosscutError unless the executable starts, so that the loader finds the MPI library, and has
-    the mpi backend."""
+    """Raises CrosscutError unless the executable starts, which needs the MPI library, and has the mpi
+    backend."""
     try:
         done = subprocess.run([executable, "list", "--json"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -53,7 +53,7 @@ def check_built(executable: Path) -> None:
     mpi = next((backend for backend in backends if backend["name"] == "mpi"), None)
     if mpi is None or not mpi.get("available", True):
         raise CrosscutError(
-            f"the new {executable.name} has no mpi backend: are the sources of another version?"
+            f"the new {executable.name} has no mpi backend: are its sources from another version?"
         )
 
 

@@ -1,4 +1,4 @@
-"""`crosscut build-profiler`: compiles what `crosscut profile` loads into programs, for a site's own MPI."""
+"""`crosscut build-profiler`: compiles the library of `crosscut profile` for a site's own MPI."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ examples:
   crosscut build-profiler --mpicc /opt/openmpi/bin/mpicc --out ~/lib/libcrosscut-profile.so
   crosscut build-profiler --mpicc cc                             Cray: the compiler that finds MPI by itself
 
-Needs a C11 compiler behind the wrapper, nothing else. Programs of the standard MPI ABI (MPICH 5) can be
-profiled without this command if crosscut was installed where it found an MPI.
+Needs only a C11 compiler behind the wrapper. Programs of the standard MPI ABI (MPICH 5) do not need this
+command if crosscut found an MPI when it was installed.
 """
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,lazy")
@@ -41,7 +41,7 @@ def check_built(library: Path) -> None:
     try:
         done = subprocess.run(words, env=variables, capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CrosscutError(f"the new {LIBRARY} cannot be tried: {plainly(error)}") from error
+        raise CrosscutError(f"the new {LIBRARY} cannot be tested: {plainly(error)}") from error
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode != 0 or said:
         raise CrosscutError(f"the new {LIBRARY} cannot be loaded: {said or f'status {done.returncode}'}")
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="crosscut-build-profiler-") as temporary:
         built = Path(temporary) / LIBRARY
         print(f"compiling {folder} with {wrapper}", flush=True)
-        # The wrapper links the MPI library, which must not stay: the program brings its own.
+        # Drops the MPI library that the wrapper links: the program brings its own.
         flags = (*FLAGS, "-Wl,--as-needed")
         sources = map(str, sorted(folder.glob("*.c")))
         building.run_step("compiling", [str(wrapper), *flags, *sources, "-ldl", "-o", str(built)])

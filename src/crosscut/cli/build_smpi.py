@@ -1,4 +1,4 @@
-"""`crosscut build-smpi`: builds the player of patterns for SimGrid's SMPI, if SimGrid was installed later."""
+"""`crosscut build-smpi`: builds the player of patterns for SimGrid's SMPI, if crosscut lacks it."""
 
 from __future__ import annotations
 

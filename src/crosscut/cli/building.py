@@ -32,7 +32,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def find_wrapper(option: str, name: str) -> Path:
-    """Finds the wrapper by path or in PATH. Keeps links: some wrappers act by the name they run under."""
+    """Finds the wrapper by path or on PATH. Keeps links: some wrappers act on the name they run under."""
     found = shutil.which(Path(name).expanduser())
     if found is None:
         raise UsageError(f"{option} {name}: no such program; load the MPI's module, or give its full path")
@@ -54,10 +54,12 @@ def find_target(given: Path | None, beside: Path, *, replace: bool) -> Path:
     """Returns the path to write: `given`, or else `beside`. Raises UsageError if it cannot be written."""
     target = (given or beside).expanduser().absolute()
     if target.is_dir():
-        raise UsageError(f"--out {target} is a folder; name the file to write, as {target / beside.name}")
+        raise UsageError(
+            f"--out {target} is a folder; name the file to write, such as {target / beside.name}"
+        )
     if target.exists() and not replace:
         raise UsageError(
-            f"{target} is already there (for another MPI, perhaps): replace it with --replace, "
+            f"{target} already exists (for another MPI, perhaps): replace it with --replace, "
             "or write another with --out FILE"
         )
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):

@@ -29,8 +29,8 @@ examples:
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on it measures in rounds, until no promise is undecided or the time is up. Each round has new
-processes and connections, unless starting them takes more than a tenth of the time that is left.
+With --on, check measures in rounds until no promise is undecided or the time is up. Each round has new
+processes and connections, unless starting them takes more than a tenth of the remaining time.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
 2 wrong usage or unreadable input; 3 none is broken, but one is undecided, perhaps because the machine that
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", type=options.folder, metavar="DIR", help="Runs or folders of launches to judge."
     )
-    group = parser.add_argument_group("what is measured if no run is named")
+    group = parser.add_argument_group("what to measure if no run is named")
     option(group, "--time-limit TIME", units.parse_seconds,
            "Measure for at most this long. Default 10min; with --quick 30s.",
            dest="time_limit_seconds")  # fmt: skip
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     option(group, "--protocol FILE", Path, "Write the acceptance protocol to this file, .html or .pdf.")
     option(group, "--junit FILE", Path, "Write the verdicts to this file as JUnit XML.")
-    flag(group, "--redact", "Replace names of nodes by numbers in all output.")
+    flag(group, "--redact", "Replace node names with numbers in all output.")
     options.add_keep(group)
     options.add_reading(group)
     flag(group, "--json", "Print one JSON object on standard output.")
@@ -103,7 +103,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _writable(args: argparse.Namespace) -> None:
-    """Rejects output files that cannot be written before anything is measured."""
+    """Raises, before anything is measured, if an output file cannot be written."""
     for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
         if file is not None:
             check_parent(name, file)

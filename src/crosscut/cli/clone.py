@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--on PLACE", str, f"Where the nodes are: {', '.join(places.names())}.", required=True)
     flag(parser, "--yes", "Replace files that exist, and overwrite block devices.", dest="overwrite")
     flag(parser, "--resume",
-         "Keep the correct parts of unfinished copies (on a device: of whatever is there), which "
-         "are found by reading them.")  # fmt: skip
+         "Keep the correct parts of unfinished copies (on a device: of its present content), found "
+         "by reading them.")  # fmt: skip
     option(parser, "--chunk SIZE", units.parse_bytes,
            "Unit in which data is checked, passed on and stored. Default 1 MiB; more for images over "
            "256 GiB.", dest="chunk_bytes")  # fmt: skip
@@ -104,9 +104,7 @@ def _target(typed: str, on: str) -> str:
     if typed.startswith("/"):
         return typed
     if places.find(on)[0].realm not in (Realm.HERE, Realm.EMULATED):
-        raise UsageError(
-            f"TARGET {typed}: on other machines it must be an absolute path, which begins with /"
-        )
+        raise UsageError(f"TARGET {typed}: on other machines it must be absolute, beginning with /")
     return f"{Path.cwd()}/{typed}"
 
 

@@ -53,7 +53,7 @@ SHARED_SIZES = "shared sizes"  # the core's word for patterns measured at all th
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
-    group = parser.add_argument_group("what is measured")
+    group = parser.add_argument_group("what to measure")
     flag(group, "--quick",
          f"Measure {len(QUICK_SIZES)} sizes with {QUICK_REPETITIONS} repetitions, instead of "
          f"{len(PAPER_SIZES)} with 20.")  # fmt: skip
@@ -112,7 +112,7 @@ def execute(args: argparse.Namespace) -> int:
                 print(f"crosscut: launch {number + 1} of {len(launches)}", file=sys.stderr)
             planned = campaign.load_plan(folder)[1]
             with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
-                # Extended step by step: the results before an error stay in the list.
+                # Extended step by step, so that an error leaves the earlier results in the list.
                 results[number].extend(
                     campaign.measure_steps(
                         session, planned, folder, decided, listener=listener, words=args.words
@@ -122,14 +122,14 @@ def execute(args: argparse.Namespace) -> int:
             if interrupted:
                 break
     except CrosscutError:
-        if results[1:] and results[0]:  # an evaluation without the further launches
+        if results[1:] and results[0]:  # the first launch alone is an evaluation
             _conclude(directory, results, interrupted=False, as_json=args.json)
         raise
     return _conclude(directory, results, interrupted, as_json=args.json)
 
 
 def _announce(steps: Sequence[CampaignStep], directory: Path, decided: Decided, *, quiet: bool) -> None:
-    """Prints what will be measured and what left out, minutes before the summary would show it."""
+    """Prints what will be measured or left out, long before the summary shows it."""
     if quiet:
         return
     ranks, refused = decided.options.ranks, {}
@@ -149,7 +149,7 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
     typed = options.launch(given)
     if "resume" in given:
         if "out" in given:
-            raise UsageError("--out and --resume exclude each other: a resumed evaluation stays where it is")
+            raise UsageError("--out and --resume cannot be combined: a resumed evaluation stays where it is")
         directory = given["resume"].absolute()
         refuse_bytes("--resume", directory)
         before, steps = campaign.load_plan(directory)
@@ -173,7 +173,7 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
     return directory, decided, steps
 
 
-_SEED = 1  # for the random orders: evaluate has no --seed
+_SEED = 1  # of the random orders; evaluate has no --seed
 _RECORDED: Mapping[str, type] = {"on": str, "backend": str, "ranks": int, "interface": str, "pin": bool}
 
 

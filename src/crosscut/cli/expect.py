@@ -84,8 +84,8 @@ def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
         adapter = replace(adapter, mtu_bytes=args.mtu)
     if not math.isfinite(adapter.bits_per_second) and not math.isfinite(path.host_link_bits_per_second):
         raise UsageError(
-            f"{adapter.name} does not say how fast its link is (virtual ones do not): give --speed '10 "
-            "Gbit/s', or --network FILE"
+            f"{adapter.name} does not report the speed of its link (virtual ones do not): give "
+            "--speed '10 Gbit/s', or --network FILE"
         )
     return adapter
 
@@ -115,7 +115,7 @@ def _number(table: object, key: str) -> float:
 
 
 def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
-    """Returns the run's values to compare, of routes between nodes: within a node no adapter takes part."""
+    """Returns the run's values to compare, from routes between nodes, since others use no adapter."""
     import numpy as np
 
     from crosscut.analysis.figures import samples, summary
@@ -132,7 +132,7 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
     if not len(rates):
         raise UsageError(
             f"{args.run} has no measured message of {units.size(taken.size_bytes)} between two nodes, so it "
-            "shows nothing of the network"
+            "shows nothing about the network"
         )
     told = [
         MeasuredValue(
@@ -156,7 +156,7 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
 
 
 def _median(values: Floats) -> float:
-    """Returns the median of those measured; NaN if none was."""
+    """Returns the median of the finite values; NaN if there is none."""
     import numpy as np
 
     measured = values[np.isfinite(values)]

@@ -59,7 +59,9 @@ def execute(args: argparse.Namespace) -> int:
     index = run.size_index(args.size) if args.size is not None else None
     samples = of_run.chosen(run, index)
     if samples is None or samples.of_phases:
-        raise UsageError(f"{args.run}: it keeps no single messages, so shared limits cannot be inferred")
+        raise UsageError(
+            f"{args.run}: it does not record single messages, so shared limits cannot be inferred"
+        )
     observed = of_samples(samples)
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
@@ -107,8 +109,8 @@ def _bottlenecks(
 
 
 def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:
-    """Returns the network that was named or that the run carries, and the paths of its messages if the graph
-    alone does not determine them."""
+    """Returns the named network or the one in the run, and the paths of its messages if the graph alone does
+    not determine them."""
     by_tables = is_emulated(run.attributes)
     if named:
         found = description.load(named, graph=True)
@@ -139,7 +141,7 @@ def _ways(found: description.Network, file: str, *, by_tables: bool) -> Way | No
 
 
 def sentences(found: Sequence[Bottleneck]) -> list[str]:
-    """Returns one sentence per group of capacities with the same full phases, rate and number of messages."""
+    """Returns one sentence per group of capacities with the same phases, rate and number of messages."""
     alike: dict[tuple[tuple[int, ...], str, int], list[Bottleneck]] = {}
     for one in found:
         rate = units.bit_rate(float(f"{8 * one.bytes_per_second:.3g}"))

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=tuple(table_files.FORMATS),
-        help="Format of the table. Default: as the file's name ends, or csv.",
+        help="Format of the table. Default: by the suffix of FILE, or csv.",
     )
     option(parser, "--out FILE", Path, "File to write. Default: standard output.")
     options.add_reading(parser)

@@ -24,9 +24,9 @@ examples:
   crosscut fsck aapc.zarr                    lengths, indices, status against samples
   crosscut fsck evaluation                   every run of `crosscut evaluate`
   crosscut fsck *.zarr --json                one JSON object per run, one per line
-  crosscut fsck --repair aapc.zarr           call unmeasured what is lost; resuming measures it again
+  crosscut fsck --repair aapc.zarr           mark lost samples as not measured; resuming measures them
 
-exit status: 0 every run is intact; 1 something is damaged; 2 no run.
+exit status: 0 every run is intact; 1 something is damaged; 2 not a run
 """
 
 _SHOWN = 20
@@ -102,14 +102,14 @@ def _print(report: Report) -> None:
     for problem in report.problems[:_SHOWN]:
         print(problem)
     if len(report.problems) > _SHOWN:
-        print(f"… and {len(report.problems) - _SHOWN} more problems (all of them: --json)")
+        print(f"… and {len(report.problems) - _SHOWN} more problems (--json lists all)")
     for note in report.notes:
         print(f"note: {note}")
     print(f"{report.path}: {_verdict(report)}")
 
 
 def _verdict(report: Report) -> str:
-    """Returns such as `intact but incomplete: 17,584 of 22,400 cells measured, 12 failed`."""
+    """`intact but incomplete: 17,584 of 22,400 cells measured, 12 failed`"""
     counts = dict(report.cells)
     total, measured = sum(counts.values()), counts.pop("measured", 0)
     counts.pop("unmeasured", 0)

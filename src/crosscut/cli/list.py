@@ -53,7 +53,7 @@ def _as_json(known: core.Core) -> dict[str, object]:
 
 
 def _section(screen: Screen, title: str, entries: list[tuple[str, str, str]]) -> None:
-    """Shows entries (name, text, reason why unavailable) under a title, one per line."""
+    """Shows entries, each (name, text, reason if unavailable), under a title."""
     screen.title(title)
     table = Rows("<", "<")
     for name, text, why_not in entries:

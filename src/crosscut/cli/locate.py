@@ -1,4 +1,4 @@
-"""`crosscut locate`: finds a network's bottlenecks and structure, without prior knowledge."""
+"""`crosscut locate`: finds a network's bottlenecks and structure without prior knowledge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REPETITIONS = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
-    group = parser.add_argument_group("what is measured if no run is named")
+    group = parser.add_argument_group("what to measure if no run is named")
     option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.")
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Measure at least this many permutations even if nothing looks slow: a limit that few "
            "of them reach is found late. Default: the binary logarithm of the number of ranks.")  # fmt: skip
     option(group, "--confidence P", _probability,
-           "Measure until every rank is in its right group with this probability. Default "
+           "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
            "Report what is known after this time; no step begins that would probably end later.",
@@ -162,9 +162,9 @@ def _tell(
         return
     screen = screen_for()
     if structure is not None:
-        whom = "rank" if any(":" in name for name in structure.hosts) else "host"
+        noun = "rank" if any(":" in name for name in structure.hosts) else "host"
         screen.line(
-            f"{units.count(structure.ranks, whom)}, {units.count(structure.phases_used, 'phase')} looked at",
+            f"{units.count(structure.ranks, noun)}, {units.count(structure.phases_used, 'phase')} used",
             "bold",
         )
     if planted:

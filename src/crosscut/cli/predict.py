@@ -155,6 +155,6 @@ def _fit(
         return None
     if made.inside_seconds is None:
         raise UsageError(f"--traced-on: no profile beside {trace.index} says how long the program took there")
-    # The run to fit used the traced processors, whatever the compute scale of the prediction.
+    # The traced run is fitted, so the compute scale of the prediction does not apply.
     there = dataclasses.replace(asked, compute_scale=1.0)
     return calibrating.fit(trace, there, network, made.inside_seconds, folder)

@@ -1,4 +1,4 @@
-"""`crosscut price`: what networks cost by price books, and the performance of a mix of work for it."""
+"""`crosscut price`: prices networks from price books, and weighs price against performance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.pricing import asking
 
 EPILOG = """
 examples:
-  crosscut price xibalba-er16                              part by part, by the book that knows it
+  crosscut price xibalba-er16                              part by part, from the book that lists it
   crosscut price xibalba-er16 xibalba-e7-config1 --nodes 16-128:16
   crosscut price leaf-spine-100g-64 --book my-quotes.toml --nodes 32-2048
   crosscut price xibalba-er16 --performance hpl.json       dollars per MFlop/s, as HPL measured there
@@ -92,7 +92,7 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
 
     if args.mix and args.performance:
         raise UsageError(
-            "--performance does not go with --mix; name the files in the mix (hpl = { NETWORK = … }, "
+            "--performance cannot be combined with --mix; name the files in the mix (hpl = { NETWORK = … }, "
             "trace = …)"
         )
     if len(traces) < len(args.performance):
@@ -101,8 +101,8 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
         )
     if args.nodes:
         raise UsageError(
-            "--nodes does not go with a mix or a trace, which itself sets the number of ranks (ranks = 64); "
-            "each network gets as many nodes as these need"
+            "--nodes cannot be combined with a mix or a trace, which sets the number of ranks (ranks = 64); "
+            "each network gets as many nodes as these ranks need"
         )
     asked = mix.load(args.mix) if args.mix else performing.mix_of(traces)
     books = asking.named_books(args.books)

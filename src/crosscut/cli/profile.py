@@ -1,4 +1,4 @@
-"""`crosscut profile`: what any MPI program does: its messages, its time in MPI, a trace to replay."""
+"""`crosscut profile`: records the messages and MPI time of any MPI program, and a trace to replay."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ The program needs no change. It must be linked dynamically, against an MPI of th
 one that crosscut build-profiler was given.
 """
 
-# Operations that a second of computing counts for: as many as a host of a described network does in one, so
-# that computing takes as long there as it took here.
+# Operations that stand for a second of computing: as many as a host of a described network does in one, so
+# that computing takes as long there as here.
 FLOPS_PER_SECOND = smpi.HOST_FLOPS
 
 
@@ -81,12 +81,12 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _make_folder(given: Path | None) -> Path:
-    """A new one: what another run left is never mixed in."""
+    """Creates a new folder, so that results of two runs never mix."""
     folder: Path = given if given is not None else Path(time.strftime("profile-%Y%m%d-%H%M%S"))
     try:
         folder.mkdir()
     except OSError as error:
-        why = " is already there" if isinstance(error, FileExistsError) else f": {error.strerror}"
+        why = " already exists" if isinstance(error, FileExistsError) else f": {error.strerror}"
         raise UsageError(f"{folder}{why}; name another with --out FOLDER") from error
     return folder
 
@@ -99,7 +99,7 @@ def _need_something(folder: Path, words: str, ran: profiler.CommandOutcome) -> N
     profiler.complain(ran, words)
     raise CrosscutError(
         f"{words}: no rank left a profile. It must be an MPI program, linked dynamically; "
-        "its launcher must hand on LD_PRELOAD and CROSSCUT_PROFILE_FOLDER; and every node must see "
+        "its launcher must pass on LD_PRELOAD and CROSSCUT_PROFILE_FOLDER; and every node must see "
         f"{folder.absolute().parent}"
     )
 

@@ -22,12 +22,12 @@ examples:
   crosscut report aapc.zarr                           writes aapc.html
   crosscut report e7.zarr er16.zarr -o networks.html  runs side by side
   crosscut report evaluation                          the runs of `crosscut evaluate`
-  crosscut report aapc.zarr --size 100KB              details of another size than the largest first
+  crosscut report aapc.zarr --size 100KB              details of 100 KB first, not of the largest size
   crosscut report aapc.zarr --spec acceptance.toml    verdicts first, each with the picture that proves it
   crosscut report kept/*.zarr --verdicts check.json -o acceptance.html --redact    for the vendor
 
-The page begins with the findings, then shows them: every route in a heat map, rates by phase, histograms.
-Every picture can be saved as SVG or PNG, and its figures as CSV.
+The page begins with the findings, then shows the evidence: every route in a heat map, rates by phase,
+histograms. Every picture can be saved as SVG or PNG, and its figures as CSV.
 """
 
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Instead of --spec: show the verdicts that `crosscut check --json` gave these runs.")  # fmt: skip
     options.add_cabling(parser)
     flag(parser, "--redact",
-         "Replace names of nodes by numbers; leave out addresses, command, network and folders.")  # fmt: skip
+         "Replace node names with numbers; leave out addresses, command, network and folders.")  # fmt: skip
     options.add_reading(parser)
     flag(parser, "--force", "Replace the file if it exists.")
 
@@ -61,16 +61,15 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.html import write  # numpy and xarray take a second to import
 
     if args.spec and args.verdicts:
-        raise UsageError("--spec judges now, --verdicts shows earlier judgements: give one of the two")
+        raise UsageError("--spec judges now, --verdicts shows earlier judgements: give only one of the two")
     if args.redact and args.cabling:
-        raise UsageError("--redact hides names, --cabling prints them: give one of the two")
+        raise UsageError("--redact hides names, --cabling prints them: give only one of the two")
     runs = _runs(args.runs)
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.findings) if args.findings else None
     if found is not None and len(runs) > 1:
         raise UsageError(
-            f"--findings belongs to one run, but {len(runs)} were named; name the one in which they "
-            "were found"
+            f"--findings belongs to one run, but {len(runs)} were named; name only the run that has them"
         )
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
@@ -81,7 +80,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _runs(named: list[Path]) -> list[Path]:
-    """An evaluation, or a folder of launches, stands for those of its runs that were measured."""
+    """Returns the runs, with evaluations and folders of launches expanded to their measured runs."""
     runs: list[Path] = []
     for path in named:
         if is_campaign(path):

@@ -1,4 +1,4 @@
-"""`crosscut reproduce`: a paper's experiment again, on an emulated cluster and on a simulated one."""
+"""`crosscut reproduce`: repeats a paper's experiment on an emulated or simulated cluster, or here."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         choices=(Realm.EMULATED.value, Realm.SIMULATED.value, Realm.HERE.value, "both"),
         help="Where to repeat it: on an emulated cluster (lab), on a simulated one (sim), or on this machine "
-        "itself (local), if the experiment allows it. both (the default): wherever it does.",
+        "itself (local), if the experiment allows it. both (the default): all that it allows.",
     )
     option(parser, "--out DIR", options.folder,
            "Folder for runs, result.json and the picture. Default: NAME-DATE-TIME in this "
@@ -80,7 +80,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _refuse_options(args: argparse.Namespace) -> None:
-    """Without an experiment none of these would have a meaning."""
+    """Raises UsageError for an option that needs an experiment."""
     for name in ("on", "out", "dilate", "switch", "repetitions"):
         if getattr(args, name) is not None:
             raise UsageError(f"--{name}: name an experiment; crosscut reproduce lists them")
@@ -123,7 +123,7 @@ def _folder(out: Path | None, name: str) -> Path:
 
 @contextlib.contextmanager
 def keeping(folder: Path) -> Iterator[None]:
-    """However it ends: an empty folder goes, and where something is there it is said."""
+    """Makes the folder. After an error, removes it if it is empty, or else says what is in it."""
     folder.mkdir(exist_ok=True)
     try:
         yield
@@ -143,7 +143,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     from crosscut.reproduce import comparing, picture, running
     from crosscut.reproduce import report as telling
 
-    # While a lab is built or removed; a session has its own way to stop.
+    # For the time when a lab is built or removed: a session handles signals itself.
     programs.as_ctrl_c()
 
     def told(text: str) -> None:
@@ -165,7 +165,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     drawn: list[Path] = []
     try:
         drawn = picture.write(read, rows, curves, folder)
-    except UsageError as error:  # everything else is there
+    except UsageError as error:  # all other results are written
         told(f"no picture: {error}")
     if args.json:
         print(json.dumps(document))

@@ -54,19 +54,19 @@ examples:
   crosscut run aapc --on hosts:hosts.txt --size 1MB --interval 5%
   crosscut run chain --help                  parameters of one pattern
   crosscut run --resume pairwise.zarr        measure only what is missing
-  crosscut run aapc -n 8 --launches 6 --out aapc    six runs with new processes, and how far they differ
+  crosscut run aapc -n 8 --launches 6 --out aapc    six runs with new processes, and how much they differ
 
-Ctrl-C stops at the end of the current block of measurements; the run can be shown, and resumed.
+Ctrl-C stops at the end of the current block of measurements; the run can then be shown or resumed.
 """
 
 
 _OUTPUT = "output"
-# Groups of options that the help of `crosscut run` shows, and that of a pattern need not repeat.
+# Groups of options that the help of a pattern omits; the help of `crosscut run` has them.
 _COMMON_ELSEWHERE = {options.HOW, options.WHERE, _OUTPUT}
 
 
 def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
-    group = parser.add_argument_group("what is measured")
+    group = parser.add_argument_group("what to measure")
     typed_option(group, "--size SIZE[,…]", units.parse_sizes,
                          "Message sizes, such as 1KB,64KiB,1MB. Default: the pattern's own.",
                          dest="sizes")  # fmt: skip
@@ -107,18 +107,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class PatternParser(Parser):
-    """Parses `crosscut run PATTERN`. It knows all options of a run; its help shows what is the pattern's own.
-    What every run has is on the page of `crosscut run --help`."""
+    """Parses `crosscut run PATTERN`. It accepts all options of a run, but its help omits those that
+    `crosscut run --help` shows, and those of backends that are not chosen."""
 
     backends: tuple[str, ...] = ()
-    """Those with parameters."""
+    """Names of the backends that have parameters."""
 
     def format_help(self) -> str:
         chosen = _chosen_backend(self.words)
         hidden = {options.backend_group(name) for name in self.backends if name != chosen}
         hidden |= _COMMON_ELSEWHERE
         everything, more = self._action_groups, self.epilog
-        # Without `options`, which holds --help alone.
+        # The first two are argparse's own: no positional arguments here, and --help alone.
         self._action_groups = [group for group in everything[2:] if group.title not in hidden]
         self.epilog = f"{self._elsewhere(chosen)}\n\n{more}"
         try:
@@ -135,7 +135,7 @@ class PatternParser(Parser):
 
 
 def _chosen_backend(words: Sequence[str]) -> str:
-    """The backend that words typed so far name or imply."""
+    """Returns the backend that the typed words name or imply."""
     typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     typed.add_argument("--backend", nargs="?", default="")
     typed.add_argument("--on", nargs="?", default="")
@@ -144,8 +144,7 @@ def _chosen_backend(words: Sequence[str]) -> str:
 
 
 def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
-    """What the help of a pattern says beside its options, by argparse's names: question, formula, source,
-    examples."""
+    """Returns arguments of argparse for a pattern's help: question, formula, source and examples."""
     width = shutil.get_terminal_size().columns - 2
     rate = f"Rate: {pattern.formula}" + (f", per {pattern.formula_per}." if pattern.formula_per else ".")
     lines = (f"{pattern.summary}.", f"Question: {pattern.answers}", rate, f"Source: {pattern.source}.")
@@ -191,7 +190,7 @@ def _execute(args: argparse.Namespace) -> int:
 
 
 def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
-    """What `--resume` needs to start the same ranks again, and what was typed."""
+    """Returns what `--resume` needs to start the same ranks again, and the command line."""
     return {
         "command_line": words,
         "crosscut": crosscut.__version__,
@@ -204,7 +203,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
 
 
 def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
-    """The job as typed; `--resume` beside a pattern leaves the comparing to the core."""
+    """Returns the job as typed. With `--resume`, the core compares it with the one that the run records."""
     if "pattern" not in given:
         names = ", ".join(pattern.name for pattern in known.patterns)
         raise UsageError(f"no pattern was named: crosscut run PATTERN; known: {names}")
@@ -214,7 +213,7 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         raise UsageError(f"options of the backend {foreign[0]} were given, but the backend is {backend}")
     resume = "resume" in given
     if resume and "out" in given:
-        raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
+        raise UsageError("--out and --resume cannot be combined: a resumed run stays where it is")
     default = default_out(given["pattern"], backend, Path.cwd())
     named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
     out = given["resume"].absolute() if resume else checked_out(named)
@@ -238,7 +237,7 @@ def _resume_flags(resume: bool, given: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
-    """The job that the run on disk records, with ranks as they were started then."""
+    """Returns the job that the run on disk records, for ranks started as they were then."""
     out: Path = given["resume"].absolute()
     refuse_bytes("--resume", out)
     recorded = dict(load(out).job) if is_launches(out) else recorded_job(out)
@@ -255,8 +254,8 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         own={**_recorded_own(before), **typed.own},
     )
     decided = decide(known, launch)
-    own = ("out", "pattern", "backend", "metadata")
-    members = {key: value for key, value in recorded.items() if key not in own}
+    replaced = ("out", "pattern", "backend", "metadata")
+    members = {key: value for key, value in recorded.items() if key not in replaced}
     if given.get("sizes") or given.get("phases"):
         raise UsageError("--resume keeps the sizes and phases of the run; leave out --size and --phases")
     job = Job(
@@ -270,7 +269,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
 
 
 def _recorded_own(before: Mapping[str, Any]) -> dict[str, object]:
-    """Options of the place as the run records them; a run from before there was `place_options` has two."""
+    """Returns the recorded options of the place. A run that is older than `place_options` has only two."""
     recorded = before.get("place_options")
     if not isinstance(recorded, dict):
         recorded = {"switch": before.get("switch"), "dilate": before.get("dilation")}
@@ -283,7 +282,7 @@ def _recorded_own(before: Mapping[str, Any]) -> dict[str, object]:
 
 
 def recorded_job(out: Path) -> dict[str, Any]:
-    """Attribute `job` of a run; UsageError where `out` is no run, or holds links out of it."""
+    """Returns the attribute `job`. Raises UsageError if `out` is not a run, or contains links or devices."""
     from crosscut.run.folder import refuse_links
 
     if is_campaign(out):
@@ -305,7 +304,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
 
 
 def measure(job: Job, decided: Decided, quiet: bool) -> tuple[JobOutcome, bool]:
-    """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
+    """Starts ranks, measures one job and ends the ranks. Returns (outcome, whether a signal interrupted)."""
     from crosscut.session.progress import reporter
 
     with reporter(quiet) as listener:
@@ -321,7 +320,7 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
 
 
 def _kept(run: Path) -> str:
-    """What there is of a run that ended early, and how to go on."""
+    """Returns a sentence on what a run that ended early contains, and how to continue."""
     from crosscut.run.agreement import holds_samples
 
     out = as_typed(run)
@@ -331,8 +330,8 @@ def _kept(run: Path) -> str:
 
 
 def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:
-    """Measures the launches that a folder lacks."""
-    from crosscut.campaigns import launches  # what most runs do not need
+    """Measures the launches that a folder lacks; returns the exit status."""
+    from crosscut.campaigns import launches  # most runs do not need it
 
     manifest = _manifest(job, decided, given)
     quiet = given.get("quiet", False)
@@ -358,7 +357,7 @@ def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:
 
 
 def _manifest(job: Job, decided: Decided, given: Mapping[str, Any]) -> Manifest:
-    """The manifest of a folder that was begun, with more launches where more are asked for; or a new one."""
+    """Returns the manifest of an existing folder, with launches added if more are requested, or a new one."""
     count = given.get("launches", 0)
     if count > MOST_LAUNCHES:
         raise UsageError(f"--launches {count}: at most {MOST_LAUNCHES}")
@@ -388,7 +387,7 @@ def _manifest(job: Job, decided: Decided, given: Mapping[str, Any]) -> Manifest:
 
 
 def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
-    """What was found, where it is, and how to go on."""
+    """Prints the results and, if launches are missing or incomplete, how to continue."""
     from crosscut.reports.json import launches as json_launches
     from crosscut.reports.terminal import launches as terminal_launches
     from crosscut.reports.terminal.screen import screen_for
@@ -406,7 +405,7 @@ def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
 
 
 def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
-    """What was found, where it is, and how to go on."""
+    """Prints the result and, if it is incomplete, how to continue; returns the exit status."""
     from crosscut.reports.terminal import headline  # imports numpy and xarray
 
     shown = as_typed(outcome.out)

@@ -23,7 +23,7 @@ examples:
   crosscut show aapc.zarr --size 100KB
   crosscut show aapc.zarr --findings         slow hosts, cables, shared limits: in words
   crosscut show evaluation                   the runs of `crosscut evaluate`, and their summary
-  crosscut show launches                     the runs of `crosscut run --launches`, and how far they differ
+  crosscut show launches                     the runs of `crosscut run --launches`, and how much they differ
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
 Rates are per rank and direction; 1 MB is 10^6 bytes. [low – high] is the non-parametric 95 % confidence
@@ -78,18 +78,18 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _show_together(paths: list[Path], screen: Screen) -> None:
-    """What several runs tell that none does alone."""
+    """Shows results that need several runs."""
     from crosscut.reports.view import View
     from crosscut.reports.words import loggp
 
     if (found := loggp.together([View.open(path) for path in paths])) is not None:
         screen.console.print()
-        screen.title("LogGP, by ping-pong and stream together")
+        screen.title("LogGP, from ping-pong and stream together")
         screen.line(loggp.sentence(found))
 
 
 def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None:
-    """What analysis finds in a run, most telling first."""
+    """Shows the findings in a run."""
     from crosscut.analysis.findings import cable_names, of_run
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.terminal import findings as terminal_findings
@@ -111,7 +111,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
 
 
 def _show_launches(folder: Path, screen: Screen, *, as_json: bool) -> int:
-    """What each launch gave, and how far they differ."""
+    """Shows the figures of each launch and how much they differ; returns the exit status."""
     from crosscut.reports.json import launches as json_launches
     from crosscut.reports.terminal import launches as terminal_launches
 
@@ -124,7 +124,7 @@ def _show_launches(folder: Path, screen: Screen, *, as_json: bool) -> int:
 
 
 def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:
-    """The summary of an evaluation, as its runs are now."""
+    """Shows the summary of an evaluation, from its runs as they are now; returns the exit status."""
     from crosscut.campaigns import summary
 
     results = [*map(summary.checked, review(directory))]

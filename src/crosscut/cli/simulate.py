@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Ranks on each host. Default: as the network says.", default=0)  # fmt: skip
     option(parser, "--compute HOW", str,
            "How long computing takes: host (the default), as long as here; none, no time; or a "
-           "number, so many times as long as here.", default="host")  # fmt: skip
+           "number, that many times as long.", default="host")  # fmt: skip
     option(parser, "--option NAME:VALUE", smpi.checked_option,
            "Option of SimGrid (--cfg), which overrides what crosscut sets. May be repeated.",
            dest="options", action="append", default=[])  # fmt: skip
@@ -56,7 +56,7 @@ def execute(args: argparse.Namespace) -> int:
     programs.as_ctrl_c()
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
         folder = Path(name)
-        smpi.rank_count(settings)  # says what is wrong with the network before anything is compiled
+        smpi.rank_count(settings)  # reports errors in the network before anything is compiled
         program = smpi.prepared(smpi.SimulatedProgram(Path(args.program), tuple(args.arguments)), folder)
         sys.stdout.flush()
         done = smpi.simulate(program, settings, folder, sys.stderr.buffer if args.json else None)
@@ -69,7 +69,7 @@ def _report(args: argparse.Namespace, settings: smpi.SimulationSettings, done: s
         print(json.dumps(_as_json(args, settings, done)))
     if done.stuck:
         few = "; ".join(done.stuck[:8]) + ("; …" if len(done.stuck) > 8 else "")
-        raise CrosscutError(f"{words}: deadlock: every rank that is left waits forever: {few}")
+        raise CrosscutError(f"{words}: deadlock: every remaining rank waits forever: {few}")
     if done.seconds is None:
         raise CrosscutError(
             f"{words}: the simulation ended early (status {done.status}); SimGrid's own message is above"

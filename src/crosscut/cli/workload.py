@@ -1,4 +1,4 @@
-"""`crosscut workload`: applications that feel the network, run and verified."""
+"""`crosscut workload`: runs, times and verifies applications that communicate."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _add_run(commands: Any) -> None:
            "Problem size: S (seconds at most; the default), W, A, B or C (minutes to hours), or "
            "several: S,W.", dest="classes", default=("S",))  # fmt: skip
     option(one, "-n --ranks RANKS", applications.parse_rank_counts,
-           "Numbers of ranks: one (4), several (1,2,4), or a range (1-16), of which each workload "
-           "takes the numbers that it can use. Default 4.", default=((4,), False))  # fmt: skip
+           "Numbers of ranks: one (4), several (1,2,4), or a range (1-16), from which each "
+           "workload takes the numbers that it can use. Default 4.", default=((4,), False))  # fmt: skip
     option(one, "--repeat N", whole(1), "Runs of each workload. Default 1.", default=1)
     launcher, networks = (
         "Path of the mpiexec or srun. Default: the one on PATH.",
@@ -63,7 +63,7 @@ def _add_run(commands: Any) -> None:
     programs.add_mpi_place(one, launch.places(), launcher, networks, limited="one run")
     option(one, "--compute HOW", str,
            "On a simulated network, how long computing takes: host (the default), as long as here; "
-           "none, no time; or a number, so many times as long as here.", default="host")  # fmt: skip
+           "none, no time; or a number, that many times as long.", default="host")  # fmt: skip
     option(one, "--options WORDS", split,
            "Further options of the workload, quoted as one: '--waiting sleep'. The workload's own "
            "--help lists them.", default=())  # fmt: skip
@@ -105,8 +105,10 @@ def _run(args: argparse.Namespace) -> int:
     fitting = {one: applications.fitting(one, counts, ranged=ranged) for one in chosen}
     for workload, few in fitting.items():
         if not few:
-            raise UsageError(f"{workload.name} takes {workload.ranks} of ranks, and -n names none of those")
-        if find_place(args.on)[0].starts_mpi:  # for the simulator it is compiled
+            raise UsageError(
+                f"-n names no number of ranks that fits {workload.name}, which takes {workload.ranks}"
+            )
+        if find_place(args.on)[0].starts_mpi:  # the simulator compiles it instead
             applications.find_executable(workload)
     programs.as_ctrl_c()
     began = time.monotonic()
@@ -128,8 +130,8 @@ def _curve(
     problem_class: str,
     counts: Sequence[int],
 ) -> applications.ScalingCurve:
-    """One workload and class over numbers of ranks: a table of what was run, however it ends. At a run that
-    fails it ends, so that a hundred more that wait for their time limit are not begun; other curves go on."""
+    """Runs one workload and class on several numbers of ranks; prints a table of the runs, even after an
+    error. A failed run ends the curve, since a hundred more might wait for the time limit."""
     rows: list[applications.ScalingRow] = []
     failed: list[int] = []
     results: list[applications.Result] = []
@@ -144,7 +146,7 @@ def _curve(
             except UsageError:
                 if not args.ranks[1] or (ranks == counts[-1] and not rows):
                     raise
-                # Counts of a range for which this class is too small are passed over.
+                # In a range, numbers of ranks for which this class is too small are skipped.
             _close(rows, results)
     except applications.WorkloadError as error:
         failed.append(ranks)
@@ -159,7 +161,7 @@ def _curve(
 
 
 def _close(rows: list[applications.ScalingRow], results: list[applications.Result]) -> None:
-    """What was run on a number of ranks becomes a row."""
+    """Moves the results for one number of ranks into a row."""
     if results:
         rows.append(applications.ScalingRow(tuple(results)))
         results.clear()

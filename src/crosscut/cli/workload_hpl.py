@@ -1,4 +1,4 @@
-"""`crosscut workload hpl`: High-Performance Linpack and b_eff's rings, by the hpcc that is installed."""
+"""`crosscut workload hpl`: High-Performance Linpack and b_eff's rings, run by the installed hpcc."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
     option(size, "-N --order N", asking.parse_order,
            f"Order of the matrix, which takes 8 N² bytes. Default {DEFAULT_ORDER:,}.")  # fmt: skip
     option(size, "--memory SIZE", asking.parse_memory,
-           "Instead of -N: the largest matrix that fits this much memory: 2GB, or 40%% of what is "
+           "Instead of -N: the largest matrix that fits in this memory: 2GB, or 40%% of what is "
            "free on this machine.")  # fmt: skip
     option(one, "--nb N[,…]", asking.parse_blocks,
            "Columns in a panel. Default 80.", dest="blocks", default=(80,))  # fmt: skip
@@ -54,7 +54,7 @@ def _add_where(one: argparse.ArgumentParser) -> None:
 
 
 def unavailable() -> str:
-    """Why there is none here; "": there is."""
+    """Returns why HPL cannot run here, or an empty string if it can."""
     return program.unavailable() or ""
 
 
@@ -80,15 +80,16 @@ def act(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> asking.HplInput:
     rows, columns = args.grid or asking.grid_of(args.ranks or 4)
     if args.ranks and args.ranks != rows * columns:
-        raise UsageError(f"--grid {rows}x{columns}: has {rows * columns} ranks, and -n says {args.ranks}")
+        raise UsageError(f"--grid {rows}x{columns}: has {rows * columns} ranks, but -n says {args.ranks}")
     if rows * columns > asking.MOST_RANKS:
         raise UsageError(f"{rows * columns:,} ranks: at most {asking.MOST_RANKS:,}")
     return asking.HplInput(_order(args), args.blocks, rows, columns, args.broadcasts, args.repeat)
 
 
 def _order(args: argparse.Namespace) -> int:
-    """The matrix must fit: hpcc skips it otherwise, after minutes of other benchmarks. What is free on other
-    machines, to which the launcher's words may send ranks, is not known here."""
+    """Returns the order of the matrix. Raises UsageError if the matrix does not fit in this machine's free
+    memory: hpcc would skip it, after minutes of other benchmarks. If the launcher may start ranks on other
+    machines, their free memory is not known, and nothing is checked."""
     here = stays_here(Launcher(args.launcher), args.launcher_arguments)
     order: int = args.order or DEFAULT_ORDER
     if args.memory is None and not here:
@@ -99,7 +100,7 @@ def _order(args: argparse.Namespace) -> int:
         order = asking.order_for(args.memory.in_bytes or args.memory.share * free, max(args.blocks))
     if here and (needed := asking.BYTES_A_NUMBER * order**2) > free:
         raise UsageError(
-            f"{asked} takes {units.about_size(needed)}, and {units.about_size(free)} are free here; take "
-            "a smaller one, or --memory 80%"
+            f"{asked} takes {units.about_size(needed)}, but {units.about_size(free)} are free here; "
+            "choose a smaller one, or --memory 80%"
         )
     return order

@@ -1,4 +1,4 @@
-"""`crosscut doctor`: what this machine can measure with, what is missing and how to get it."""
+"""`crosscut doctor`: checks what works on this machine, what is missing and how to get it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes of what this machine can measure with. A probe only reads, and never raises."""
+"""Probes of what works on this machine. A probe leaves nothing behind, and never raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.places import smpi
 
 PROBE_TIMEOUT_SECONDS = 10
-# In a full TCP mesh a rank holds a connection to every other rank; the ranks of a node add up.
+# In a full TCP mesh, a rank holds a connection to every other rank.
 FEWEST_DESCRIPTORS = 4096
 
 
@@ -96,7 +96,7 @@ def probe_mpi() -> Iterator[Fact]:
     """MPI launchers with their versions, and the compiler wrapper."""
     launchers = mpi_launchers()
     for launcher in launchers:
-        yield Fact("mpi", launcher.name, f"{launcher}: {_version(launcher) or 'gives no version'}", True)
+        yield Fact("mpi", launcher.name, f"{launcher}: {_version(launcher) or 'version unknown'}", True)
     if not launchers:
         advice = "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module"
         yield Fact("mpi", "mpiexec", "none on PATH or next to this Python", False, advice)
@@ -122,7 +122,7 @@ def probe_clock() -> Iterator[Fact]:
     source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     if source is not None:
         fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
-        yield _judged("clock", "source", source, fast, "slow to read: prefer tsc where the BIOS allows")
+        yield _judged("clock", "source", source, fast, "slow to read; use tsc if the BIOS allows it")
 
 
 def probe_machine() -> Iterator[Fact]:
@@ -139,12 +139,12 @@ def probe_machine() -> Iterator[Fact]:
     yield _judged("machine", "open files", f"{soft} (hard limit {hard})", enough, advice)
     governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:
-        steady, advice = governor == "performance", "set it to 'performance': short times are then steady"
+        steady, advice = governor == "performance", "set it to 'performance' to make short times steady"
         yield _judged("machine", "frequency", f"governor {governor}", steady, advice)
 
 
 def probe_permissions() -> Iterator[Fact]:
-    """The permissions that an emulated cluster needs: root, or user namespaces."""
+    """Permissions for emulated clusters: root, or user namespaces."""
     root = os.geteuid() == 0
     yield Fact("permissions", "root", "yes" if root else "no")
     works = bool(_lines("unshare", "-Urn", "echo", "works"))
@@ -157,7 +157,7 @@ def probe_permissions() -> Iterator[Fact]:
 
 
 def probe_lab() -> Iterator[Fact]:
-    """Tries an emulated cluster of one node: if one can be built here, and how."""
+    """Tries to build a small emulated cluster, and finds whether its user-space switch can be used."""
     from crosscut.lab import lifecycle, trial
     from crosscut.lab.switch import program as user_switch
 
@@ -188,11 +188,11 @@ def probe_places() -> Iterator[Fact]:
 
 
 def probe_simulation() -> Iterator[Fact]:
-    """What it takes to run MPI programs on described networks; crosscut's own simulator needs nothing."""
+    """SimGrid, which runs MPI programs on described networks. crosscut's own simulator needs nothing."""
     if (missing := smpi.unavailable()) is None:
-        yield Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
+        yield Fact("simulation", "simgrid", smpi.version() or "version unknown", True)
     else:
-        yield Fact("simulation", "simgrid", "not installed, so no crosscut simulate", None, missing)
+        yield Fact("simulation", "simgrid", "not installed; crosscut simulate needs it", None, missing)
     try:
         player = smpi.engine_unavailable()
     except CrosscutError:
@@ -214,7 +214,7 @@ def probe_tcp() -> Iterator[Fact]:
     idle = _read(folder + "tcp_slow_start_after_idle")
     if idle is not None:
         advice = (
-            "a connection starts slowly again after a pause; runs record this; to turn it off: "
+            "connections slow-start again after a pause; runs record this; to turn it off: "
             "sysctl net.ipv4.tcp_slow_start_after_idle=0"
         )
         state = "on" if idle == "1" else "off"
@@ -222,7 +222,7 @@ def probe_tcp() -> Iterator[Fact]:
     for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
         if (value := _read(folder + path)) is not None:
             sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
-            yield Fact("tcp", name, f"{' / '.join(sizes)} (least, first, most)")
+            yield Fact("tcp", name, f"{' / '.join(sizes)} (minimum, default, maximum)")
 
 
 PROBES: tuple[Callable[[], Iterator[Fact]], ...] = (

@@ -111,7 +111,7 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _carried(record: state.Record, about: Mapping[str, Any]) -> str:
-    """Returns what forwards the frames: bridges or the switch. Its dilation is among `record.unlike`."""
+    """Returns what forwards the frames: bridges or the switch. `record.unlike` states the dilation."""
     words = switch_words.clause(record.switch)
     if record.switch_process is not None:
         return words
@@ -124,7 +124,7 @@ def _count(number: int, what: str) -> str:
 
 def _print_unlike(record: state.Record) -> None:
     for sentence in record.unlike:
-        print(f"  unlike its file: {sentence}")
+        print(f"  differs from its file: {sentence}")
 
 
 def _status(args: argparse.Namespace) -> int:
@@ -218,7 +218,7 @@ def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
         print(f"              {said['error']}")
         return
     print(f"              {said['frames_delivered']:,} frames delivered, {said['frames_dropped']:,} "
-          f"dropped by full queues, {said['frames_lost_in_hosts']:,} by nodes' own")  # fmt: skip
+          f"dropped by full queues in the network, {said['frames_lost_in_hosts']:,} in hosts")  # fmt: skip
     late = [units.seconds(said[f"lateness_{which}_seconds"], 2) for which in ("median", "p99", "max")]
     print(f"              late by {late[0]} (median), {late[1]} (99 %), {late[2]} at most; "
           f"{units.percent(said['cpu_share'])} of a core")  # fmt: skip
@@ -252,8 +252,8 @@ class NoProgram(CrosscutError):
 
 
 def _refuse_missing(node: str, program: str) -> None:
-    """Raises NoProgram if this machine lacks the program: nodes see its files, except that each has its own
-    /dev/shm."""
+    """Raises NoProgram if this machine lacks the program. Nodes see this machine's files, but each has its
+    own /dev/shm."""
     if shutil.which(program) is not None or program.startswith("/dev/shm/"):  # noqa: S108
         return
     if "/" in program and Path(program).exists():

@@ -9,7 +9,7 @@ from crosscut.lab import lifecycle, state
 
 
 def add_lab(parser: argparse.ArgumentParser, otherwise: str = "", **more: Any) -> None:
-    """Adds the argument LAB. `otherwise` is the help's text on what its absence means, if it is optional."""
+    """Adds the argument LAB. `otherwise` is more help text, for a LAB that may be omitted."""
     parser.add_argument(
         "lab", metavar="LAB", help=f"Name of the lab, or the network it was built from.{otherwise}", **more
     )

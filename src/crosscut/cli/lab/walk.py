@@ -15,7 +15,7 @@ from crosscut.lab import describe, state
 from crosscut.lab.walk import walk
 from crosscut.lab.walk.walk import Walked, WalkedPath
 
-# Further routes are only counted; --json lists all.
+# More routes are only counted; --json lists all.
 _MOST_SHOWN = 20
 _LIMIT_SECONDS = 60.0
 
@@ -83,8 +83,8 @@ def show(lab: str, walked: Walked, *, every: bool) -> None:
 
     screen = screen_for()
     number = units.count(len(walked.routes), "route")
-    screen.line(f"lab {lab}: {number} walked in {units.seconds(walked.seconds, 2)}", "bold")
-    rows = Rows("gateways on the way", "routes", "")
+    screen.line(f"lab {lab}: {number} traced in {units.seconds(walked.seconds, 2)}", "bold")
+    rows = Rows("gateways on the path", "routes", "")
     for gateways, routes in walked.by_gateways().items():
         rows.add(str(gateways), f"{routes:,}", units.percent(routes / len(walked.routes)))
     if rows.lines:
@@ -94,20 +94,18 @@ def show(lab: str, walked: Walked, *, every: bool) -> None:
     unlike, missing = walked.unlike, walked.not_walked
     # The conclusion comes before the routes, which may be many.
     if spoilt := walked.spoilt():
-        screen.line(f"no route is sound from, to or by way of {', '.join(spoilt)}", "bold yellow")
+        screen.line(f"no route from, to or through {', '.join(spoilt)} is as computed", "bold yellow")
     if missing:
-        screen.line(
-            f"{units.count(missing, 'route')} not walked: the time was up (--time-limit)", "bold yellow"
-        )
+        screen.line(f"{units.count(missing, 'route')} not traced: time ran out (--time-limit)", "bold yellow")
     if unlike:
         screen.line(f"{units.count(len(unlike), 'route')} not as computed:", "bold yellow")
         _print_some(screen, unlike, "yellow")
     if not unlike and not missing:
-        screen.line("every route goes as the tables of its nodes were computed")
+        screen.line("every route is as computed")
 
 
 def _print_some(screen: Any, routes: Sequence[WalkedPath], style: str) -> None:
     for one in routes[:_MOST_SHOWN]:
         screen.line(f"  {walk.sentence(one)}", style)
     if len(routes) > _MOST_SHOWN:
-        screen.line(f"  and {len(routes) - _MOST_SHOWN:,} more; --from and --to choose, --json has all")
+        screen.line(f"  and {len(routes) - _MOST_SHOWN:,} more; --from and --to select, --json lists all")

@@ -34,8 +34,8 @@ def measuring(
 def launching(
     args: argparse.Namespace, decided: Decided, *, progress: bool = False
 ) -> Iterator[tuple[Path, Callable[[], AbstractContextManager[Session]]]]:
-    """Yields the folder of runs and a function that starts a session. Unless `--quiet`, the place's remarks
-    (planted faults), once each, and with `progress` the progress are printed on standard error."""
+    """Yields the folder of runs and a function that starts a session. Unless `--quiet` is given, prints on
+    standard error each remark of the place (planted faults) once and, with `progress`, the progress."""
     told: set[str] = set()
 
     def remarked(remark: str) -> None:

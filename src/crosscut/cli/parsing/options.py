@@ -1,7 +1,7 @@
 """Options of commands that measure or read runs, and how they become a launch and a job.
 
 Options of a launch or job are absent from the namespace unless typed (`SUPPRESS`): only the core knows a
-job's defaults (core/src/conduct/job.hpp), and options may stand before or after the pattern's name.
+job's defaults (core/src/conduct/job.hpp), and options may come before or after the pattern's name.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
 
 # Group titles in the help.
-WHERE = "where it is measured"
-HOW = "how it is measured"
+WHERE = "where to measure"
+HOW = "how to measure"
 # Large enough for the list of pairs of the largest job.
 _LONGEST_VALUE_BYTES = 16 << 20
-# Options that go with `--on sim:NETWORK` also have a name without the backend's.
+# Options for `--on sim:NETWORK` that also have a name without the backend's.
 _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
-# A parameter as messages of the core name it.
+# How messages of the core name a parameter.
 _PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-]*)")
-# Members of the job with an option of the same name.
+# Members of the job that have an option of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
     "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds", "raw_budget_bytes",
@@ -206,7 +206,7 @@ def _add_parameter(
 
 
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
-    """Adds `--stride` for the parameter `stride`, but `--pairwise-seed` if every run has a `--seed`."""
+    """Adds options such as `--stride`, or `--pairwise-seed` for a name that options of every run have."""
     if not pattern.parameters:
         return
     taken = set(vars(parser)["_option_string_actions"])
@@ -219,7 +219,7 @@ def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) ->
 
 
 def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:
-    """Adds such as `--tcp-nodelay`, always with the backend's name: a new pattern then renames no option."""
+    """Adds options such as `--tcp-nodelay`. With the backend's name, a new pattern never renames them."""
     for backend in backends:
         if backend.parameters:
             group = parser.add_argument_group(backend_group(backend.name))
@@ -231,8 +231,8 @@ def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Back
 
 
 def as_typed(message: str, parser: Parser, backend: str) -> str:
-    """Returns a message of the core with parameters named as the options of this command: what the core calls
-    `backend tcp: --connections` or, as it has one backend, `--connections`, is `--tcp-connections`."""
+    """Returns a message of the core with parameters named as the options of this command: the core's
+    `backend tcp: --connections`, or `--connections` alone, becomes `--tcp-connections`."""
     spelled = {action.dest: action.option_strings[0] for action in parser.actions if action.option_strings}
 
     def renamed(found: re.Match[str]) -> str:

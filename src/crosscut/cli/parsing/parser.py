@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         """Returns the word before `value` if it is an option unknown here, whose value was taken for a
         command or pattern (`run --stride 3 aapc`), else an empty string."""
         for before, word in zip(["", *self.words], self.words, strict=False):
-            # The same word may stand earlier, as the value of an option that takes one.
+            # The same word may occur earlier as the value of an option.
             if word == value and not self._takes_next(before):
                 unknown = before.startswith("-") and not self._is_complete(before)
                 return before.split("=")[0] if unknown else ""
@@ -216,7 +216,8 @@ def epilog(examples: str) -> str:
 
 
 def number(fits: Callable[[float], bool], complaint: str) -> Callable[[str], float]:
-    """Returns a parser of numbers that satisfy `fits`. `complaint` is the error, {} in it the text typed."""
+    """Returns a parser of numbers that satisfy `fits`. `complaint` is the error, where {} stands
+    for the typed text."""
 
     def parsed(text: str) -> float:
         try:

@@ -23,7 +23,7 @@ def add_mpi_place(
     parser: argparse._ActionsContainer, places: Sequence[str], launcher: str, networks: str, limited: str
 ) -> None:
     """Adds where an MPI program runs and for how long. `networks` names the places whose hosts come from a
-    network; `limited` what the time limit applies to."""
+    network; `limited` names what the time limit ends."""
     option(parser, "--on PLACE", str, f"Where to run: {', '.join(places)}. Default local.", default="local")
     option(parser, "--ranks-per-host N", whole(1),
            f"On {networks}: ranks on each host. Default: as few as possible.", default=0)  # fmt: skip
