@@ -90,7 +90,7 @@ def test_a_price_steps_where_a_box_is_full_and_ends_where_the_largest_is(tmp_pat
     )
     costs = [bill.bill(plant_of(n, {n: 1}), [priced]).cost.low for n in (24, 25, 48)]
     assert costs == [240, 960, 960]
-    with pytest.raises(NoPrice, match="a switch of 49 ports is needed, and the largest that fits net has 48"):
+    with pytest.raises(NoPrice, match="a switch of 49 ports is needed, but the largest that fits net has 48"):
         bill.bill(plant_of(49, {49: 1}), [priced])
 
 

@@ -58,7 +58,7 @@ def test_files_go_with_networks_by_name_or_with_the_only_one(tmp_path: Path) -> 
     assert performance.assigned([str(one)], ["net"])["net"].file == one
     found = performance.assigned([f"x={one}", f"y={other}"], ["x", "y", "z"])
     assert {name: own.file for name, own in found.items()} == {"x": one, "y": other}
-    with pytest.raises(UsageError, match="of which network"):
+    with pytest.raises(UsageError, match="for which network"):
         performance.assigned([str(one)], ["x", "y"])
     with pytest.raises(UsageError, match="x has one already"):
         performance.assigned([f"x={one}", f"x={other}"], ["x", "y"])
@@ -76,12 +76,12 @@ def test_a_network_is_priced_for_the_nodes_it_was_measured_on(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"verified": False}, "its residual failed"),
-        ({"verified": "yes"}, "its residual failed"),
-        ({"schema": None}, "is no result of"),
-        ({"schema": {"name": "crosscut-price", "version": 1}}, "is no result of"),
-        ({"schema": {"name": "crosscut-hpl", "version": 2}}, "is of version 2, and not 1"),
-        ({"flops_per_second": 5}, "flops_per_second is no object"),
+        ({"verified": False}, "its residual check failed"),
+        ({"verified": "yes"}, "its residual check failed"),
+        ({"schema": None}, "is not a result of"),
+        ({"schema": {"name": "crosscut-price", "version": 1}}, "is not a result of"),
+        ({"schema": {"name": "crosscut-hpl", "version": 2}}, "is version 2, not 1"),
+        ({"flops_per_second": 5}, "flops_per_second is not an object"),
         ({"flops_per_second": {"minimum": 1, "median": 0, "maximum": 2}}, "median is 0, not a rate"),
         ({"flops_per_second": {"minimum": 1, "median": True, "maximum": 2}}, "median is true"),
         ({"flops_per_second": {"minimum": 3, "median": 2, "maximum": 1}}, "not in that order"),
@@ -129,7 +129,7 @@ def test_in_a_mix_half_the_rate_is_twice_the_time(tmp_path: Path) -> None:
     Site.name = "b"
     assert performing.computed(work, Site()) == Interval(500.0, 2000.0)  # type: ignore[arg-type]
     Site.ranks = 8
-    with pytest.raises(UsageError, match="has 4 ranks, and the mix 8"):
+    with pytest.raises(UsageError, match="has 4 ranks, but the mix has 8"):
         performing.computed(work, Site())  # type: ignore[arg-type]
     Site.name = "c"
     with pytest.raises(UsageError, match="has nothing for c, only for a, b"):

@@ -58,7 +58,7 @@ def test_a_generated_network_gets_the_size_asked_for(
         ),
         ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 8\ntaper = 2.0', "number of spines"),
         ('kind = "dragonfly"', "a dragonfly"),
-        ('kind = "fat-tree"\ndown = "16x16x4"\nup = "16x8"', "whose levels differ"),
+        ('kind = "fat-tree"\ndown = "16x16x4"\nup = "16x8"', "the levels of its fat tree differ"),
     ],
 )
 def test_a_design_without_such_a_size_says_why(text: str, why: str, tmp_path: Path) -> None:

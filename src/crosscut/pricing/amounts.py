@@ -17,7 +17,7 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, all values possible; the ends are equal if the value is known."""
+    """All values from `low` to `high` are possible; the ends are equal if the value is known."""
 
     low: float
     high: float
@@ -63,12 +63,12 @@ def parse_price(text: str) -> tuple[Interval, str]:
         )
     low, high = float(match[1]), float(match[2] or match[1])
     if not low <= high <= LARGEST_AMOUNT:
-        raise UsageError(f"'{text[:40]}': the first amount is the lower one, and {LARGEST_AMOUNT:g} the most")
+        raise UsageError(f"'{text[:40]}': the lower amount comes first, and {LARGEST_AMOUNT:g} is the most")
     return Interval(low, high), match[3]
 
 
 def amount(value: Interval) -> str:
-    """Formats `104,704`, `43.50` or `200–300`; cents appear only below a thousand."""
+    """Formats an amount: `104,704`, `43.50` or `200–300`; cents appear only below a thousand."""
     return _number(value.low) if value.exact else f"{_number(value.low)}–{_number(value.high)}"
 
 
@@ -80,6 +80,6 @@ def _number(value: float) -> str:
 
 
 def per_cent(share: Interval) -> str:
-    """Formats whole per cent, as papers print them: `80`, or `79–81` if the rounded ends differ."""
+    """Formats a share in whole per cent, as papers do: `80`, or `79–81` if the rounded ends differ."""
     low, high = math.floor(100 * share.low + 0.5), math.floor(100 * share.high + 0.5)
     return f"{low}" if low == high else f"{low}–{high}"

@@ -1,4 +1,4 @@
-"""Turns what was typed (books, numbers of nodes) into bills."""
+"""Turns books and numbers of nodes, as typed, into bills."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _one(word: str, text: str) -> int:
 
 
 def parse_node_price(text: str) -> tuple[Interval, str]:
-    """Parses `3300 USD` or `3271-3359 USD`. Without a currency, returns "", which stands for the book's."""
+    """Parses `3300 USD` or `3271-3359 USD`. If no currency is named, returns "": the book's."""
     if re.search(r"[A-Za-z]", text):
         return parse_price(text)
     return parse_price(f"{text} USD")[0], ""
@@ -91,11 +91,11 @@ def _by(what: Plant, chosen: Sequence[Book], node_price: tuple[Interval, str] | 
     found = bills.bill(what, chosen, node) if chosen else bills.own_prices(what, node)
     if found is None:
         raise NoPrice(
-            f"{what.traits.name}: neither its file nor a book that comes with crosscut has its "
-            "price; give --book FILE"
+            f"{what.traits.name}: neither its file nor a book that comes with crosscut prices it; give "
+            "--book FILE"
         )
     if node_price and node_price[1] not in ("", found.currency):
         raise UsageError(
-            f"--node-price is in {node_price[1]}, and the network's prices are in {found.currency}"
+            f"--node-price is in {node_price[1]}, but the network's prices are in {found.currency}"
         )
     return found

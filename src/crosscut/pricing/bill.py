@@ -1,7 +1,7 @@
-"""Bills: the parts of price books that fit a network, their numbers and costs.
+"""Bills: the parts of price books that a network needs, their numbers and costs.
 
-Among parts that do the same the cheapest is taken. All is pure except the wiring, which is computed only if
-some part is bought by it.
+Of parts that serve the same purpose, the cheapest is taken. All functions are pure except for the wiring,
+which is computed only if the number of some part depends on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crosscut.pricing.amounts import Interval, total
 from crosscut.pricing.book import Book, Part, Traits
 from crosscut.pricing.plant import Plant
 
-# The heading under which a kind of part counts in a table of shares.
+# The heading of each kind of part in a table of shares.
 HEADINGS = {
     "switch": "switches", "module": "switches", "cable": "cables", "optics": "cables",
     "interface": "interfaces", "software": "software", "port": "undivided",
@@ -101,8 +101,8 @@ def _one_currency(books: Sequence[Book]) -> str:
     for book in books[1:]:
         if book.currency != books[0].currency:
             raise UsageError(
-                f"{book.path} is in {book.currency}, {books[0].path} in {books[0].currency}: crosscut knows "
-                "no rate of exchange; convert one of the books"
+                f"{book.path} is in {book.currency}, {books[0].path} in {books[0].currency}: crosscut "
+                "knows no exchange rates; convert one of the books"
             )
     return books[0].currency
 
@@ -112,7 +112,7 @@ def _named(books: Sequence[Book]) -> str:
 
 
 def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
-    """Bills a network by the prices in its own file; None if it has none. Raises NoPrice for another size."""
+    """Bills a network by the prices in its file; None if it has none. Raises NoPrice for another size."""
     price = plant.figures.get("price")
     if not isinstance(price, dict):
         return None
@@ -135,7 +135,7 @@ def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
 
 
 def offering(books: Sequence[Book], traits: Traits) -> list[Book]:
-    """Books with a part for this very network, which are the default."""
+    """The default: books with a part for this very network."""
     return [
         book
         for book in books
@@ -146,7 +146,7 @@ def offering(books: Sequence[Book], traits: Traits) -> list[Book]:
 
 
 def _others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
-    """Lines for other parts: the cheapest of those that do the same, and all software."""
+    """Lines for other parts: the cheapest of those with the same purpose, and all software."""
     same: dict[tuple[str, str], list[tuple[Part, Book]]] = {}
     for part, book in fitting:
         if part.kind not in ("node", "module", "switch"):
@@ -158,7 +158,7 @@ def _others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
 
 
 def _by_unit(plant: Plant, parts: Fitting) -> list[BillLine]:
-    """Lines for parts bought once for each node, adapter, cable…. Raises NoPrice if none has a price here."""
+    """Lines for parts bought for each node, adapter or cable. Raises NoPrice if none has a price here."""
     found = []
     for part, book in parts:
         if step := part.step(plant.ports):
@@ -169,7 +169,7 @@ def _by_unit(plant: Plant, parts: Fitting) -> list[BillLine]:
         there = ", ".join(f"{step.least:,} to {step.most:,}" for step in part.steps)
         raise NoPrice(
             f"{book.name}, line {part.at.line()}: '{part.name}' has no price for {plant.ports:,} ports; "
-            f"it has for {there}"
+            f"it has prices for {there}"
         )
     return found
 
@@ -245,7 +245,7 @@ def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[Bil
                 offers.append([own, cards])
     if not offers:
         raise NoPrice(
-            f"a switch of {ports:,} ports is needed, and the largest that fits {plant.traits.name} "
+            f"a switch of {ports:,} ports is needed, but the largest that fits {plant.traits.name} "
             f"has {most:,}"
         )
     return min(offers, key=_middle_cost)

@@ -1,4 +1,4 @@
-"""Price books: what parts cost, in one currency, in one year, according to one source.
+"""Price books: the prices of parts, in one currency, of one year, from one source.
 
 The format is described in docs/reference/price-book.md.
 """
@@ -20,7 +20,7 @@ from crosscut.pricing.amounts import NOTHING, Interval, parse_price
 CATALOGUE_VARIABLE = "CROSSCUT_PRICES"
 KINDS = ("switch", "module", "cable", "interface", "software", "optics", "port", "node")
 PER = ("node", "adapter", "port", "cable", "host-cable", "trunk-cable")
-# The unit that a part is bought for by default.
+# The unit by which a part is bought by default.
 _USUAL_PER = {
     "switch": "port", "module": "port", "cable": "cable", "interface": "adapter", "software": "node",
     "optics": "cable", "port": "port", "node": "node",
@@ -91,7 +91,7 @@ class Part:
     name: FilledLine
     kind: Annotated[str, OneOf(KINDS)]
     per: Annotated[str, OneOf(PER)] = ""
-    """One is bought for each of these; empty for a box, that is a switch with `ports` or `slots`."""
+    """One is bought for each of these. Ignored for modules and boxes (switches with `ports` or `slots`)."""
     prices: Annotated[Price, Key("price")] = ()
     steps: tuple[PriceStep, ...] = ()
     """A file's single `price` becomes one step for all sizes."""
@@ -161,7 +161,7 @@ def load(path: Path) -> Book:
     top = toml_fields.document(path, "a price book")
     book = top.read(Book)
     if not book.parts:
-        top.fail("", "it prices nothing; write a table [[part]] for each")
+        top.fail("", "it has no parts; write a table [[part]] for each")
     parts = tuple(_part(part, book.currency) for part in book.parts)
     _check_together(parts)
     return replace(book, path=path, title=book.title or path.stem, parts=parts)
@@ -170,20 +170,20 @@ def load(path: Path) -> Book:
 def _part(part: Part, currency: str) -> Part:
     kind, fail = part.kind, part.at.fail
     if kind not in ("switch", "module") and part.ports:
-        fail("ports", f"a {kind} has none; only a switch and a module have")
+        fail("ports", f"a {kind} has none; only switches and modules do")
     if kind != "switch" and part.slots:
-        fail("slots", f"a {kind} takes no modules; only a switch does")
+        fail("slots", f"a {kind} takes no modules; only switches do")
     if kind == "module" and not (part.ports and part.of):
         fail(
             "ports" if part.of else "of",
-            'a module says how many ports it has, and with of = "NAME" in which switch',
+            'a module needs its number of ports, and its switch: of = "NAME"',
         )
     if kind != "module" and part.of:
-        fail("of", f"only a module belongs to a switch, not a {kind}")
+        fail("of", f"only modules belong to a switch, not a {kind}")
     if part.ports and part.slots:
-        fail("slots", "a switch has ports of its own, or slots for modules; the modules say their ports")
+        fail("slots", "a switch has either ports or slots, whose modules have ports")
     if part.per and (part.ports or part.slots):
-        fail("per", f"a {kind} with ports or slots is bought whole, as many as are needed")
+        fail("per", f"a {kind} with ports or slots is bought whole, not by a unit")
     return replace(part, per=part.per or _USUAL_PER[kind], steps=_steps(part, currency))
 
 
@@ -197,20 +197,20 @@ def _steps(part: Part, currency: str) -> tuple[PriceStep, ...]:
         before = found[-1].most if found else 0
         least = step.least or before + 1
         if least <= before or step.most < least:
-            step.at.fail("up_to", f"from {least} up to {step.most} after one up to {before}: write them "
-                                  "in order, none over another")  # fmt: skip
+            step.at.fail("up_to", f"from {least} up to {step.most} after one up to {before}: steps must be "
+                                  "in order and must not overlap")  # fmt: skip
         found.append(replace(step, least=least, price=_price(step, currency)))
     if not found:
-        part.at.fail("steps", 'has no entry; write { up_to = 128, price = "850 USD" }')
+        part.at.fail("steps", 'is empty; write { up_to = 128, price = "850 USD" }')
     return tuple(found)
 
 
 def _price(of: Part | PriceStep, currency: str) -> Interval:
     if not 1 <= len(of.prices) <= 2:
-        of.at.fail("price", 'write "818 USD", or from and to: ["200 USD", "300 USD"]')
+        of.at.fail("price", 'write "818 USD", or a range: ["200 USD", "300 USD"]')
     for _, its in of.prices:
         if its != currency:
-            of.at.fail("price", f"a price in {its}, and the book's currency is {currency}: a book has one")
+            of.at.fail("price", f"a price in {its}, but the book's currency is {currency}")
     low, high = of.prices[0][0].low, of.prices[-1][0].high
     if low > high:
         of.at.fail("price", f"from {low:g} to {high:g}: the lower price comes first")
@@ -224,4 +224,4 @@ def _check_together(parts: tuple[Part, ...]) -> None:
         if part.kind == "module" and part.of not in chassis:
             part.at.fail("of", f"no switch with slots is called '{part.of}'")
         if part.slots and not any(other.of == part.name for other in parts):
-            part.at.fail("slots", f"no module is of '{part.name}'; write one with of = \"{part.name}\"")
+            part.at.fail("slots", f"no module fits '{part.name}'; write one with of = \"{part.name}\"")

@@ -1,8 +1,8 @@
 """Scores of candidates, the Pareto front, and the cheapest candidate that is good enough. Pure.
 
-A score is the weighted geometric mean of times. Whichever candidate the times are normalised to, it ranks the
-candidates alike (Fleming and Wallace, "How not to lie with statistics", CACM 29(3), 1986). Its interval
-assumes that all errors have the same direction, so it is wider than independent errors would make it.
+A score is the weighted geometric mean of times. It ranks the candidates alike, whichever of them the times
+are normalised to (Fleming and Wallace, "How not to lie with statistics", CACM 29(3), 1986). Its interval
+assumes that all errors have the same direction, so it is wider than with independent errors.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def relative(scores: Sequence[Interval]) -> list[Interval]:
 def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
     """Chooses the cheapest candidate that is good enough.
 
-    `within`: how much more time than the best takes is still good enough, such as 0.1.
+    `within`: the time beyond the best's that is still good enough, as a share of it, such as 0.1.
     """
     surely, perhaps = [], []
     for one in candidates:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.pricing import asking, choosing, performing
 from crosscut.pricing.amounts import Interval
@@ -74,7 +75,7 @@ def judge(
         }
         for site in sites:
             with performing.simulating(site, mix, listener) as simulated:
-                told(f"{site.name}: {len(mix.works)} of work, {site.ranks} ranks")
+                told(f"{site.name}: {units.count(len(mix.works), 'work')}, {site.ranks} ranks")
                 times.append(performing.times(mix, site, sources | {"pattern": simulated}))
     weights = [work.weight for work in mix.works]
     scores = choosing.relative([choosing.score(own, weights) for own in times])
@@ -94,8 +95,8 @@ def judge(
 def _prices(bills: Sequence[Bill]) -> list[Interval]:
     """Prices of network and nodes, or of the networks alone unless all bills have nodes.
 
-    If the nodes cost the same for all candidates, whatever their exact price, the middle of their range
-    stands for it. The range then does not blur the differences between networks.
+    If the nodes cost the same for all candidates, the middle of their price range is used, so that the range
+    does not blur the differences between networks.
     """
     nodes = [bill.node.times(bill.nodes) for bill in bills if bill.node is not None]
     if len(nodes) < len(bills):

@@ -1,4 +1,4 @@
-"""A mix of work: what should be fast, and how much each part counts (docs/reference/price-book.md)."""
+"""A mix of work: the works that should be fast, and their weights (docs/reference/price-book.md)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from crosscut.base.toml_fields import NO_TABLE, Between, Filled, FilledLine, Key
 from crosscut.pricing.amounts import Interval
 
 MOST_RANKS = 1 << 20
-# Error of the ratio of two simulated times. Against the published figures of two switches it is 4.2 % in the
-# mean and 11 % at worst (docs/howto-reproduce.md, Kurmann's tables 3 and 5).
+# Error of the ratio of two simulated times. Against the published figures of two switches its mean is 4.2 %
+# and its maximum 11 % (docs/howto-reproduce.md, Kurmann's tables 3 and 5).
 SIMULATION_ERROR = 0.05
 _SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl", "workload")
 _ONLY_OF = {
     "size": "pattern", "parameters": "pattern", "operations_per_second": "trace", "traced_on": "trace",
 }  # fmt: skip
-# The minus of an exponent (1e-3 s) separates nothing.
+# The minus sign of an exponent (1e-3 s) does not separate two values.
 _BETWEEN = re.compile(r"\s*([^\s-].*?)\s*(?<![0-9][eE])-\s*([0-9].*)")
 
 
 def _share(text: str) -> float:
     if (value := units.parse_fraction(text)) >= 1:
-        raise UsageError("less than 100%")
+        raise UsageError("must be less than 100%")
     return value
 
 
@@ -39,7 +39,7 @@ def _between(parse: Callable[[str], float], value: Any) -> Interval:
     match = _BETWEEN.fullmatch(value) if isinstance(value, str) else None
     ends = [match[1], match[2]] if match else value if isinstance(value, list) else [value]
     if not 1 <= len(ends) <= 2 or not all(isinstance(end, str) for end in ends):
-        raise UsageError('write one value with its unit, or from and to: ["600 s", "620 s"]')
+        raise UsageError('write one value with its unit, or a range: ["600 s", "620 s"]')
     low, high = parse(ends[0]), parse(ends[-1])
     if not 0 < low <= high or not math.isfinite(high):
         raise UsageError(
@@ -71,7 +71,7 @@ class Work:
     )
     """Given by hand, for each network."""
     rates: Mapping[str, Annotated[Interval, Raw(_inverted)]] = field(default_factory=dict)
-    """Replaces `seconds`: converted to seconds per gigabyte."""
+    """Given in place of `seconds`; converted to seconds per gigabyte."""
     runs: Mapping[str, Path] = field(default_factory=dict)
     """Measured, for each network."""
     hpl: Mapping[str, Path] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Work:
     catalogue."""
     traced_on_file: Annotated[Path | None, Key("traced_on")] = None
     operations_per_second: Annotated[float, Between(1, 1e18)] | None = None
-    """Rate of computing in the trace, if its profile does not say."""
+    """Operations in the trace for each second of computing, if its profile does not say."""
     where: Annotated[str, toml_fields.DERIVED] = ""
     """File and line, for error messages."""
     at: Table = NO_TABLE
@@ -106,7 +106,7 @@ def load(path: Path) -> Mix:
     top = toml_fields.document(path, "a mix of work")
     mix = top.read(Mix)
     if not mix.works:
-        top.fail("", "there is no work in it; write a table [[work]] for each")
+        top.fail("", "it has no work; write a table [[work]] for each")
     works = tuple(_work(work) for work in mix.works)
     toml_fields.check_apart(works)
     return replace(mix, path=path, title=mix.title or path.stem, works=works)
@@ -122,7 +122,7 @@ def _work(work: Work) -> Work:
         )
     for key, source in _ONLY_OF.items():
         if key in work.at and given != [source]:
-            work.at.fail(key, f"only a {source} has it")
+            work.at.fail(key, f"goes only with '{source}'")
     file = work.traced_on_file
     return replace(
         work,

@@ -107,7 +107,7 @@ def _stairs(axes: Axes, on: Sequence[JudgedCandidate]) -> list[_Point]:
 def _label(
     axes: Axes, judged: Sequence[JudgedCandidate], found: MixJudgement, within: Annotation, lines: list[_Line]
 ) -> None:
-    """Labels each dot where the label hides least; a thin line leads to a distant one."""
+    """Places each dot's label where it hides least; a thin line leads to a distant label."""
     from matplotlib.transforms import Bbox
 
     pixels = axes.figure.dpi / 72

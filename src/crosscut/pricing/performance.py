@@ -73,7 +73,7 @@ def assigned(words: Sequence[str], networks: Sequence[str]) -> dict[str, Perform
             network, file = networks[0], word
         else:
             raise UsageError(
-                f"--performance {word}: of which network? Write NETWORK=FILE; there is {', '.join(networks)}"
+                f"--performance {word}: for which network? Write NETWORK=FILE, for {' or '.join(networks)}"
             )
         if network in found:
             raise UsageError(f"--performance {word}: {network} has one already, {found[network].file}")
@@ -82,9 +82,9 @@ def assigned(words: Sequence[str], networks: Sequence[str]) -> dict[str, Perform
 
 
 def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
-    """The number of nodes to price: the number that the performance was measured on."""
+    """The number of nodes to price: as many as the performance was measured on."""
     if asked and len(asked) > 1:
-        raise UsageError("--nodes: with --performance one number, that of the nodes it was measured on")
+        raise UsageError("--nodes: with --performance give one number: the nodes it was measured on")
     if performance.hosts and asked and asked[0] != performance.hosts:
         raise UsageError(
             f"--nodes {asked[0]}: {performance.file} was measured on {performance.hosts} nodes; its rate "
@@ -113,25 +113,23 @@ def _opened(file: Path, command: str) -> Iterator[str]:
 
 
 def load(file: Path) -> Performance:
-    """Reads a result of HPL. Raises UsageError if it is none, or its residual failed."""
+    """Reads a result of HPL. Raises UsageError if the file is none, or its residual check failed."""
     with _opened(file, "workload hpl --json") as text:
         value = json.loads(text)
     schema = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(schema, dict) or schema.get("name") != SCHEMA_NAME:
-        raise UsageError(f"{file}: is no result of `crosscut workload hpl --json`")
+        raise UsageError(f"{file}: is not a result of `crosscut workload hpl --json`")
     if schema.get("version") != SCHEMA_VERSION:
-        raise UsageError(f"{file}: is of version {schema.get('version')!r}, and not {SCHEMA_VERSION}")
+        raise UsageError(f"{file}: is version {schema.get('version')!r}, not {SCHEMA_VERSION}")
     if value.get("verified") is not True:
-        raise UsageError(
-            f"{file}: its residual failed: what it computed is not the solution, and has no rate"
-        )
+        raise UsageError(f"{file}: its residual check failed: the solution is wrong, and its rate void")
     return _performance(file, value)
 
 
 def _performance(file: Path, value: Mapping[str, object]) -> Performance:
     rates = value.get("flops_per_second")
     if not isinstance(rates, dict):
-        raise UsageError(f"{file}: flops_per_second is no object")
+        raise UsageError(f"{file}: flops_per_second is not an object")
     least, median, most = (_rate(file, rates, key) for key in ("minimum", "median", "maximum"))
     if not least <= median <= most:
         raise UsageError(f"{file}: flops_per_second: minimum, median and maximum are not in that order")
@@ -160,7 +158,7 @@ def _whole(file: Path, owner: Mapping[str, object], key: str) -> int:
 
 
 def workload_results(file: Path) -> list[Result]:
-    """Reads one result a line. Raises UsageError if a line is none, or the result did not verify."""
+    """Reads one result a line. Raises UsageError for any other line, or if a result failed verification."""
     with _opened(file, "workload run … --json") as text:
         lines = text.splitlines()
     found = []
@@ -169,27 +167,27 @@ def workload_results(file: Path) -> list[Result]:
             found.append(applications.parse_result(line))
         except applications.WorkloadError as error:
             raise UsageError(
-                f"{file}:{number}: is no result of `crosscut workload run … --json`: {str(error)[:200]}"
+                f"{file}:{number}: is not a result of `crosscut workload run … --json`: {str(error)[:200]}"
             ) from error
         if not found[-1].verified:
-            raise UsageError(f"{file}:{number}: what it computed did not verify, and has no time")
+            raise UsageError(f"{file}:{number}: the result failed verification, so its time is void")
     if not found:
         raise UsageError(f"{file}: is empty; `crosscut workload run … --json` writes such a file")
     return found
 
 
 def of_ranks(results: list[Result], file: Path, ranks: int, where: str) -> list[Result]:
-    """The results with this number of ranks. Raises UsageError if none, or not all of one problem."""
+    """The results with this number of ranks. Raises UsageError if there are none, or several problems."""
     fitting = [one for one in results if one.ranks == ranks]
     if not fitting:
         there = ", ".join(str(count) for count in sorted({one.ranks for one in results}))
-        raise UsageError(f"{where}: {file} is of {there} ranks, and the mix of {ranks:,}")
+        raise UsageError(f"{where}: {file} has results for {there} ranks, but the mix has {ranks:,}")
     if len(problems := {problem(one) for one in fitting}) > 1:
-        raise UsageError(f"{where}: {file} has {' and '.join(sorted(problems))}: a file for each")
+        raise UsageError(f"{where}: {file} has {' and '.join(sorted(problems))}: give a file for each")
     return fitting
 
 
 def problem(result: Result) -> str:
-    """Names the problem, for people and for comparison. Unprintable characters of the result become `?`."""
+    """Names the problem, for messages and comparison. Unprintable characters become `?`."""
     named = f"{result.name}, class {result.problem_class} ({result.size})"
     return "".join(one if one.isprintable() else "?" for one in named)[:100]

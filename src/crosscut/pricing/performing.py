@@ -58,9 +58,7 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
     plants = [plant(file, None) for file in dict.fromkeys(files)]
     each = {one.traits.name: network.ranks(one.file) // one.own_nodes for one in plants}
     if len(each) < len(plants):
-        raise UsageError(
-            'two of the networks have the same name: their files\' names, or name = "…", tell them apart'
-        )
+        raise UsageError('two of the networks have the same name: rename a file, or write name = "…" in it')
     ranks = mix.ranks or min(one.own_nodes * each[one.traits.name] for one in plants)
     found = []
     for one in plants:
@@ -76,7 +74,7 @@ def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> lis
         value = next(source for key, source in sources.items() if getattr(work, key))(work, site)
         if not 0 < value.low <= value.high or not math.isfinite(value.high):
             raise SessionError(
-                f"{work.where}: '{work.name}' on {site.name}: no time came out ({value.low:g} s)"
+                f"{work.where}: '{work.name}' on {site.name}: the time is not valid ({value.low:g} s)"
             )
         found.append(value)
     return found
@@ -97,7 +95,8 @@ def check_ranks(work: Work, file: Path, ranks: int, site: SizedCandidate) -> Non
     """Raises UsageError unless the file was measured with the mix's number of ranks."""
     if ranks != site.ranks:
         raise UsageError(
-            f"{work.where}: {file} has {ranks:,} ranks, and the mix {site.ranks:,}: compare like with like"
+            f"{work.where}: {file} has {ranks:,} ranks, but the mix has {site.ranks:,}: compare like with "
+            "like"
         )
 
 
@@ -132,7 +131,7 @@ def worked() -> TimeSource:
         first, its_file = known.setdefault(work.name, (what, file))
         if what != first:
             raise UsageError(
-                f"{work.where}: {file} is of {what}, {its_file} of {first}: compare like with like"
+                f"{work.where}: {file} ran {what}, but {its_file} ran {first}: compare like with like"
             )
         return between(np.array([one.seconds for one in results]))
 
@@ -140,7 +139,7 @@ def worked() -> TimeSource:
 
 
 def in_doubt(simulated: Interval, error: float) -> Interval:
-    """Widens a simulated time. `error` is that of a ratio of two times, so each gets half of it."""
+    """Widens a simulated time. `error` is that of a ratio of two times; each time gets half of it."""
     half = math.sqrt(1 + error)
     return Interval(simulated.low / half, simulated.high * half)
 
@@ -151,7 +150,7 @@ def of_run(run: Run) -> Interval:
     totals = summary.phase_seconds(taken).sum(axis=1)
     totals = totals[np.isfinite(totals)]
     if not len(totals):
-        raise UsageError(f"{run.path}: not one repetition of it is complete")
+        raise UsageError(f"{run.path}: none of its repetitions is complete")
     return between(totals)
 
 
@@ -209,7 +208,7 @@ def mix_of(paths: Sequence[Path]) -> Mix:
     for path, trace in zip(paths, found, strict=True):
         if trace.ranks != ranks:
             raise UsageError(
-                f"--performance {path}: is of {trace.ranks:,} ranks, {paths[0]} of {ranks:,}: compare "
+                f"--performance {path}: has {trace.ranks:,} ranks, but {paths[0]} has {ranks:,}: compare "
                 "like with like"
             )
     names = [_name(path) for path in paths]
@@ -239,8 +238,8 @@ def replaying(error_share: float) -> TimeSource:
         trace = traces.read(work.trace)
         if trace.ranks != site.ranks:
             raise UsageError(
-                f"{work.where}: {work.trace} has {trace.ranks:,} ranks, and the mix {site.ranks:,}: write "
-                f"ranks = {trace.ranks} at its top"
+                f"{work.where}: {work.trace} has {trace.ranks:,} ranks, but the mix has {site.ranks:,}: "
+                f"write ranks = {trace.ranks} at its top"
             )
         try:
             made = compute_source.find(trace, work.operations_per_second)

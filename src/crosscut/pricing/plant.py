@@ -1,4 +1,4 @@
-"""Counts what has to be bought for a network of a given size: hosts, adapters, cables, switches by ports."""
+"""Counts what a network of a given size needs: hosts, adapters, cables, and switches by ports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_NODES = 1 << 24
 
 @dataclass(frozen=True)
 class Wiring:
-    """Wiring of the whole design, which may have a few more ports than a size in between needs."""
+    """Wiring of a design, which may have a few more ports than its nodes need."""
 
     switch_ports: Mapping[int, int]
     """Number of switches for each number of wired ports."""
@@ -33,7 +33,7 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Plant:
-    """A network with a number of nodes, which may differ from its own."""
+    """A network with `nodes` nodes, which may differ from the number in its file."""
 
     file: str
     figures: Mapping[str, Any]
@@ -50,9 +50,9 @@ class Plant:
 
     @property
     def ports(self) -> int:
-        """The size by which a price step is chosen.
+        """The size that selects a price step.
 
-        If hosts are wired to each other, a node counts once, however many cables end at it.
+        Without switches a node counts once, however many cables end at it.
         """
         return self.adapters if self.has_switches else self.nodes
 
@@ -88,7 +88,7 @@ class Plant:
         return _wiring(graph)
 
     def description(self, folder: Path) -> str:
-        """A network file with at least that many nodes: the network's own, or one written to `folder`."""
+        """A network file with at least `nodes` nodes: the network's own, or one written to `folder`."""
         if self.nodes == self.own_nodes:
             return self.file
         try:
@@ -106,7 +106,7 @@ def plant(file: str, nodes: int | None) -> Plant:
     figures = network.load(file).figures
     own = int(figures["counts"]["hosts"])
     if nodes is not None and not 1 <= nodes <= MOST_NODES:
-        raise UsageError(f"--nodes {nodes}: between 1 and {MOST_NODES:,}")
+        raise UsageError(f"--nodes {nodes}: must be between 1 and {MOST_NODES:,}")
     return Plant(file, figures, nodes or own)
 
 
@@ -131,7 +131,7 @@ def _wiring(graph: Graph) -> Wiring:
 
 
 def _all_full(figures: Mapping[str, Any]) -> Wiring | None:
-    """Wiring of a network too large to list; None if it cannot be told.
+    """Wiring of a network too large to list; None if unknown.
 
     If the switches' wired ports add up to their radix times their number, every switch uses all its ports.
     """
@@ -177,7 +177,10 @@ def _prune(trunks: dict[int, Counter[int]], ports: Counter[int], has_hosts: set[
 
 
 def _host_link_rate(file: str, figures: Mapping[str, Any]) -> float:
-    """Rate of the hosts' links in bits per second, 0 if unknown; from the bisection if too large to list."""
+    """Rate of the hosts' links in bits per second; 0 if unknown.
+
+    For a network too large to list, it follows from the bisection.
+    """
     try:
         graph = network.load(file, graph=True).graph
     except CrosscutError:

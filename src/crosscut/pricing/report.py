@@ -20,7 +20,7 @@ def render(screen: Screen, priced: Sequence[Priced], worth: Sequence[Worth]) -> 
         _bill(screen, priced[0], priced[0].bill)
     else:
         _table(screen, priced)
-    # The smallest size's reason is enough: a network without a price there has none at larger sizes either.
+    # One reason for each network is enough: that at its smallest size without a price.
     for name, reason in {one.network: one.reason for one in reversed(priced) if one.reason}.items():
         screen.line(reason if name in reason else f"{name}: {reason}", "yellow")
     lines = (line for one in priced if one.bill for line in one.bill.lines if line.note)
@@ -133,7 +133,7 @@ def _one(priced: Priced) -> dict[str, Any]:
 
 
 def interval(value: Interval) -> list[float]:
-    """The ends as a pair, rounded to 1e-6: anything smaller comes from summing."""
+    """The ends as a pair, rounded to 1e-6: smaller digits are rounding errors of sums."""
     return [round(value.low, 6), round(value.high, 6)]
 
 

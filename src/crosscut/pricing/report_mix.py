@@ -33,7 +33,7 @@ def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
     if all(one.candidate.score.high <= score.low for score in others):
         return "and none is faster"
     if all(centre(one.candidate.score) <= centre(score) for score in others):
-        return "and judged by the middles none is faster"
+        return "and none is faster by the middle of its interval"
     return f"{ratio(one.candidate.score)} times the best's time"
 
 
@@ -46,7 +46,7 @@ def what_would_decide(found: MixJudgement) -> str:
         return "All of these are good enough; their prices overlap. Closer quotes would decide."
     named = ", ".join(f"{one.candidate.name} ({ratio(one.candidate.score)})" for one in open_)
     return (
-        f"It is open whether these are within {100 * found.mix.within:g} %: {named}. More precise "
+        f"It is undecided whether these are within {100 * found.mix.within:g} %: {named}. More precise "
         "times would decide: measured ones, or a smaller simulation_error if you can justify it."
     )
 
@@ -89,7 +89,7 @@ def render(screen: Screen, found: MixJudgement) -> None:
 
 
 def conditions(found: MixJudgement) -> list[str]:
-    """Lists what the figures rest on, in sentences."""
+    """Lists the sources and assumptions of the figures."""
     kinds = {
         f"simulated, ratios of times off by up to {100 * found.mix.simulation_error:g} %": [
             work.name for work in found.mix.works if work.pattern or work.trace
@@ -105,7 +105,7 @@ def conditions(found: MixJudgement) -> list[str]:
         each = f"{amount(its)} {found.currency}"
         lines.append(f"a node costs {each} on every network; the middle of this range is used")
     if len({book.year for book in books}) > 1:
-        lines.append("prices of different years are compared as they stand")
+        lines.append("prices of different years are compared without adjustment")
     notes = dict.fromkeys(
         f"{line.part}: {line.note}"
         for one in found.judged

@@ -22,7 +22,7 @@ class NotResizable(UsageError):
 
 
 def resized(path: Path, hosts: int) -> str:
-    """Text of the description with at least `hosts` hosts, and as few more as the design allows."""
+    """Returns the description's text with at least `hosts` hosts, and as few more as the design allows."""
     document = toml_fields.document(path, "a description of a network")
     generator = document.values.get("generator")
     kind = generator.get("kind") if isinstance(generator, dict) else None
@@ -35,7 +35,7 @@ def resized(path: Path, hosts: int) -> str:
 
 
 def _changed(document: Table, changes: Changes) -> str:
-    """Changes only the lines concerned, and parses the result to verify that all else is the same."""
+    """Changes only the lines of [generator], and parses the result to verify that all else is the same."""
     lines = [line for line in document.source.splitlines() if not _sets(line, changes)]
     head = next((at for at, line in enumerate(lines) if re.match(r"\s*\[generator\]", line)), None)
     if head is not None:
@@ -113,7 +113,7 @@ def _fat_tree(generator: Mapping[str, Any], hosts: int) -> Changes:
     """A fat tree of identical switches, with as many levels as the hosts need."""
     down, up = str(generator.get("down", "")).split("x"), str(generator.get("up", "")).split("x")
     if len({*down, *up}) != 1 or not down[0].isdigit() or int(down[0]) < 2:
-        raise NotResizable("a fat-tree whose levels differ: say in a description which of them would grow")
+        raise NotResizable("the levels of its fat tree differ; write a description that says which one grows")
     arity, levels = int(down[0]), 1
     while arity**levels < hosts:
         levels += 1

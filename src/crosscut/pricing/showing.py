@@ -1,4 +1,4 @@
-"""Writes pictures to files: a chart alone, or a page with chart and table."""
+"""Writes pictures to files: a chart alone, or a page with a chart and a table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PricingPicture:
 
 
 def check(path: Path, *, overwrite: bool) -> None:
-    """Refuses an output file early, rather than after minutes of simulation."""
+    """Raises UsageError for an unusable output file, before minutes of simulation."""
     charts.check(path, (*charts.FORMS, ".html"))
     if path.exists() and not overwrite:
         raise UsageError(f"-o {path}: it exists; --force replaces it")
@@ -76,7 +76,7 @@ MOST_DOTS = 12
 
 
 def curves(priced: Sequence[Priced]) -> PricingPicture:
-    """Draws the network's price per node over the number of nodes."""
+    """Draws each network's price per node over the number of nodes."""
     every = [one.bill for one in priced if one.bill is not None]
     if not every:
         raise UsageError("-o: none of these has a price, so there is nothing to draw")
@@ -106,7 +106,7 @@ def curves(priced: Sequence[Priced]) -> PricingPicture:
     axes.set(xlabel="nodes", ylabel=f"price, {currencies[0]} a node")
     entries = [(name, colour, "line") for colour, name in enumerate(names)]
     if not all(one.exact for one in prices):
-        entries.append(("at most; the line: at least", -1, "dashed"))
+        entries.append(("highest price; solid: lowest", -1, "dashed"))
     charts.legend(axes, entries)
     return PricingPicture(
         title=title,
