@@ -243,7 +243,7 @@ TEST(a_pattern_that_breaks_its_promises_is_told) {
   CHECK_THROWS_SAYING(RunError, "a send of rank 0", done(star, Written({{send_to(1, 10)}, {}})));
   CHECK_THROWS_SAYING(RunError, "a receive of rank 1", done(star, Written({{}, {receive_from(0, 10)}})));
   CHECK_THROWS_SAYING(RunError, "10 bytes", done(star, Written({{send_to(1, 10)}, {receive_from(0, 11)}})));
-  CHECK_THROWS_SAYING(RunError, "no other rank", done(star, Written({{send_to(7, 10)}, {}})));
+  CHECK_THROWS_SAYING(RunError, "not another rank", done(star, Written({{send_to(7, 10)}, {}})));
 }
 
 TEST(one_who_cancels_ends_the_phase) {

@@ -1,7 +1,7 @@
 // MPI, two-sided. Part of every executable; without CROSSCUT_HAVE_MPI it only says why MPI is unavailable.
 //
-// The conductor is reached over TCP, as with every backend, so that a dead rank can be named. MPI carries
-// what is measured and, once at the start, the session's configuration (with the secret) and the conductor's
+// Ranks reach the conductor over TCP, as with every backend, so that it can name a dead rank. MPI carries the
+// measured messages and, once at the start, the session's configuration (with the secret) and the conductor's
 // address.
 #include "backends/mpi/mpi.hpp"
 
@@ -67,7 +67,7 @@ class MpiTransport : public measure::HostTransport {
   // nothing either: the control thread ends the process when the conductor says so.
   void start_phase(std::span<const program::Op> ops) {
     // Only in phases of exactly one send and one receive: with more, a blocked MPI_Sendrecv could hold back
-    // the very operation that another rank's call waits for.
+    // the operation that another rank's call waits for.
     const auto ready = [](const program::Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
     exchanging_ =
         sendrecv_ && ops.size() == 2 && ops[0].kind != ops[1].kind && ready(ops[0]) && ready(ops[1]);
@@ -183,7 +183,7 @@ int run_as(int rank, int size) {
   if (config.ranks != size) {
     throw UsageError("MPI started " + std::to_string(size) + " ranks in one job, but " +
                      std::to_string(config.ranks) +
-                     " are expected; is the launcher of another MPI than the one this was built with?");
+                     " are expected; does the launcher belong to another MPI than crosscut-core-mpi?");
   }
   session::RankSetup setup;
   setup.rank = rank;
@@ -246,7 +246,9 @@ const program::BackendInfo info{
 
 namespace crosscut::backends::mpi {
 
-int mpi_rank_main(int, char**) { throw UsageError("this executable has no MPI; crosscut-core-mpi has"); }
+int mpi_rank_main(int, char**) {
+  throw UsageError("this executable is built without MPI; use crosscut-core-mpi");
+}
 
 extern const program::BackendInfo info;
 const program::BackendInfo info{

@@ -11,9 +11,9 @@ namespace crosscut::backends::sim {
 namespace {
 
 // Events within this fraction of their time count as one moment: rounding separates events that symmetry
-// makes simultaneous, by some 1e-16 an addition, and each moment costs a solve.
+// makes simultaneous, by some 1e-16 per addition, and each moment costs a solve.
 constexpr double moment = 1e-12;
-constexpr std::size_t events_between_questions = 4096;
+constexpr std::size_t events_between_checks = 4096;
 
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -96,7 +96,7 @@ void EventRun::take_events() {
     now_ = std::max(now_, event.time);
     take(event);
     begin_ready();
-    if (count % events_between_questions == 0 && cancelled_()) throw RunError("interrupted");
+    if (count % events_between_checks == 0 && cancelled_()) throw RunError("interrupted");
   }
   renew_rates();
 }

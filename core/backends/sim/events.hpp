@@ -32,7 +32,7 @@ class EventRun {
  public:
   // `cancelled` is called now and then, from the thread that calls run().
   EventRun(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
-  // `phase` is its number, from which the spread of shares is drawn. Throws RunError if an operation never
+  // `phase` is the phase's number, which seeds the spread of shares. Throws RunError if an operation never
   // ends, or if cancelled.
   void run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase, SimTimes& times);
 

@@ -33,7 +33,7 @@ class Paths {
   // Appends the capacities that the bytes pass, from the sender's own link to the receiver's. Returns the
   // latency in seconds, without the overheads.
   virtual double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const = 0;
-  // Return the seconds that each message takes of the rank's own time.
+  // Return the seconds of the rank's own time that each message takes.
   virtual double send_overhead(Rank rank) const = 0;
   virtual double receive_overhead(Rank rank) const = 0;
 };

@@ -19,8 +19,7 @@ class PhaseSimulation {
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
   bool needed_one_solve() const { return one_solve_; }
-  // Fills message_seconds [rank, slot] and rank_seconds [rank], as LiveBackend measures them; NaN where there
-  // is none.
+  // Fills message_seconds [rank, slot] and rank_seconds [rank], as LiveBackend measures them; NaN: no sample.
   void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
 
   // Returns the same samples, summarised.

@@ -34,12 +34,12 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
     phase.emit(rank, emitted_);
     const auto base = static_cast<SimOpIndex>(ops_.size());
     if (ops_.size() + emitted_.size() > most_operations)
-      throw RunError("a phase has more than 2^31 operations: too many to simulate");
+      throw RunError("a phase has 2^31 operations or more: too many to simulate");
     const auto shifted = [base](program::OpIndex index) { return index < 0 ? -1 : base + index; };
     for (const auto& op : emitted_) {
       if (op.peer < 0 || op.peer >= ranks || op.peer == rank)
         throw RunError("rank " + std::to_string(rank) + " has an operation with rank " +
-                       std::to_string(op.peer) + ", which is no other rank");
+                       std::to_string(op.peer) + ", which is not another rank");
       ops_.push_back({.bytes = op.bytes,
                       .sample_bytes = op.counted_bytes(),
                       .divisor = op.divisor,
@@ -101,8 +101,8 @@ void PhaseProgram::match_source(std::span<const SimOpIndex> receives, Rank sourc
   for (std::size_t i = 0; i < std::max(sent_.size(), received_.size()); ++i) {
     const bool both = i < sent_.size() && i < received_.size();
     if (!both || sent_[i].lane != received_[i].lane || op(sent_[i].op).bytes != op(received_[i].op).bytes) {
-      const auto& lonely = i < sent_.size() ? sent_[i] : received_[i];
-      throw RunError("the pattern has " + described(op(lonely.op)) +
+      const auto& unmatched = i < sent_.size() ? sent_[i] : received_[i];
+      throw RunError("the pattern has " + described(op(unmatched.op)) +
                      " without a matching operation of the same size");
     }
     const auto message = static_cast<MessageIndex>(messages_.size());

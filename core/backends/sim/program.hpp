@@ -34,8 +34,8 @@ struct Message {
 // Remade for each phase; its memory is reused.
 class PhaseProgram {
  public:
-  // Throws RunError if the pattern is invalid: a peer that is no other rank, a send and receive that do not
-  // match, or 2^31 operations and more.
+  // Throws RunError if the pattern is invalid: a peer that is not another rank, a send and receive that do
+  // not match, or 2^31 operations or more.
   void make(const program::Phase& phase, Rank ranks);
 
   Rank ranks() const { return static_cast<Rank>(first_.size()) - 1; }

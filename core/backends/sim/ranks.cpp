@@ -29,7 +29,7 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Networ
                      " each";
   if (setup.ranks == 0) {
     if (room > std::numeric_limits<Rank>::max())
-      throw UsageError("the network has " + words + ": too many; say how many ranks are to be simulated");
+      throw UsageError("the network has " + words + ": too many; say how many ranks to simulate");
     setup.ranks = static_cast<Rank>(room);
   }
   if (setup.ranks > room)
@@ -39,7 +39,7 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Networ
 }
 
 // Throws UsageError if the pattern uses more rails than a rank has adapters: two rails on one adapter would
-// share its rate and yet be reported apart.
+// share its rate and yet be reported separately.
 void check_rails(const conduct::Job& job, const program::Pattern& pattern, const networks::Network& network,
                  const SimulatedRanks::Setup& setup) {
   const int rails = network.rails(setup.ranks_per_host);
@@ -86,8 +86,8 @@ json::Object SimulatedRanks::attributes() const {
                                    {"description", setup_.description}}}};
 }
 
-// Lists all hosts, or only the first and the last of very many: entries for all would dominate a run's
-// metadata.
+// Lists all hosts, or only the first and the last if there are very many: entries for all would dominate a
+// run's metadata.
 json::Value SimulatedRanks::node_list() const {
   const auto node = [this](networks::Vertex host) {
     const auto name = network_->graph.name(host);

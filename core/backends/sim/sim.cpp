@@ -19,14 +19,14 @@ const std::array parameters{
         .name = "engine",
         .kind = program::Parameter::Kind::choice,
         .initial = "max-min",
-        .help = "who computes: crosscut's own max-min shares, or SimGrid's SMPI, where ranks are MPI "
-                "processes",
+        .help = "how times are computed: by crosscut's own max-min shares, or by SimGrid's SMPI, where ranks "
+                "are MPI processes",
         .choices = {"max-min", "smpi"}},
     program::Parameter{.name = "eager",
                        .kind = program::Parameter::Kind::bytes,
                        .unit = "bytes",
                        .initial = "64KiB",
-                       .help = "messages of at most so many bytes are sent before their receive is posted"},
+                       .help = "largest message that is sent before its receive is posted"},
     program::Parameter{
         .name = "knee",
         .kind = program::Parameter::Kind::real,
@@ -45,7 +45,7 @@ const std::array parameters{
         .name = "share-spread",
         .kind = program::Parameter::Kind::real,
         .initial = "0",
-        .help = "coefficient of variation of the shares that flows get of a common capacity; 0: even shares",
+        .help = "coefficient of variation of flows' shares of a common capacity; 0: even shares",
         .maximum = 2},
     program::Parameter{.name = "spread-seed",
                        .kind = program::Parameter::Kind::integer,

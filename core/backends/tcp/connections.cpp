@@ -21,7 +21,7 @@ void set_option(int fd, int level, int name, const void* value, socklen_t length
 
 std::size_t open_files_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit of open files");
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit on open files");
   return limit.rlim_cur;
 }
 
@@ -95,8 +95,8 @@ void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint3
   std::vector<measure::ConnectionId> missing;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
                [&](const measure::ConnectionId& id) { return !lanes_.contains(id); });
-  // Sorted by peer: a rank connects to lower ranks before it accepts from higher ones. No ranks can therefore
-  // wait for each other in a circle.
+  // `ids` are sorted by peer, so a rank connects to lower ranks before it accepts from higher ones. No ranks
+  // wait for each other in a cycle.
   for (const auto& id : missing) with_peer(id.peer, [&] { open_lane(id, epoch); });
   for (const auto& id : ids) tell(*lanes_.at(id));
 }

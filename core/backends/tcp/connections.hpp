@@ -89,12 +89,12 @@ class TcpConnections {
  public:
   // Throws UsageError if the kernel refuses the congestion control, before anything is measured or written.
   TcpConnections(const measure::BackendContext& context, TcpOptions options);
-  // Returns true if the limit of open files allows so many lanes more than are open.
+  // Returns true if the limit on open files leaves room for this many more lanes.
   bool has_room_for(std::size_t lanes) const;
-  // Throws UsageError if these lanes, with those that are open, exceed the limit of open files.
+  // Throws UsageError if these lanes, together with the open ones, exceed the limit on open files.
   void expect(std::span<const measure::ConnectionId> ids) const;
-  // Opens the missing lanes; lanes opened earlier stay open until close_all(): a new connection begins
-  // slowly, and a network that hashes ports may send it another way. Throws PeerLost if a peer is gone.
+  // Opens the missing lanes; lanes opened earlier stay open until close_all(): a new connection starts
+  // slowly, and a network that hashes ports may route it differently. Throws PeerLost if a peer is gone.
   void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   TcpLane& at(const program::Op& op) {
     const measure::ConnectionId id{op.peer, op.channel, op.rail};
@@ -102,7 +102,7 @@ class TcpConnections {
     return *(last_ = lanes_.at(id).get());
   }
   std::size_t connections_of_lane() const { return options_.connections; }
-  void begin_job();  // its blocks report their connections anew, kept ones too
+  void begin_job();  // its blocks report all connections again, kept ones too
   std::vector<store::Connection> take_new_connections() { return std::exchange(new_, {}); }
   void close_all();
   void shut_all();  // may be called from any thread

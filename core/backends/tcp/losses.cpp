@@ -1,5 +1,5 @@
-// Counts TCP's retransmissions by lane. A file of its own: linux/tcp.h has all of tcp_info, but cannot be
-// included together with netinet/tcp.h.
+// Counts TCP's retransmissions by lane. This is a separate file because only linux/tcp.h has all of tcp_info,
+// and it cannot be included together with netinet/tcp.h.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 namespace crosscut::backends::tcp {
 namespace {
 
-// Most lanes that a rank names: those with the most retransmissions.
+// A rank names at most this many lanes, those with the most retransmissions.
 constexpr std::size_t most_named = 16;
 
 struct Losses {

@@ -1,5 +1,5 @@
 // Kernel TCP. Connections stay in blocking mode, and MSG_DONTWAIT makes single calls non-blocking: a chain of
-// operations (a ping-pong) costs one system call for each, and overlapping operations share one poll().
+// operations (a ping-pong) costs one system call per operation, and overlapping operations share one poll().
 #include <poll.h>
 
 #include <cerrno>
@@ -26,8 +26,8 @@ constexpr std::array parameters{
         .name = "connections",
         .kind = program::Parameter::Kind::integer,
         .initial = "1",
-        .help = "connections of a route, over which each message is cut: a network that hashes ports "
-                "sends each its own way",
+        .help = "connections of each route; a message is split over them, and a network that hashes ports "
+                "may route each differently",
         .minimum = 1,
         .maximum = 256},
 };
@@ -73,7 +73,7 @@ class TcpTransport : public measure::HostTransport {
   }
   void add(TcpConnection& connection, bool sending, const Transfer& transfer);
   void add_parts(TcpLane& lane, bool sending, const Transfer& whole);
-  // True if the operation is complete with this transfer.
+  // Counts the transfer as finished. Returns true if this completes its operation.
   bool ends(const Transfer& transfer) {
     return parts_left_.empty() || --parts_left_[static_cast<std::size_t>(transfer.index)] == 0;
   }
@@ -127,7 +127,7 @@ void TcpTransport::add(TcpConnection& connection, bool sending, const Transfer& 
   }
 }
 
-// Moves what one system call can. Returns false if nothing moves at present; throws PeerLost.
+// Moves as much as one system call can. Returns false if nothing can move now. Throws PeerLost.
 bool TcpTransport::move_some(const TcpConnection& connection, bool sending, Transfer& transfer, int flags) {
   const int fd = connection.fd.get();
   const auto done = sending ? ::send(fd, transfer.data, transfer.left, flags | MSG_NOSIGNAL)
@@ -212,7 +212,7 @@ void TcpTransport::execute(const program::Op& op, std::byte* data) {
   const auto& connection = lane.connections.front();
   auto left = transfer(op, 0, data);
   const bool sending = op.kind == program::Op::Kind::send;
-  // Without MSG_WAITALL: taking what is there, call by call, gave a 2 % higher peak rate on loopback
+  // No MSG_WAITALL: receiving whatever has arrived, call by call, gave a 2 % higher peak rate on loopback
   // (docs/reference/benchmarks.md).
   while (left.left > 0) move_some(connection, sending, left, polling_ ? MSG_DONTWAIT : 0);
 }

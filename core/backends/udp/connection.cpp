@@ -19,8 +19,8 @@ bool UdpConnection::announce() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return false;
     } else if (errno != EINTR) {
-      throw measure::PeerLost(
-          id_.peer, "telling rank " + std::to_string(id_.peer) + " what was sent: " + std::strerror(errno));
+      throw measure::PeerLost(id_.peer, "telling rank " + std::to_string(id_.peer) +
+                                            " how many messages were sent: " + std::strerror(errno));
     }
   }
   return true;

@@ -8,7 +8,7 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// Charged for each early datagram beside its bytes, so that a flood of empty ones is bounded too.
+// Charged for each early datagram in addition to its bytes, so that a flood of empty ones is bounded too.
 constexpr std::int64_t bookkeeping_bytes = 96;
 // Multiple of the early buffer's size beyond which datagrams are dropped. Below it, a full buffer makes the
 // lane give up receives whose message is over.
@@ -108,7 +108,7 @@ bool UdpInbox::keep_early(Incoming& connection, std::uint64_t message, std::uint
                           std::span<const std::byte> payload, std::int64_t now) {
   const auto cost = cost_of(payload.size());
   if (early_held_ + cost > limits_.early_bytes) {
-    // The sender is far ahead, so what it sent before this is not merely late.
+    // The sender is far ahead, so missing pieces of earlier messages are lost, not late.
     while (!connection.open.empty() && at(connection.open.front()).over_since != never)
       give_up(connection.open.front(), now);
     if (early_held_ + cost > limits_.early_bytes * overdraft) {

@@ -1,10 +1,10 @@
 // Reassembles messages from datagrams and decides when the rest of a message will no longer come. It knows
 // neither sockets nor clocks: callers say what came and when.
 //
-// Nothing lost is sent again. A receive ends when all its pieces are there, or when its message is *over*
-// (its sender has handed all of it to the kernel) and no more of it has come for a certain time. If a later
-// piece or mark of the same flow shows that it is over (in band), this is the time by which datagrams of one
-// flow may overtake each other. If another connection says so (out of band), it is the longer grace.
+// Nothing lost is sent again. A receive ends when all its pieces have come, or when its message is *over*
+// (its sender has handed all of it to the kernel) and no piece has come for a certain time. That is the time
+// by which datagrams of one flow may overtake each other, if a later piece or mark of the same flow shows
+// that the message is over (in band). It is the longer grace if another connection says so (out of band).
 #pragma once
 
 #include <cstddef>

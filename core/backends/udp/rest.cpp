@@ -1,4 +1,4 @@
-// The UDP transport while nothing comes: it reads what peers say over TCP, gives up overdue receives, and
+// While nothing arrives, the UDP transport reads its peers' counts from TCP, gives up overdue receives, and
 // sleeps.
 #include <poll.h>
 
@@ -53,8 +53,8 @@ void UdpTransport::sleep(std::int64_t time, bool watching_peers) {
   if (spoken_to) hear();
 }
 
-// Tells peers what was sent since the last time; connections without room stay in the list. `in_band` also
-// sends a mark behind the data; not for use after a phase, as marks would be read in the next one.
+// Tells peers how many messages were sent; connections without room stay in the list. `in_band` also sends a
+// mark behind the data. Do not use it after a phase: the mark would be read in the next one.
 void UdpTransport::speak(bool in_band) {
   std::erase_if(speaking_, [&](UdpConnection* connection) {
     if (in_band) send_mark(*connection);
@@ -92,7 +92,7 @@ void UdpTransport::settle() {
     hear();
     if (speaking_.empty()) break;
     if (context_.control_thread.interrupted()) throw session::ConnectionLost("interrupted after a phase");
-    // A connection is full: its peer has not read for long, but will when it waits or settles.
+    // A connection is full: its peer has not read for a long time, but will when it waits or settles.
     watched_.clear();
     for (const auto* connection : speaking_) watched_.push_back({connection->tcp_fd(), POLLOUT, 0});
     for (const auto* connection : hearing_) watched_.push_back({connection->tcp_fd(), POLLIN, 0});

@@ -27,7 +27,7 @@ constexpr std::size_t buffer_bytes_each = 65536;
 bool retry_later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 // True if the device's queue is full or a filter drops the datagram on its way out: it is lost, as it might
-// be further on.
+// have been further along the route.
 bool dropped_here() { return errno == ENOBUFS || errno == EPERM; }
 
 // True if the route or the adapter cannot do segmentation; single datagrams still work.
@@ -100,9 +100,9 @@ UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& 
       incoming_(std::make_unique<Incoming>()) {
   if (!fd_) throw_errno("making a UDP socket");
   drop_strangers();  // before bind(): nobody can send to it yet
-  constexpr std::int64_t all_there_is = 1 << 30;
+  constexpr std::int64_t beyond_any_limit = 1 << 30;
   set_buffer(SO_RCVBUF, SO_RCVBUFFORCE, options.receive_buffer_bytes);
-  if (options.receive_buffer_bytes == 0) set_buffer(SO_RCVBUF, SO_RCVBUF, all_there_is);
+  if (options.receive_buffer_bytes == 0) set_buffer(SO_RCVBUF, SO_RCVBUF, beyond_any_limit);
   set_buffer(SO_SNDBUF, SO_SNDBUFFORCE, options.send_buffer_bytes);
   const int one = 1;
   if (offload_ && ::setsockopt(fd_.get(), IPPROTO_UDP, udp_gro, &one, sizeof one) != 0) offload_ = false;

@@ -38,16 +38,16 @@ class UdpSocket {
   std::uint16_t port() const { return session::local_address(fd_.get()).port(); }
   std::uint64_t token() const { return token_; }
 
-  // Replaces `datagrams` by what has come, valid until the next call; adds those too short for a header to
-  // `useless`. Without `wait`, or when the patience ends, there may be none. Returns true if there may be
-  // more.
+  // Replaces `datagrams` by those that have arrived, valid until the next call, and adds the number of those
+  // too short for a header to `useless`. Without `wait`, or when the patience ends, there may be none.
+  // Returns true if more may be waiting.
   bool receive(std::vector<Datagram>& datagrams, std::int64_t& useless, bool wait);
   // Sets how long receive() waits.
   void set_patience(double seconds);
 
   // Hands pieces of one message to the kernel: headers[i] goes before the i-th `chunk_bytes` of `payload`.
   // Returns how many were taken (0: no room now); those that the kernel itself drops count as taken. Throws
-  // UsageError if datagrams of this size do not pass, ConnectionLost if there is no way to the address.
+  // UsageError if the route does not carry datagrams of this size, ConnectionLost for any other error.
   std::size_t send(const session::Address& to, std::span<const DatagramHeader> headers,
                    std::span<const std::byte> payload, std::size_t chunk_bytes);
 

@@ -8,7 +8,7 @@
 namespace crosscut::backends::udp {
 namespace {
 
-// Pacing: most that leaves at once, as time at the paced rate.
+// Pacing: the largest burst, as time at the paced rate.
 constexpr double paced_burst_nanoseconds = 1e6;
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -41,7 +41,8 @@ UdpTransport::UdpTransport(const measure::BackendContext& context, const program
   datagrams_.reserve(1024);
 }
 
-// Opens sockets up to the highest rail that the connections use; each further one would have to be polled.
+// Opens sockets up to the highest rail that the connections use. Every further socket would have to be
+// polled.
 void UdpTransport::open_sockets(std::span<const measure::ConnectionId> ids) {
   std::size_t rails = 0;
   for (const auto& id : ids) rails = std::max<std::size_t>(rails, id.rail + 1U);
@@ -152,7 +153,7 @@ std::size_t UdpTransport::batch_of(const UdpOutgoing& message, std::size_t chunk
   return static_cast<std::size_t>(std::min<std::uint64_t>(fitting, message.chunks - message.next_chunk));
 }
 
-// Sends a batch of the connection's first message. Returns true if anything left.
+// Sends a batch of the connection's first message. Returns true if anything was sent.
 bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>& completed) {
   auto& message = connection.outgoing.front();
   const auto chunk_bytes = chunk_bytes_[connection.id().rail];
@@ -188,7 +189,7 @@ bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>
 }
 
 // Sends a batch of each connection in turn, so that all make progress; pacing may stop the round at any of
-// them. Returns true if anything left.
+// them. Returns true if anything was sent.
 bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
   bool any = false;
   blocked_ = false;
@@ -263,7 +264,8 @@ void UdpTransport::wait(std::vector<program::OpIndex>& completed) {
       throw session::ConnectionLost("interrupted while waiting for datagrams");
     const bool sent = push(completed);
     if (!completed.empty()) return;
-    // A blocking receive is the cheapest sleep if there is only one thing to wait for and the wait is young.
+    // A blocking receive is the cheapest sleep if there is only one thing to wait for and the wait has just
+    // begun.
     const bool may_wait = !polling_ && sockets_.size() == 1 && sending_.empty() &&
                           now() - moved_at_ < quiet_nanoseconds && inbox_.next_deadline() == UdpInbox::never;
     const bool came = pull(may_wait);

@@ -1,8 +1,9 @@
-// UDP as a transport: what is lost stays lost and is counted.
+// UDP as a transport: lost data stays lost, and is counted.
 //
-// Data travels over UDP alone. TCP (the authenticated connections that also exchange ports and nonces)
-// carries the number of messages handed over: after each phase, untimed, and within a phase now and then (see
-// below). So every message ends, whatever is lost, and no rank must stay to repeat or acknowledge anything.
+// Data travels over UDP alone. The authenticated TCP connections, which also exchange ports and nonces, carry
+// the number of messages handed to the kernel: after each phase, untimed, and within a phase now and then
+// (see below). So every message ends, whatever is lost, and no rank has to stay to retransmit or acknowledge
+// anything.
 #pragma once
 
 #include <poll.h>
@@ -21,12 +22,13 @@ namespace crosscut::backends::udp {
 class UdpTransport : public measure::HostTransport {
  public:
   static constexpr bool is_lossy = true;
-  // After this long without a datagram, a rank tells its peers what it has sent, and hears what they have.
+  // After this long without a datagram, a rank tells its peers how many messages it has sent, and reads how
+  // many they have sent.
   static constexpr std::int64_t quiet_nanoseconds = 1'000'000;
   // It does so at least this often while datagrams move.
   static constexpr std::int64_t busy_nanoseconds = 10'000'000;
 
-  // For tests: does to received datagrams what a network may do (drop, repeat, reorder).
+  // For tests: drops, repeats or reorders received datagrams, as a network may.
   using Tamper = std::function<void(std::vector<Datagram>&)>;
 
   UdpTransport(const measure::BackendContext& context, const program::Parameters& given, Tamper tamper = {});
@@ -38,12 +40,12 @@ class UdpTransport : public measure::HostTransport {
   void post(const program::Op& op, program::OpIndex index, std::byte* data);
   void wait(std::vector<program::OpIndex>& completed);
   void execute(const program::Op& op, std::byte* data);
-  // Call after a phase: tells peers what was sent, so that those that miss some of it can go on.
+  // Call after a phase: tells peers how many messages were sent, so that those that miss some can go on.
   void settle();
   // Returns the bytes that a receive lost, over all iterations; 0 for a send.
   std::int64_t lost_bytes(program::OpIndex index) const;
-  // Returns when the last byte of an operation that has run moved; for phase_start, the last byte of all
-  // operations. This excludes the wait for bytes that did not come, unless none came at all.
+  // Returns when the last byte of a finished operation moved; for phase_start, the last byte of all
+  // operations. This excludes the wait for bytes that never came, unless none came at all.
   std::int64_t moved_at(program::OpIndex index) const;
   void disconnect();
   void interrupt() { tcp_.shut_all(); }
@@ -98,7 +100,7 @@ class UdpTransport : public measure::HostTransport {
   std::vector<DatagramHeader> headers_;
   std::vector<pollfd> watched_;
   std::int64_t moved_at_ = 0, heard_at_ = 0, depart_at_ = 0;
-  std::size_t turn_ = 0;  // in sending_
+  std::size_t turn_ = 0;  // index into sending_
   bool emptied_ = false;  // all sockets were empty at the last look
   bool blocked_ = false;  // the kernel takes no datagrams at present
 };

@@ -12,13 +12,13 @@ constexpr std::array parameters{
         .kind = program::Parameter::Kind::bytes,
         .unit = "bytes",
         .initial = "0",
-        .help = "bytes of a message in one datagram, 64 to 65483; 0: what fits the interface's MTU",
+        .help = "bytes of a message in one datagram, 64 to 65483; 0: as many as fit the interface's MTU",
         .maximum = most_chunk_bytes},
     program::Parameter{.name = "rate",
                        .kind = program::Parameter::Kind::bytes,
                        .unit = "bytes per second",
                        .initial = "0",
-                       .help = "a rank sends no faster than this; 0: as fast as the kernel takes it"},
+                       .help = "a rank sends no faster than this; 0: as fast as the kernel takes datagrams"},
     program::Parameter{
         .name = "reordering",
         .kind = program::Parameter::Kind::seconds,
@@ -57,7 +57,7 @@ constexpr std::array parameters{
 
 extern const program::BackendInfo info;
 const program::BackendInfo info{.name = "udp",
-                                .summary = "UDP over sockets: what is lost stays lost, and is counted",
+                                .summary = "UDP over sockets: lost data stays lost, and is counted",
                                 .parameters = parameters,
                                 .tolerates_failure = true,
                                 .lossy = true,

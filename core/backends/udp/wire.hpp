@@ -16,7 +16,7 @@
 namespace crosscut::backends::udp {
 
 // Little-endian (asserted in session/wire.hpp), no padding. The lane implies sender, channel and rail; the
-// receiver gave out its number over the lane's own connection.
+// receiver announces the lane's number in its introduction.
 struct DatagramHeader {
   std::uint64_t token = 0;    // of the receiving socket; see token_of()
   std::uint64_t message = 0;  // counts the lane's messages in this direction, from 0
@@ -31,7 +31,7 @@ inline constexpr std::uint32_t mark_chunk = 0xffffffff;
 // Largest payload of an IPv4 datagram: 65535 less the IP and UDP headers.
 inline constexpr std::size_t most_datagram_bytes = 65507;
 inline constexpr std::size_t most_chunk_bytes = most_datagram_bytes - sizeof(DatagramHeader);
-// With less, the headers would outweigh the payload, and a message's pieces could exceed 32 bits.
+// With less, the headers would outweigh the payload, and the index of a piece could exceed 32 bits.
 inline constexpr std::size_t least_chunk_bytes = 64;
 
 using Nonce = std::array<std::uint8_t, 16>;
@@ -52,7 +52,7 @@ inline void check_introduction(const Introduction& said, Rank peer) {
       said.chunk_bytes > most_chunk_bytes) {
     throw RunError(
         "rank " + std::to_string(peer) +
-        " sent an unknown udp introduction; make sure that all nodes run the same version of crosscut");
+        " sent an invalid udp introduction; make sure that all nodes run the same version of crosscut");
   }
 }
 
