@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
 
-  list [--json]        patterns, backends, generators, their parameters, units and help
+  list [--json]        lists patterns and backends; as JSON also generators, parameters, units and help
   network show|check|routes|tables|ways|platform FILE
-                       what a network description says; `network --help` says more
+                       inspects or converts a network description; see `network --help`
   run PATTERN -n N --out DIR [OPTION ...]
-                       measures with N ranks on this machine; `run --help` says more
+                       measures with N ranks on this machine; see `run --help`
   node                 starts the ranks of one node; speaks the session protocol on its standard streams
-  mpi-rank             one rank under an MPI launcher (crosscut-core-mpi)
-  coordinates          peers and bytes of a pattern's samples, for readers of large runs
+  mpi-rank             runs one rank under an MPI launcher (crosscut-core-mpi)
+  coordinates          prints peers and bytes of a pattern's samples, which large runs do not store
   replay TRACE --on NETWORK
-                       how long a traced program takes there; `replay --help` says more
+                       predicts how long a traced program takes on NETWORK; see `replay --help`
   --version, --help
 
 Exit status: 0 success; 1 a job or rank failed; 2 usage error; 130 interrupted.

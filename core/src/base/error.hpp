@@ -1,4 +1,4 @@
-// Errors a person can act on: what was wrong, where, and what to do.
+// Errors a person can act on. Their text says what is wrong, where, and what to do.
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The machine or the network did not do what was needed (disk full, rank lost). Exit status 1.
+// The machine or the network failed (disk full, rank lost). Exit status 1.
 class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

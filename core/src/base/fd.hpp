@@ -1,4 +1,4 @@
-// Basics for system calls: an owned descriptor, deadlines, and errors that say what was being done.
+// Basics for system calls: an owned descriptor, deadlines, and errors that name the failed action.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,8 @@ struct Pipe {
 Pipe make_pipe();  // throws RunError
 void make_non_blocking(const Fd& fd);
 
-// Writes in one call, so that lines of several processes do not mix. Ignores errors: there is nowhere left to
-// report them.
+// Writes in one call, so that lines of several processes do not interleave. Ignores errors: there is nowhere
+// left to report them.
 void write_once(int fd, std::string_view text);
 
 }  // namespace crosscut

@@ -17,19 +17,19 @@ std::string_view advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "; what was measured before is safe: free space, then go on with --resume";
+      return "; earlier measurements are safe: free some space, then continue with --resume";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "; choose a directory that can be written, with --out";
+      return "; choose a writable directory with --out";
     case ENOTDIR:
     case EEXIST:
       return "; a file is in the way: remove it, or choose another directory with --out";
     case EMFILE:
     case ENFILE:
-      return "; raise the limit of open files (ulimit -n)";
+      return "; raise the limit on open files (ulimit -n)";
     case EIO:
-      return "; the disk or the file server failed: what was measured before may still be read";
+      return "; the disk or the file server failed: earlier measurements may still be readable";
     default:
       return "";
   }
@@ -67,7 +67,7 @@ void File::read_at(std::span<std::byte> bytes, std::int64_t offset) const {
     if (got < 0) throw_file_error("read", path_, errno);
     if (got == 0)
       throw RunError(path_.string() + " ends at byte " + std::to_string(offset) +
-                     ", in the middle of its data: it was cut short; run `crosscut fsck`");
+                     ", in the middle of its data: it is truncated; run `crosscut fsck`");
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += got;
   }
@@ -121,7 +121,7 @@ std::string read_file(const fs::path& path, std::int64_t most_bytes) {
   const std::int64_t size = file.size();
   if (size > most_bytes)
     throw RunError(path.string() + " has " + std::to_string(size) + " bytes; at most " +
-                   std::to_string(most_bytes) + " are expected");
+                   std::to_string(most_bytes) + " are allowed");
   std::string text(static_cast<std::size_t>(size), '\0');
   file.read_at(std::as_writable_bytes(std::span(text)), 0);
   return text;

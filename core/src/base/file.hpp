@@ -1,5 +1,5 @@
-// Files of a run on disk. Positioned reads and writes transfer everything, or throw RunError that names the
-// file and the cause.
+// Files of a run on disk. Positioned reads and writes transfer every byte or throw RunError naming the file
+// and the cause.
 #pragma once
 
 #include <fcntl.h>
@@ -37,13 +37,13 @@ class File {
   std::int64_t size() const;
   // Syncs to disk: a file's bytes and length, or a directory's entries.
   void sync();
-  // Returns false if another process holds the lock; true also on file systems without locks.
+  // Returns false if another process holds the lock; also true on file systems without locks.
   bool lock();
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
-  Fd fd_;  // closed without looking for errors: data that must survive was synced before
+  Fd fd_;  // closed without checking for errors: data that must survive was synced before
 };
 
 void sync_directory(const std::filesystem::path& directory);
@@ -55,8 +55,7 @@ void replace_file(const std::filesystem::path& path, std::span<const std::byte> 
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& write);
 // Reads a whole file. Throws RunError if it is longer than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::int64_t most_bytes);
-// Returns the first line of a small kernel file; empty if it cannot be read, like the speed of a virtual
-// link.
+// Returns the first line of a small kernel file; empty if unreadable, as is the speed of a virtual link.
 std::string first_line(const std::filesystem::path& path);
 
 }  // namespace crosscut

@@ -51,7 +51,7 @@ class Value {
   Array& array() { return const_cast<Array&>(std::as_const(*this).array()); }
   Object& object() { return const_cast<Object&>(std::as_const(*this).object()); }
 
-  // Access members of an object. `find` returns nullptr if absent; `at` throws UsageError that names the key.
+  // Access members of an object. If absent, `find` returns nullptr; `at` throws UsageError naming the key.
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
   const Value& at(std::string_view key) const;
@@ -78,13 +78,13 @@ class Value {
 struct Limits {
   std::size_t bytes = std::size_t{64} << 20;
   int depth = 64;
-  std::size_t values = std::size_t{4} << 20;  // in memory a value takes 20 times the two bytes of "0,"
+  std::size_t values = std::size_t{4} << 20;  // two bytes of text, "0,", take 40 bytes in memory
 };
 
 // Throws UsageError: "line 3, column 7: expected ',' or '}'".
 Value parse(std::string_view text, const Limits& limits = {});
 
-// Returns JSON text: on one line for indent 0 (events, jobs), on several for people (metadata) otherwise.
+// Returns JSON text: on one line if `indent` is 0 (events, jobs), else on several, for people (metadata).
 std::string write(const Value& value, int indent = 0);
 
 }  // namespace crosscut::json

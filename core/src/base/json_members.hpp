@@ -1,4 +1,4 @@
-// Records that are exchanged as JSON objects: one table of members serves to read, check and write them.
+// Records exchanged as JSON objects: one table of members serves to read, check and write them.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ Member<Record> member(std::string_view name, T Record::*field,
           [=](const Record& record) { return write(record.*field); }};
 }
 
-// Reads an object into `record`; members that the object lacks keep their value. Throws UsageError that names
+// Reads an object into `record`; members absent from the object keep their value. Throws UsageError naming
 // `what` and the invalid or unknown member.
 template <typename Record>
 void read_members(Record& record, const Value& value, const Members<Record>& members,

@@ -55,16 +55,16 @@ const Value* Value::find(std::string_view key) const {
 std::int64_t integer_within(const Value& value, std::int64_t least, std::int64_t most) {
   const std::int64_t number = value.integer();
   if (number < least || number > most)
-    throw UsageError(std::to_string(number) + " is out of range; it must be from " + std::to_string(least) + " to " +
-                     std::to_string(most));
+    throw UsageError(std::to_string(number) + " is out of range; it must be from " + std::to_string(least) +
+                     " to " + std::to_string(most));
   return number;
 }
 
 double real_within(const Value& value, double least, double most) {
   const double number = value.number();
   if (!(number >= least && number <= most))
-    throw UsageError(write(value) + " is out of range; it must be from " + (least == 0 ? "0" : write(Value(least))) + " to " +
-                     write(Value(most)));
+    throw UsageError(write(value) + " is out of range; it must be from " +
+                     (least == 0 ? "0" : write(Value(least))) + " to " + write(Value(most)));
   return number;
 }
 
@@ -111,7 +111,7 @@ class Writer {
     if (digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
   }
 
-  // External text (host names, messages of the C library) may be other than UTF-8; JSON may not.
+  // External text (host names, messages of the C library) need not be UTF-8, but JSON must be.
   void put(std::string_view value) {
     text_ += '"';
     while (!value.empty()) {

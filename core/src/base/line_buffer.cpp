@@ -11,7 +11,7 @@ namespace crosscut {
 
 void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
   while (!bytes.empty()) {
-    // A newline that comes next ends a line that is just full.
+    // A newline right after `bytes_max` bytes ends that line; it does not begin another piece.
     if (partial_.size() == bytes_max && bytes.front() != '\n') lines.push_back(std::exchange(partial_, {}));
     const std::size_t newline = bytes.find('\n');
     const std::size_t room = bytes_max - partial_.size();
@@ -27,7 +27,7 @@ void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
 std::vector<std::string> LineBuffer::read(int fd) {
   std::vector<std::string> lines;
   std::array<char, 4096> chunk;
-  // Read at most a pipe's capacity, so that an endless writer does not block the others.
+  // Read at most a pipe's capacity, so that one endless writer cannot starve the other descriptors.
   for (int chunks = 0; chunks < 16 && !ended_; ++chunks) {
     const ssize_t got = ::read(fd, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;

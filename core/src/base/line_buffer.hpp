@@ -9,9 +9,9 @@ namespace crosscut {
 
 class LineBuffer {
  public:
-  // Reads what is available and returns the lines that it completes, without newlines. A line longer than
+  // Reads the available bytes and returns the lines that they complete, without newlines. A line longer than
   // `bytes_max` is returned in pieces. At the end of file `ended` becomes true, and an unterminated last line
-  // counts.
+  // is returned.
   std::vector<std::string> read(int fd);
   bool ended() const { return ended_; }
 

@@ -1,4 +1,4 @@
-// Owned memory: either page-aligned and populated on allocation, or a library's, released by its own call.
+// Owned memory: page-aligned and populated on allocation, or a library's, released by a given function.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ class Memory {
     if (at == MAP_FAILED) throw_errno("taking " + std::to_string(bytes) + " bytes of memory");
     *this = Memory({static_cast<std::byte*>(at), bytes}, [at, bytes] { ::munmap(at, bytes); });
   }
-  // `release` is called once, before the owner of the allocator is destroyed; it must not throw.
+  // `release` is called once and must not throw. The allocator behind it must outlive this object.
   Memory(std::span<std::byte> memory, std::function<void()> release)
       : memory_(memory), owner_(memory.data(), [release = std::move(release)](void*) { release(); }) {}
   Memory(Memory&&) = default;
@@ -32,7 +32,7 @@ class Memory {
 
  private:
   std::span<std::byte> memory_;
-  std::shared_ptr<void> owner_;  // never shared, but a unique_ptr would not release an empty allocation
+  std::shared_ptr<void> owner_;  // never shared, but a unique_ptr would not release a null pointer
 };
 
 }  // namespace crosscut

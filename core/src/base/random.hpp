@@ -51,8 +51,7 @@ inline Random random_stream(std::uint64_t seed, std::uint64_t a, std::uint64_t b
 }
 
 // Returns the indices below `count` in an order drawn from `seed`, or ascending for seed 0. The draw depends
-// only on `name_of(index)`, the number of what an index stands for, so any part of a whole is in the same
-// order as in the whole.
+// only on `name_of(index)`, the number that identifies an item, so a subset keeps the order of the whole.
 template <typename NameOf>
 std::vector<std::size_t> drawn_order(std::size_t count, std::uint64_t seed, NameOf name_of) {
   std::vector<std::pair<std::uint64_t, std::size_t>> keyed(count);

@@ -33,7 +33,7 @@ std::span<const std::uint8_t> octets(const auto& bytes) {
 // Returns the HMAC of the concatenated parts.
 Digest hmac_sha256(std::string_view key, std::initializer_list<std::span<const std::uint8_t>> parts);
 
-// Takes the same time wherever the first difference is.
+// Takes the same time wherever the inputs of equal length differ.
 bool equal_in_constant_time(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
 
 // Fills `bytes` from the kernel (getrandom). Throws RunError if that fails.

@@ -7,8 +7,8 @@
 
 namespace crosscut {
 
-// Returns the length in bytes of the well-formed character at the start of `text` (not empty), or 0 if it
-// starts with none. Overlong forms, surrogates and codes beyond U+10FFFF are not well-formed.
+// Returns the length in bytes of the well-formed character that `text` (not empty) starts with, or 0 if there
+// is none. Overlong forms, surrogates and codes beyond U+10FFFF are not well-formed.
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);

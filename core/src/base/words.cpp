@@ -7,7 +7,7 @@
 namespace crosscut {
 namespace {
 
-// Returns the Levenshtein distance, ignoring '-', '_' and case: users write "Simple_Pairwise".
+// Returns the Levenshtein distance; ignores case and takes '_' for '-': users write "Simple_Pairwise".
 std::size_t distance(std::string_view a, std::string_view b) {
   const auto plain = [](char c) {
     return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -12,7 +12,7 @@
 
 namespace crosscut {
 
-// Returns `text` in quotes, with control characters and non-ASCII bytes as \xNN, cut after 80 bytes.
+// Returns `text` in quotes, with control characters and non-ASCII bytes as \xNN, truncated to 80 bytes.
 std::string shown(std::string_view text);
 
 // Returns two lower-case hexadecimal digits for each byte.
@@ -34,10 +34,10 @@ std::string joined(const Words& words, std::string_view separator = ", ") {
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 // Returns the names nearest to a misspelt one, "; did you mean aapc, pairs?", or all names if none is near,
-// "; there are aapc, pairs". The text starts with a semicolon so that it can be appended to any message.
+// "; there are aapc, pairs". The semicolon lets callers append the text to any message.
 std::string suggestion(std::string_view wrong, std::span<const std::string_view> names);
 
-// Returns the entry with this name; throws UsageError with the nearest known names if there is none.
+// Returns the entry with this name. Throws UsageError suggesting the nearest known names if there is none.
 template <typename Info>
 const Info& find_named(std::span<const Info* const> all, std::string_view kind, std::string_view name) {
   std::vector<std::string_view> names;

@@ -7,7 +7,7 @@
 namespace crosscut {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "lanes are read as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "lanes are read in native byte order");
 
 constexpr std::uint64_t prime_1 = 0x9e3779b185ebca87, prime_2 = 0xc2b2ae3d27d4eb4f,
                         prime_3 = 0x165667b19e3779f9, prime_4 = 0x85ebca77c2b2ae63,

@@ -1,5 +1,5 @@
-// `crosscut-core coordinates`: prints the `peer` and `bytes` of a run that does not store them. Reads a job
-// (JSON) from standard input; writes one line of JSON per phase.
+// `crosscut-core coordinates`: prints the coordinates `peer` and `bytes` of a run that does not store them.
+// Reads a job (JSON) from standard input; writes one line of JSON per phase.
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core coordinates --ranks N [--first P] [--last Q] < JOB
 
-Prints the peers and bytes of the samples of phases P to Q (default: all), one JSON object a line.
-JOB is a job as in a request of the session protocol, or the attribute `job` of a run.
+Prints the peers and bytes of the samples of phases P to Q (default: all), one JSON object per line.
+JOB is the job of a session's request, or the attribute `job` of a run.
 )";
 
 }  // namespace
@@ -28,7 +28,7 @@ int coordinates_main(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const auto option = options.find(argv[i]);
     if (option == options.end())
-      throw UsageError("coordinates knows --ranks, --first and --last, not " + std::string(argv[i]));
+      throw UsageError("coordinates takes --ranks, --first and --last, not " + std::string(argv[i]));
     if (i + 1 == argc) throw UsageError("option " + std::string(argv[i]) + " needs a value");
     *option->second = program::parse_integer(argv[i + 1]);
   }

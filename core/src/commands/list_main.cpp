@@ -1,4 +1,4 @@
-// `crosscut-core list`: lists patterns and backends for people, and more (--json) for programs.
+// `crosscut-core list`: lists patterns and backends for people or, in more detail, for programs (--json).
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -33,7 +33,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 int list_main(int argc, char** argv) {
   if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "--json")) {
-    throw UsageError("list knows no option but --json");
+    throw UsageError("list takes no option but --json");
   }
   if (argc == 2) {
     print(json::write(program::describe(), 2) + "\n");

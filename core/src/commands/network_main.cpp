@@ -19,15 +19,15 @@ namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core network COMMAND FILE [OPTION ...]
 
-FILE is a network description (TOML), or a name of the catalogue.
+FILE is a network description (TOML) or the name of one in the catalogue.
 
   show FILE [--json] [--graph]     distances, bisection, counts, price; --graph: also vertices and edges
   check FILE [--json]              list every mistake, with file and line
   routes FILE SOURCE DESTINATION [--key N] [--json]
                                    the path of a flow: vertices, shared links, latency
-  tables FILE --json               routing tables of hosts that forward
-  ways FILE --json                 everything that an emulated cluster is built from: vertices, edges, and
-                                   the paths between all hosts as tables of switches and hosts
+  tables FILE --json               IP routing tables of hosts that forward
+  ways FILE --json                 all that an emulated cluster is built from: vertices, edges, and the
+                                   paths between all hosts as tables of switches and hosts
   platform FILE --out XML [--ranks N] [--ranks-per-host K]
                                    write a SimGrid platform to XML, its host file to XML.hosts,
                                    and options for MPI programs under SMPI to XML.smpi;
@@ -91,8 +91,8 @@ int show(const Asked& asked) {
   return 0;
 }
 
-// Prints mistakes as lines "file:line: mistake", in the reader's order. Returns exit status 2 if there are
-// any, as for any wrong input.
+// Prints mistakes as lines "file:line: mistake", in the parser's order. Returns exit status 2 if there are
+// any, as for any invalid input.
 int check(const Asked& asked) {
   std::vector<std::string> mistakes;
   std::unique_ptr<networks::Network> network;

@@ -1,4 +1,4 @@
-// `crosscut-core node`: runs the launcher with ranks that measure or clone.
+// `crosscut-core node`: starts ranks that measure or clone.
 #include "clone/clone_rank.hpp"
 #include "commands/commands.hpp"
 #include "launch/launch.hpp"

@@ -17,21 +17,21 @@ namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core replay TRACE --on NETWORK [OPTION ...]
 
-TRACE lists the ranks' trace files, one per line, in SimGrid's time-independent format with
-collective calls as messages. Prints one JSON object: when each rank ends, in seconds.
+TRACE lists the ranks' trace files, one per line. They are in SimGrid's time-independent format, with
+collective calls expanded into messages. Prints one JSON object: when each rank ends, in seconds.
 
-  --ranks-per-host N        as the network says without it
+  --ranks-per-host N        default: as the network says
   --operations-per-second R speed of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
-  --send-buffer SIZE        bytes that may remain unsent when a sender goes on (unbounded)
-  --window SIZE             bytes that a connection has in flight, queueing at its host's link (0)
+  --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
+  --window SIZE             bytes in flight per connection, which queue at its host's link (0)
   --header SIZE             bytes sent ahead of each message (0)
-  --noise TIME              mean of the exponentially distributed extra time of each receive (0)
+  --noise TIME              mean of the exponentially distributed extra delay of each receive (0)
   --latency F --bandwidth F --overhead F
                             multiply the network's value by F; --bandwidth may be inf
-  --alone                   every message has each link for itself
-  --deep-queues             switches lose nothing: a link's capacity is shared in proportion to its
-                            senders' rates
+  --alone                   messages do not compete for links
+  --deep-queues             switches lose nothing: senders share a link's capacity in proportion
+                            to their rates
 )";
 
 struct Asked {
@@ -69,7 +69,8 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
   } else if (option == "--ranks-per-host") {
     asked.ranks_per_host = program::parse_integer(text);
     if (asked.ranks_per_host < 0 || asked.ranks_per_host > 1 << 20)
-      throw UsageError("--ranks-per-host " + shown(text) + ": from 0 (as the network says) to 1048576");
+      throw UsageError("--ranks-per-host " + shown(text) +
+                       ": must be from 0 (as the network says) to 1048576");
   } else if (option == "--operations-per-second") {
     model.seconds_per_operation = 1 / rate(text);
   } else if (option == "--noise") {

@@ -20,20 +20,20 @@ constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS -
 
   --backend NAME          tcp (default), null, udp, sim, ... (see list)
   --size A[,B...]         message sizes, such as 1KB,1MB; default: the pattern's own
-  --phases A-B            only these phases
+  --phases A-B            measure only these phases
   --repetitions N         (20; sim: 1)    --warm-up N        (1)
   --interval P            repeat until the 95 % interval of every median is at most this wide, such as 5%
-  --iterations N          runs of a phase for one sample; default: found for each size
+  --iterations N          runs of a phase per sample; default: chosen for each size
   --sync barrier|none     --wait auto|block|poll
   --memory BYTES          limit on the buffers of a rank (2GiB)
   --time-limit SECONDS    --seed N        --timeout SECONDS
-  --network FILE          with --backend sim: the network to simulate; -n may then be left out
+  --network FILE          with --backend sim: the network to simulate; -n is then optional
   --ranks-per-host N      with --backend sim; default: as the network says
-  --interface ADDRESS     address or interface on which the ranks listen (127.0.0.1)
+  --interface ADDRESS     address or interface that the ranks listen on (127.0.0.1)
   --verify --compute --tolerate-failures --resume --force --no-pin
   --NAME VALUE            a parameter of the pattern or backend (see list)
 
-Events go to standard output, one JSON object a line.
+Events go to standard output, one JSON object per line.
 )";
 
 struct Asked {
@@ -97,8 +97,7 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
   return false;
 }
 
-// Takes an option that is a parameter of the pattern or the backend. `--seed` always sets the job's seed,
-// too.
+// Takes a parameter of the pattern or the backend. `--seed` always sets the job's seed, too.
 void take_parameter(std::string_view name, const std::string& value, const program::PatternInfo& pattern,
                     const program::BackendInfo& backend, Asked& asked, json::Object& pattern_given,
                     json::Object& backend_given) {
@@ -169,7 +168,7 @@ Asked parse(int argc, char** argv) {
 int run_main(int argc, char** argv) {
   if (print_help(argc, argv, help)) return 0;
   const auto asked = parse(argc, argv);
-  conduct::parse_job(asked.job);  // refuse it before any rank is started
+  conduct::parse_job(asked.job);  // reject a bad job before any rank starts
   const Pipe requests = make_pipe();
   const auto lines = json::write(json::Object{{"do", "run"}, {"job", asked.job}}) + "\n{\"do\":\"end\"}\n";
   if (lines.size() > 60'000)

@@ -1,5 +1,5 @@
-// The interface of backends, which run a rank's operations and return times. It separates the rank's main
-// loop from the code that moves (or pretends to move) bytes.
+// The interface of backends, which run a rank's operations and return their times. It separates the rank's
+// main loop from the code that moves bytes, or pretends to.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class BarrierTree;
 
 namespace crosscut::measure {
 
-// Parts of the rank that a backend may use. The referenced objects outlive it.
+// Parts of the rank that a backend may use. The referenced objects outlive the backend.
 struct BackendContext {
   Rank rank = 0;
   Rank ranks = 1;
@@ -54,7 +54,7 @@ struct WrongByte {
   std::uint8_t expected = 0, found = 0;
 };
 
-// A rank's cost of moving bytes, over the timed sections of one block or several.
+// A rank's cost of moving bytes, summed over the timed sections of one or more blocks.
 struct Effort {
   double processor_seconds = 0, elapsed_seconds = 0;
   std::int64_t sent_bytes = 0, received_bytes = 0;
@@ -76,11 +76,11 @@ struct RankSamples {
   std::vector<WrongByte> wrong;                  // the first few; `wrong_count` counts all
   std::int64_t wrong_count = 0;
   Effort effort;
-  // Connections that this rank opened and that the job had not used before this block.
+  // Connections opened by this rank that the job had not used before this block.
   std::vector<store::Connection> connections;
 };
 
-// Thrown if the peer of an operation is gone, as seen from this rank.
+// Thrown if this rank finds the peer of an operation gone.
 class PeerLost : public std::runtime_error {
  public:
   PeerLost(Rank lost_peer, const std::string& why, std::string what_was_done = {})
@@ -98,7 +98,7 @@ class Backend {
   // Called by the control thread: `run` must throw soon. A backend whose library cannot be interrupted does
   // nothing.
   virtual void interrupt() = 0;
-  // Returns versions and settings in force, for the run's attributes.
+  // Returns the versions and settings in use, for the run's attributes.
   virtual json::Value facts() const = 0;
   // Returns this rank's retransmissions to each peer since the last call, for the run's attribute
   // `retransmissions` (docs/reference/run-format.md); null if there are none or the backend cannot tell.

@@ -1,5 +1,5 @@
-// Computes beside communication (Salmon et al. 1998, section 4): a thread works while the rank's phases run,
-// and counts its units of work.
+// Computation beside communication (Salmon et al. 1998, section 4): a thread computes while the rank's phases
+// run, and counts its units of work.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace crosscut::measure {
 
 class Compute {
  public:
-  // Starts the worker and measures how many units a second it does alone.
+  // Starts the worker and measures how many units per second it completes alone.
   Compute() : worker_([this] { loop(); }) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto units_before = units();
@@ -36,7 +36,7 @@ class Compute {
   Compute& operator=(const Compute&) = delete;
   std::int64_t units() const { return units_.load(std::memory_order_relaxed); }
   double units_per_second_alone() const { return alone_; }
-  // Turns the work on or off; it is off outside of blocks.
+  // Turns the work on or off; it is off outside blocks.
   void work(bool on) {
     working_ = on;
     working_.notify_all();
@@ -46,10 +46,10 @@ class Compute {
   // Spans many time slices of a scheduler (milliseconds each), even if several ranks' workers share a core.
   static constexpr double alone_seconds = 1;
 
-  // One unit of work: a DAXPY over 16 KiB, which stays in the first-level cache; about two microseconds.
+  // One unit of work, about two microseconds: a vector update like DAXPY on 16 KiB, within the L1 cache.
   static void one_unit(std::array<double, 1024>& x, std::array<double, 1024>& y) {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = y[i] * 0.999999 + x[i];
-    // Make the compiler assume that y is read.
+    // Keeps the compiler from removing the loop.
     asm volatile("" : : "r"(y.data()) : "memory");
   }
 

@@ -1,6 +1,6 @@
 // The timing loop that all live backends share: runs a rank's schedules over a transport.
 //
-// Inside a phase nothing is allocated, gathered, written or printed. A sample is done(operation) -
+// Nothing is allocated, gathered, written or printed inside a phase. A sample is done(operation) -
 // posted(since), divided by the operation's divisor and the number of iterations; see Op in program.hpp.
 #pragma once
 
@@ -36,7 +36,7 @@ class LiveBackend final : public Backend {
                        " bytes, more than the limit of " + std::to_string(memory_bytes) +
                        "; raise --memory, or lower --size");
     }
-    if (!T::is_synchronised) return;  // nothing is moved, so no memory is needed
+    if (!T::is_synchronised) return;  // no bytes move, so no memory is needed
     send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
     receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
     apart_ = Memory();
@@ -93,17 +93,17 @@ class LiveBackend final : public Backend {
     return samples;
   }
 
-  // Connections stay open from block to block. A job that needs too many is refused before any block runs.
+  // Connections stay open from block to block. A job that needs too many fails before any block runs.
   void expect_connections(const Task& task) {
     const auto most = static_cast<std::size_t>(context_.ranks - 1) *
                       static_cast<std::size_t>(task.extent.channels) *
                       static_cast<std::size_t>(task.extent.rails);
-    if (transport_.has_room_for(most)) return;  // without a look at every phase
+    if (transport_.has_room_for(most)) return;  // no need to visit every phase
     transport_.expect(connections_of(*task.pattern, context_.rank, context_.ranks, task.bytes));
   }
 
-  // Makes room for times, opens connections and starts the thread that computes beside the pattern. No sample
-  // contains any of this.
+  // Allocates room for times, opens connections and starts the thread that computes beside the pattern. No
+  // sample includes any of this.
   void prepare(const std::vector<Schedule>& schedules, const Task& task, RankSamples& samples) {
     std::size_t most_operations = 0;
     for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
@@ -114,7 +114,7 @@ class LiveBackend final : public Backend {
     transport_.connect(connections_of(schedules), task.epoch);
     samples.connections = transport_.take_new_connections();
     if (task.compute && !compute_) {
-      // Calibrate on all ranks at once, as they will compute beside the pattern: ranks may share cores.
+      // Calibrate on all ranks at once, as they will later compute at once: ranks may share cores.
       if (T::is_synchronised) context_.barrier.wait();
       compute_.emplace();
     }
@@ -129,15 +129,15 @@ class LiveBackend final : public Backend {
     return *compute_;
   }
 
-  // One phase of one repetition.
+  // Measures one phase of one repetition.
   void measure(const Schedule& schedule, const Task& task, std::int64_t repetition, std::size_t cell,
                RankSamples& samples) {
-    // The thread that computes beside the pattern moves nothing, so its time does not count.
+    // Exclude the time of the thread that computes beside the pattern, since it moves no bytes.
     const auto whose = task.compute ? Processor::thread : Processor::process;
     if (task.verify) fill(schedule, task, repetition);
     if (task.barrier && T::is_synchronised) context_.barrier.wait();
     const auto units = task.compute ? computing().units() : 0;
-    // Read before the phase's clock starts, so that no sample contains the reading.
+    // Read before the phase starts, so that no sample includes the reading.
     const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
     run_phase(schedule, task.iterations);
     if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
@@ -163,9 +163,9 @@ class LiveBackend final : public Backend {
       return schedules;
     }
     if (apart > apart_limit_) {
-      throw UsageError("verifying needs " + std::to_string(apart) +
-                       " bytes more on a rank, to keep the receives of " +
-                       "a phase apart; raise --memory, or lower --size");
+      throw UsageError("--verify needs " + std::to_string(apart) +
+                       " more bytes per rank, to keep the receives of a phase apart; raise --memory, or " +
+                       "lower --size");
     }
     if (apart > apart_.span().size()) apart_ = transport_.allocate(apart);
     const Buffers buffers{send_.span(), task.extent.one_buffer ? send_.span() : receive_.span(),
@@ -189,7 +189,7 @@ class LiveBackend final : public Backend {
     if constexpr (T::is_lossy) transport_.settle();
   }
 
-  // Returns when an operation that is now complete ended; for phase_start, when the phase ended.
+  // Returns the time at which a completed operation ended; for phase_start, at which the phase ended.
   std::int64_t end_of(program::OpIndex index) const {
     if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
     return transport_.now();
@@ -304,8 +304,8 @@ class LiveBackend final : public Backend {
   BackendContext context_;
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
-  std::size_t apart_limit_ = 0;    // bytes that verifying may take
-  bool is_expected_ = false;       // the transport knows the connections of the present job
+  std::size_t apart_limit_ = 0;    // most bytes that verification may allocate
+  bool is_expected_ = false;       // expect_connections() has run for the current job
   std::optional<Compute> compute_;
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for

@@ -42,8 +42,8 @@ std::optional<std::int64_t> count_in(const std::string& text) {
   return parsed.ec == std::errc{} && count >= 0 ? std::optional(count) : std::nullopt;
 }
 
-// Most counters read and kept for one interface. Drivers have thousands, a set for each queue; a few dozen
-// are about trouble.
+// Most counters read, and most kept, for one interface. Drivers have thousands, a set for each queue; a few
+// dozen report problems.
 constexpr std::size_t most_of_driver = 16384, most_kept = 64;
 
 void add_files(const fs::path& folder, const std::string& prefix, json::Object& counters) {
@@ -53,14 +53,14 @@ void add_files(const fs::path& folder, const std::string& prefix, json::Object& 
       counters.emplace_back(prefix + entry.path().filename().string(), *count);
 }
 
-class ControlSocket {
+class EthtoolSocket {
  public:
-  explicit ControlSocket(const std::string& interface_name)
+  explicit EthtoolSocket(const std::string& interface_name)
       : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     interface_name.copy(request_.ifr_name, IFNAMSIZ - 1);
   }
 
-  // Sends ioctl SIOCETHTOOL; `data` begins with its command.
+  // Sends ioctl SIOCETHTOOL; `data` begins with the command. Returns false if that fails.
   bool ask(void* data) {
     request_.ifr_data = static_cast<char*>(data);
     return fd_ && ::ioctl(fd_.get(), SIOCETHTOOL, &request_) == 0;
@@ -71,7 +71,7 @@ class ControlSocket {
   ifreq request_{};
 };
 
-std::size_t number_of_driver_counters(ControlSocket& socket) {
+std::size_t number_of_driver_counters(EthtoolSocket& socket) {
   // The request is a 16-byte header and one number.
   std::array<std::uint64_t, sizeof(ethtool_sset_info) / 8 + 1> info{};
   ethtool_sset_info asked{};
@@ -87,7 +87,7 @@ std::size_t number_of_driver_counters(ControlSocket& socket) {
 }
 
 void add_driver_counters(const std::string& name, json::Object& counters) {
-  ControlSocket socket(name);
+  EthtoolSocket socket(name);
   const auto count = number_of_driver_counters(socket);
   if (count == 0) return;
   // Each reply is a header and `count` entries: names of 32 bytes, values of 8.
@@ -136,7 +136,7 @@ std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
   std::set<std::string> seen;
   for (const auto& local : session::local_addresses()) {
     for (const auto& wanted : interfaces) {
-      // All of 127.0.0.0/8 is loopback, but the adapter has the address 127.0.0.1 only.
+      // All of 127.0.0.0/8 is loopback, but the adapter has only the address 127.0.0.1.
       const bool loopback = wanted.host().starts_with("127.") && local.interface == "lo";
       if ((local.address.host() == wanted.host() || loopback) && seen.insert(local.interface).second)
         adapters.push_back({local.interface, wanted.host()});
@@ -145,7 +145,7 @@ std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
   return adapters;
 }
 
-// Parses /proc/net/snmp or netstat: pairs of lines with the same prefix, first names, then values.
+// Parses /proc/net/snmp or netstat: pairs of lines with the same prefix, one of names and one of values.
 void add_protocol_counters(const fs::path& path, std::string_view prefix, const std::set<std::string>& wanted,
                            json::Object& counters) {
   std::ifstream file(path);
@@ -178,7 +178,7 @@ json::Object adapter_settings(const std::string& name) {
   settings.emplace_back("speed_mbit_s", json::to_json(count_in(first_line(at / "speed"))));
   if (auto duplex = first_line(at / "duplex"); !duplex.empty())
     settings.emplace_back("duplex", std::move(duplex));
-  ControlSocket socket(name);
+  EthtoolSocket socket(name);
   ethtool_drvinfo driver{};
   driver.cmd = ETHTOOL_GDRVINFO;
   if (socket.ask(&driver))
@@ -219,7 +219,7 @@ std::string host_name() {
 std::string node_id() {
   auto text = first_line("/etc/machine-id");
   if (text.empty()) text = host_name();
-  // Emulated nodes share a machine, and each has its own host name.
+  // Emulated nodes share a machine's id, but each has its own host name.
   text += '\n' + host_name();
   const auto digest = Sha256().add(octets(text)).finish();
   return hex(std::span(digest).first(8));

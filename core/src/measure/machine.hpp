@@ -1,5 +1,4 @@
-// Describes this node: names and identities that are the same in every run, and the settings and counters of
-// its adapters.
+// Describes this node: its lasting name and identity, and the settings and counters of its adapters.
 #pragma once
 
 #include <span>
@@ -10,21 +9,21 @@
 
 namespace crosscut::measure {
 
-// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface. Anything that the
-// kernel or the driver (SIOCETHTOOL) does not tell is null or left out.
+// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface. What the
+// kernel or the driver (SIOCETHTOOL) does not report is null or left out.
 json::Object adapter_settings(const std::string& name);
 
 // Returns {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; the driver's
-// counters (as shown by `ethtool -S`) that are above zero and that tells_of_trouble() names; and the counters
-// of the InfiniBand port behind the interface, as `infiniband.symbol_error`.
+// counters (as shown by `ethtool -S`) that are above zero and pass tells_of_trouble(), as `driver.NAME`; and
+// the counters of the InfiniBand port behind the interface, as `infiniband.NAME`.
 json::Object adapter_counters(const std::string& name);
 
 // True if a driver counter's name suggests errors, loss or flow control.
 bool tells_of_trouble(const std::string& counter);
 
 std::string host_name();
-// Returns an identity that is the same in every run: the machine's id, hashed (man 5 machine-id asks not to
-// expose it), with the network namespace if several share a machine.
+// Returns an identity that is the same in every run: a hash of the machine's id and the host name. The id
+// itself must not be exposed (man 5 machine-id).
 std::string node_id();
 
 // Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, ...}]} with the

@@ -12,7 +12,7 @@
 namespace crosscut::measure {
 namespace {
 
-// A cpu_set_t ends at 1,024 cores; the kernel returns EINVAL if the set is too small for the machine.
+// A cpu_set_t holds 1,024 cores; the kernel returns EINVAL if the set is too small for the machine.
 using CoreSet = std::vector<cpu_set_t>;
 
 std::size_t bytes_of(const CoreSet& set) { return set.size() * sizeof(cpu_set_t); }
@@ -32,14 +32,14 @@ std::vector<int> allowed_cores() {
     }
     if (errno != EINVAL) break;
   }
-  throw_errno("asking which cores this process may use");
+  throw_errno("reading the cores that this process may use");
 }
 
 std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<const int> allowed, Rank ranks) {
   for (const int core : asked)
     if (!std::ranges::binary_search(allowed, core))
       throw UsageError("`pin` names core " + std::to_string(core) +
-                       ", which this process may not use; allowed are " + std::to_string(allowed.size()) +
+                       ", which this process may not use; it may use " + std::to_string(allowed.size()) +
                        " cores from " + std::to_string(allowed.front()) + " to " +
                        std::to_string(allowed.back()) + " (taskset, cgroups or the batch system)");
   const std::span<const int> cores = asked.empty() ? allowed : asked;

@@ -8,8 +8,8 @@
 
 namespace crosscut::measure {
 
-// Returns the cores that this process may run on, ascending; cgroups, taskset and batch systems restrict
-// them.
+// Returns the cores that this process may run on, ascending. Cgroups, taskset and batch systems restrict
+// them. Throws RunError.
 std::vector<int> allowed_cores();
 
 // Returns the core of each local rank, or an empty list to leave ranks unpinned. If `asked` is empty, ranks
@@ -18,6 +18,6 @@ std::vector<int> allowed_cores();
 // UsageError for a core that is not allowed.
 std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<const int> allowed, Rank ranks);
 
-void pin_to(int core);  // the calling process; throws RunError
+void pin_to(int core);  // the calling thread and those that it starts later; throws RunError
 
 }  // namespace crosscut::measure

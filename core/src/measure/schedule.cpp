@@ -8,11 +8,11 @@
 namespace crosscut::measure {
 namespace {
 
-// Finds the operations that cannot run: the fixed point of "partner lost", "waits for one that cannot",
-// "matches one that cannot".
-class Casualties {
+// Finds the operations that cannot run: those whose rank or peer is lost, those that wait for one that cannot
+// run, and those whose matching operation cannot run.
+class Unrunnable {
  public:
-  Casualties(const std::vector<std::vector<program::Op>>& all, std::span<const Rank> lost)
+  Unrunnable(const std::vector<std::vector<program::Op>>& all, std::span<const Rank> lost)
       : all_(all), dead_(all.size()) {
     for (std::size_t rank = 0; rank < all.size(); ++rank) dead_[rank].resize(all[rank].size());
     match();
@@ -76,9 +76,9 @@ class Casualties {
   std::vector<Spot> work_;
 };
 
-// Removes the marked operations and renumbers references to the others. A reference to a removed start of a
-// sample becomes the start of the phase; that matters only if the sample's end never depended on that start,
-// since otherwise the end was removed too.
+// Removes the marked operations and renumbers references to the others. If the operation that starts a sample
+// is removed, the sample starts with the phase. That matters only if the end of the sample did not depend on
+// that operation, since otherwise the end is removed too.
 void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   std::vector<program::OpIndex> renumbered(ops.size(), program::phase_start);
   std::vector<program::Op> kept;
@@ -96,8 +96,8 @@ void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   ops = std::move(kept);
 }
 
-// Rounds up to whole cache lines, so that each separate receive begins on a line of its own.
-std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+// Rounds up to whole cache lines, so that every receive starts on a line of its own.
+std::size_t whole_cache_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void count_dependencies(Schedule& schedule) {
   const auto count = schedule.ops.size();
@@ -141,8 +141,8 @@ Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, s
   } else {
     std::vector<std::vector<program::Op>> all(static_cast<std::size_t>(ranks));
     for (Rank each = 0; each < ranks; ++each) made->emit(each, all[static_cast<std::size_t>(each)]);
-    const Casualties casualties(all, lost);
-    const auto& dead = casualties.of(rank);
+    const Unrunnable unrunnable(all, lost);
+    const auto& dead = unrunnable.of(rank);
     schedule.ops = std::move(all[static_cast<std::size_t>(rank)]);
     schedule.skipped = std::find(dead.begin(), dead.end(), true) != dead.end();
     remove(schedule.ops, dead);
@@ -154,7 +154,7 @@ Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, s
 std::size_t bytes_apart(const Schedule& schedule) {
   std::size_t bytes = 0;
   for (const auto& op : schedule.ops) {
-    if (op.kind == program::Op::Kind::receive) bytes += line_up(static_cast<std::size_t>(op.bytes));
+    if (op.kind == program::Op::Kind::receive) bytes += whole_cache_lines(static_cast<std::size_t>(op.bytes));
   }
   return bytes;
 }
@@ -169,7 +169,7 @@ void assign_memory(Schedule& schedule, const Buffers& buffers) {
       schedule.data[i] = schedule.data[static_cast<std::size_t>(op.forwards)] + (op.offset - brought.offset);
     } else if (op.kind == program::Op::Kind::receive && !buffers.apart.empty()) {
       schedule.data[i] = buffers.apart.data() + apart;
-      apart += line_up(static_cast<std::size_t>(op.bytes));
+      apart += whole_cache_lines(static_cast<std::size_t>(op.bytes));
     } else {
       const auto& buffer = op.kind == program::Op::Kind::send ? buffers.send : buffers.receive;
       schedule.data[i] = buffer.data() + op.offset;

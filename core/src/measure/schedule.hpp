@@ -13,7 +13,7 @@ namespace crosscut::measure {
 
 struct Buffers {
   std::span<std::byte> send, receive;
-  // For verification: memory in which every receive of a phase has its own place; otherwise empty.
+  // For verification: memory with a separate place for every receive of a phase; otherwise empty.
   std::span<std::byte> apart;
 };
 
@@ -22,7 +22,7 @@ struct Schedule {
   std::vector<program::Op> ops;
   std::vector<std::byte*> data;               // [op]
   std::vector<std::uint8_t> wants_posted;     // [op] 1: a sample starts when it is posted
-  std::vector<std::int32_t> waits_for;        // [op] number of operations that must complete first
+  std::vector<std::int32_t> waits_for;        // [op] operations that must complete first
   std::vector<std::int32_t> first_dependent;  // [op + 1] into `dependents`
   std::vector<program::OpIndex> dependents;
   std::vector<program::OpIndex> roots;  // operations that start with the phase, in program order
@@ -30,8 +30,8 @@ struct Schedule {
   bool skipped = false;                 // an operation was left out because a rank is lost
 };
 
-// Makes a schedule; `lost` must be sorted. Leaves out, alike on all ranks, the operations that cannot run
-// without a lost rank: those with it, those that wait for them, and the matching operations of their peers.
+// Makes a schedule; `lost` must be sorted. Leaves out the same operations on all ranks: those with a lost
+// rank, those that wait for them, and the matching operations of their peers.
 Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, std::int64_t bytes,
                        std::int64_t phase, std::span<const Rank> lost);
 

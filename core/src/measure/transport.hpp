@@ -26,9 +26,9 @@ struct ConnectionId {
 template <class T>
 concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
   t.settle();  // after a phase, untimed: peers learn what was sent, so that none waits for lost data
-  // Returns when the last byte of an operation moved, in nanoseconds; for phase_start, the last byte of the
-  // phase. No sample thus contains the wait for lost bytes, except one of which nothing came: it ends when
-  // the receive was given up.
+  // Returns the time, in nanoseconds, at which the last byte of an operation moved; for phase_start, the last
+  // byte of the phase. A sample therefore excludes the wait for lost bytes, unless no byte arrived: then it
+  // ends when the receive gave up.
   { c.moved_at(index) } -> std::same_as<std::int64_t>;
 };
 
@@ -39,22 +39,22 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
   t.begin_job();
-  // False if a job may need more connections than this rank can have at once. Then, before the first block,
-  // expect() gets those that it does need, and throws UsageError if they are too many.
+  // Returns false if so many connections may exceed what this rank can have at once. Then expect() receives,
+  // before the first block, the connections that the job needs, and throws UsageError if they are too many.
   { c.has_room_for(std::size_t{}) } -> std::same_as<bool>;
   t.expect(ids);
   // Called on all ranks before a block, untimed. The block uses these connections and no others.
   t.connect(ids, epoch);
-  // Returns the connections opened by this rank that a block of the job uses for the first time.
+  // Returns the connections opened by this rank that the job uses for the first time.
   { t.take_new_connections() } -> std::same_as<std::vector<store::Connection>>;
-  // Allocates memory for messages: registered with the network, or on a device, as the transport needs it.
+  // Allocates memory for messages: registered with the network, or on a device, as the transport requires.
   // Not called while operations are in progress; the memory is freed before the transport.
   { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
   t.start_phase(std::span<const program::Op>{});  // called just before the first operation of a phase
-  { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual if no time passes
+  { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual if no real time passes
   t.post(op, index, data);                        // starts an operation; may also complete it
   t.wait(completed);                              // appends the index of at least one completed operation
-  t.execute(op, data);                            // runs one operation to its end by the fastest path
+  t.execute(op, data);                            // runs one operation to completion by the fastest path
   { c.lost_bytes(index) } -> std::convertible_to<std::int64_t>;  // lossy: bytes that a receive lost
   t.disconnect();
   t.interrupt();

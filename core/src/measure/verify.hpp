@@ -1,4 +1,5 @@
-// Verifiable payload: every byte is a function of its sender, phase, repetition and place in the message.
+// Verifiable payload: every byte is a function of the seed, its source, the phase, repetition and message
+// size, and its offset in the source's send buffer.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ inline std::uint64_t payload_key(std::uint64_t seed, std::int32_t source, std::i
   return mix_bits(key ^ static_cast<std::uint64_t>(message_bytes));
 }
 
-// Fills `data` with payload. `offset` is the place of data[0] in the source's send buffer, in bytes.
+// Fills `data` with payload. `offset` is the offset of data[0] in the source's send buffer, in bytes.
 inline void fill_payload(std::span<std::byte> data, std::uint64_t key, std::int64_t offset) {
   for (std::size_t i = 0; i < data.size();) {
     const auto at = offset + static_cast<std::int64_t>(i);
@@ -45,7 +46,7 @@ struct Mismatch {
   std::int64_t offset;
   std::uint8_t expected, found;
 };
-// Returns the first wrong byte, if any.
+// Returns the first wrong byte, if any, with its offset in the source's send buffer.
 inline std::optional<Mismatch> check_payload(std::span<const std::byte> data, std::uint64_t key,
                                              std::int64_t offset) {
   for (std::size_t i = 0; i < data.size(); ++i) {

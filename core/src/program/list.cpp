@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kind_names{"integer", "real",   "bytes", "seconds", "rate",
                                 "boolean", "choice", "ranks", "pairs",   "text"};
 
-// Writes 1 rather than 1.0 for the limit of a whole number.
+// Writes a whole limit as 1 rather than 1.0.
 json::Value limit(double value) {
   constexpr double exact = 9.007199254740992e15;  // 2^53
   const bool whole = std::trunc(value) == value && std::fabs(value) <= exact;

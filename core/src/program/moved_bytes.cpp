@@ -10,7 +10,7 @@ std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
   for (Rank rank = 0; rank < ranks; ++rank) {
     ops.clear();
     phase.emit(rank, ops);
-    // As in a run, the rank that times a sample counts as its receiver.
+    // As in a run, the rank that times a message counts as its receiver.
     for (const auto& op : ops) {
       if (op.slot < 0) continue;
       received[static_cast<std::size_t>(rank)] += op.counted_bytes();

@@ -18,7 +18,7 @@ struct Parameter {
   // integer: "12"; real: "0.5"; bytes: "1MB" (10^6), "64KiB", "100"; seconds: "30", "5ms";
   // rate: "100 Mbit/s", "12.5 MB/s", in bits per second, never without its unit;
   // boolean: "true"/"false"; choice: one of `choices`; ranks: "0,4,8-15" or ranges "0-63:8";
-  // pairs: "0-1,2-3" (see parse_pairs); text: as it is.
+  // pairs: "0-1,2-3" (see parse_pairs); text: unparsed.
   enum class Kind : std::uint8_t { integer, real, bytes, seconds, rate, boolean, choice, ranks, pairs, text };
 
   std::string_view name{};  // command-line name without "--": "stride"
@@ -34,7 +34,7 @@ struct Parameter {
 using RankList = std::vector<std::int32_t>;
 using PairList = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// Parsers of user text; each throws UsageError that quotes the text and says what would be valid.
+// Parsers of user text. Each throws UsageError quoting the text and saying what would be valid.
 std::int64_t parse_bytes(std::string_view text);  // "1.5MB" -> 1500000; KB MB GB 10^3, KiB MiB GiB 2^10
 double parse_seconds(std::string_view text);      // "5ms" -> 0.005; ns us ms s min h
 double parse_rate(std::string_view text);         // "1.6 Gbit/s" -> 1.6e9 bits per second; "12.5 MB/s" -> 1e8
@@ -64,7 +64,7 @@ class Parameters {
   const std::string& text(std::string_view name) const;  // any kind, as given
   RankList ranks(std::string_view name) const;           // empty text: empty list
   PairList pairs(std::string_view name) const;
-  bool given(std::string_view name) const;  // not left at its default
+  bool given(std::string_view name) const;  // set explicitly, even to its default
   const std::map<std::string, std::string>& all() const { return values_; }
 
  private:

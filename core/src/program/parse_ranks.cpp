@@ -1,5 +1,5 @@
-// Parses lists of ranks and of pairs from the command line or a file. Commas or white space separate entries;
-// "#" starts a comment that ends with the line.
+// Parses lists of ranks and of pairs. Commas or white space separate entries; "#" starts a comment that ends
+// with the line.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,8 @@ std::vector<std::string_view> items(std::string_view text) {
     }
     const auto end = std::min(text.size(), text.find_first_of(", \t\r\n#", at));
     result.push_back(text.substr(at, end - at));
-    if (result.size() > most_entries) throw UsageError("a list of more than " + std::to_string(most_entries));
+    if (result.size() > most_entries)
+      throw UsageError("the list has more than " + std::to_string(most_entries) + " entries");
     at = end;
   }
   return result;
@@ -57,7 +58,7 @@ void append_range(std::string_view word, std::string_view mark, std::string_view
                      std::to_string(first));
   const std::int64_t count = (down ? first - last : last - first) / step + 1;
   if (ranks.size() + static_cast<std::size_t>(count) > most_entries)
-    throw UsageError(shown(item) + " makes a list of more than " + std::to_string(most_entries));
+    throw UsageError(shown(item) + " makes a list of more than " + std::to_string(most_entries) + " ranks");
   for (std::int64_t i = 0; i < count; ++i)
     ranks.push_back(static_cast<std::int32_t>(down ? first - i * step : first + i * step));
 }
@@ -72,7 +73,7 @@ void append_pairs(std::string_view item, PairList& pairs) {
   append_range(item.substr(dash + 1), "..", item, right);
   if (left.size() != right.size())
     throw UsageError(shown(item) + " pairs " + std::to_string(left.size()) + " ranks with " +
-                     std::to_string(right.size()) + "; both sides need as many");
+                     std::to_string(right.size()) + "; both sides need the same number");
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (left[i] == right[i])
       throw UsageError(shown(item) + " pairs rank " + std::to_string(left[i]) + " with itself");
@@ -98,7 +99,7 @@ PairList parse_pairs(std::string_view text) {
   for (const std::string_view item : items(text)) {
     append_pairs(item, pairs);
     if (pairs.size() > most_entries)
-      throw UsageError("a list of more than " + std::to_string(most_entries) + " pairs");
+      throw UsageError("the list has more than " + std::to_string(most_entries) + " pairs");
   }
   if (pairs.empty()) throw UsageError("no pair in " + shown(text) + "; write 0-1,2-3");
   PairList sorted = pairs;

@@ -1,4 +1,4 @@
-// The parsers of single values that parameters.hpp declares: numbers, quantities, lists of sizes.
+// Parsers of numbers, quantities and lists of sizes, declared in parameters.hpp.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -48,7 +48,7 @@ constexpr Unit byte_units[] = {
 using Factors = std::map<std::string_view, double>;
 const Factors seconds_of_unit{{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
                               {"s", 1}, {"min", 60},  {"h", 3600}};
-// Rates have decimal prefixes only: no link was ever sold by the Mibit/s.
+// Rates have decimal prefixes only: link rates are never given in Mibit/s.
 const Factors bits_of_unit{{"bit/s", 1},     {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9},
                            {"Tbit/s", 1e12}, {"B/s", 8},      {"kB/s", 8e3},   {"KB/s", 8e3},
                            {"MB/s", 8e6},    {"GB/s", 8e9},   {"TB/s", 8e12}};
@@ -70,7 +70,7 @@ std::optional<double> quantity(std::string_view word, std::size_t end, const Fac
       "TB, KiB, MiB, GiB, TiB");
 }
 
-// Returns whole.fraction * unit without rounding: cancels the common factors of 10^digits and the unit.
+// Returns whole.fraction * unit without rounding, by cancelling the common factors of 10^digits and the unit.
 std::int64_t exact_product(std::string_view text, std::string_view whole, std::string_view fraction,
                            std::int64_t unit) {
   std::int64_t result = 0;

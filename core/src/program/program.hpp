@@ -1,7 +1,7 @@
-// A pattern is data; the code that runs it knows no pattern.
+// A pattern is data; the code that runs it does not depend on the pattern.
 //
 // A pattern maps (rank, ranks, parameters, phase) to the rank's operations in that phase. The operations form
-// a DAG. Nothing here knows a clock, a socket or a topology.
+// a DAG. Nothing here depends on a clock, a socket or a topology.
 #pragma once
 
 #include <algorithm>
@@ -29,21 +29,21 @@ struct Op {
   std::uint8_t channel = 0;  // a tag (mpi), a connection of its own (tcp, udp)
   std::uint8_t rail = 0;     // index of the interface
   Rank peer = 0;             // never the rank itself
-  std::int64_t bytes = 0;    // 0 is allowed: the message only passes a turn
+  std::int64_t bytes = 0;    // 0 is allowed: the message is only a signal
   std::int64_t offset = 0;   // into the rank's send or receive buffer, bytes
   // Earlier operations of this rank (with a smaller index) that must complete before this one starts.
   std::array<OpIndex, 2> after{phase_start, phase_start};
   // For a send that forwards received data: index of that earlier receive of this rank. The bytes are then
   // taken from the receive buffer at `offset`.
   OpIndex forwards = -1;
-  // Rank whose data a receive brings (verification), the first one in a chain; -1: the peer.
+  // Rank that the received data comes from, the first in a chain of forwards (verification); -1: the peer.
   Rank origin = -1;
   // Offset of the received bytes in the origin's send buffer (verification); -1: `offset`.
   std::int64_t origin_offset = -1;
   std::int32_t slot = -1;          // index of the sample that this operation ends; -1: untimed
   OpIndex since = phase_start;     // the sample is (done(this) - posted(since)) / divisor
   double divisor = 1;              // 2 for half a round trip
-  std::int64_t sample_bytes = -1;  // bytes that the sample counts; -1: `bytes`
+  std::int64_t sample_bytes = -1;  // bytes credited to the sample; -1: `bytes`
 
   std::int64_t counted_bytes() const { return sample_bytes >= 0 ? sample_bytes : bytes; }
 };
@@ -64,7 +64,7 @@ struct Extent {
   bool iterable = true;
 };
 
-// One phase for all ranks. State that ranks share (a permutation) takes O(ranks) memory and is made once.
+// One phase of all ranks. State that ranks share (a permutation) is made once and takes O(ranks) memory.
 class Phase {
  public:
   virtual ~Phase() = default;
@@ -74,7 +74,7 @@ class Phase {
   // Returns the bytes credited to `rank` in this phase by the pattern's own bandwidth formula. The published
   // figure is credited bytes / slowest rank's time (see PatternInfo::formula).
   virtual double credited_bytes(Rank rank) const = 0;
-  // Returns a short label of the phase for people ("stride 3", "round 2"); may be empty.
+  // Returns a short, human-readable label of the phase ("stride 3", "round 2"); may be empty.
   virtual std::string label() const { return {}; }
 };
 
@@ -98,10 +98,10 @@ class Pattern {
     for (Rank rank = 0; rank < ranks; ++rank) most = std::max(most, made->credited_bytes(rank));
     return most;
   }
-  // Returns the message sizes measured if the user names none, in bytes.
+  // Returns the message sizes, in bytes, to measure if the user names none.
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
-  // Returns why the pattern cannot run on so many ranks ("pairs names rank 9, but there are 8 ranks"); empty
-  // if it can.
+  // Returns why the pattern cannot run on this many ranks ("pairs names rank 9, but there are 8 ranks"), or
+  // an empty string if it can.
   virtual std::string refuse(Rank /*ranks*/) const { return {}; }
 };
 

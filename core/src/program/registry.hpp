@@ -1,4 +1,4 @@
-// The registry of patterns and backends. Each has a file (or a folder) and a line in a .def file.
+// The registry of patterns and backends. Each one has a file or folder of its own and a line in a .def file.
 #pragma once
 
 #include <array>
@@ -35,8 +35,7 @@ constexpr std::string_view name_of(PatternShape shape) {
   return shape_names[static_cast<std::size_t>(shape)];
 }
 
-// Says whether `crosscut evaluate` measures the pattern, and at which sizes: those that dense patterns share,
-// or its own.
+// Whether `crosscut evaluate` measures the pattern, and at which sizes: those of dense patterns or its own.
 enum class Evaluation : std::uint8_t { none, at_shared_sizes, at_own_sizes };
 constexpr std::array<std::string_view, 3> evaluation_names{"", "shared sizes", "own sizes"};
 constexpr std::string_view name_of(Evaluation evaluation) {
@@ -48,7 +47,7 @@ struct PatternInfo {
   std::string_view summary;  // one sentence: what it does
   std::string_view answers;  // one sentence: the question it answers
   std::string_view formula;  // its bandwidth formula, as text: "2 m / t_slowest"
-  // Where the method comes from: "Fatoohi et al. 2005, algorithm 2".
+  // Source of the method: "Fatoohi et al. 2005, algorithm 2".
   std::string_view source;
   // Unit that `credited_bytes` refers to: "rank" (rate of a rank; the slowest sets it) or "phase" (sum over
   // ranks).
@@ -57,7 +56,7 @@ struct PatternInfo {
   // True if a phase's messages run at once and none waits for another, so that a slow one implicates a host,
   // a route or a trunk.
   bool findings = true;
-  // True if a short message meets no other on its way, so that its time is a latency.
+  // True if a short message meets no other on its route, so that its time is a latency.
   bool latency = false;
   // True if in every phase one half of the ranks exchanges with the other, so that a phase's rate is that of
   // a bisection.
@@ -77,7 +76,7 @@ struct BackendInfo {
   std::int64_t repetitions = 20;  // default; 1 if all repetitions would be the same
   // Why this executable cannot use the backend, and what to do; empty if it can.
   std::string_view unavailable{};
-  // Makes the backend on one rank (backend.hpp); null if `unavailable` says why.
+  // Makes the backend on one rank (backend.hpp); null if unavailable.
   std::unique_ptr<measure::Backend> (*make)(const measure::BackendContext&, const Parameters&) = nullptr;
   // Set instead of `make`: serves a whole session in one process, without starting ranks. Returns the exit
   // status.
@@ -87,7 +86,7 @@ struct BackendInfo {
 std::span<const PatternInfo* const> patterns();
 std::span<const BackendInfo* const> backends();
 
-// Both throw UsageError that suggests the nearest known names if `name` is unknown.
+// Both throw UsageError suggesting the nearest known names if `name` is unknown.
 const PatternInfo& find_pattern(std::string_view name);
 const BackendInfo& find_backend(std::string_view name);
 

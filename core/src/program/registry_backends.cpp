@@ -1,4 +1,4 @@
-// The list of backends, which differs between executables. It is not in registry.cpp so that tests of
+// The list of backends, which differs between executables. Separate from registry.cpp so that tests of
 // patterns need not link the backends.
 #include <array>
 
