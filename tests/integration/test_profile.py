@@ -185,8 +185,8 @@ def test_a_shown_profile_is_the_one_that_was_made(tmp_path, compiled):
     assert json.loads(shown.stdout) == made
     report = crosscut("profile", "--show", tmp_path / "p").stdout
     for title in (
-        "Time, mean of the ranks",
-        "Calls of MPI",
+        "Time, mean over ranks",
+        "MPI calls",
         "Messages and bytes by size",
         "Bandwidth needed",
     ):

@@ -1,1 +1,1 @@
-"""Reports for people and programs, with one module per form of output."""
+"""Reports for people and programs, with a module or folder for each form of output."""

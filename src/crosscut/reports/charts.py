@@ -1,4 +1,4 @@
-"""Shared parts of all charts: matplotlib (the extra `charts`), style, mark looks and files."""
+"""Shared parts of all charts: matplotlib (the extra `charts`), style, legend and files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def new(title: str, said: str = "", *, height: float = 6.2) -> tuple[Figure, Axe
 
 
 def plain(text: str) -> str:
-    """Replaces unprintable characters, such as bytes of a file name that are not UTF-8, by question marks."""
+    """Replaces unprintable characters, such as non-UTF-8 bytes of a file name, with question marks."""
     return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
 
 

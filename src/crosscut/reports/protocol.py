@@ -140,8 +140,8 @@ def _method(spec: Spec) -> str:
         "share of repetitions does). Each verdict comes from a sequential test that stays valid whenever "
         "measuring stops (a betting martingale for a quantile: Ville 1939; Howard and Ramdas 2022): the "
         f"probability that any verdict on this page is wrong is at most {units.percent(spec.error_rate)}. "
-        "To call a promise kept, there must be evidence for every single quantity; to call it broken, "
-        "evidence that not all meet the bound. Repetitions are assumed to be independent."
+        "Calling a promise kept takes evidence for every single quantity; calling it broken takes evidence "
+        "that not all meet the bound. Repetitions are assumed to be independent."
     )
 
 
@@ -154,10 +154,10 @@ def _spec(spec: Spec, *, redact: bool) -> Markup:
 
 
 def refuse(path: Path) -> None:
-    """Raises, before anything is measured, if `path` is neither .html nor .pdf, or if .pdf lacks Chromium."""
+    """Raises, before anything is measured, if `path` is not .html or .pdf, or is .pdf without Chromium."""
     ending = path.suffix.lower()
     if ending not in (".html", ".pdf"):
-        raise UsageError(f"--protocol {path}: a protocol is an .html or a .pdf file")
+        raise UsageError(f"--protocol {path}: a protocol must be an .html or .pdf file")
     if ending == ".pdf":
         _browser(path)
 

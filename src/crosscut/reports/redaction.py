@@ -39,7 +39,7 @@ _KEPT_OF = {
 }  # fmt: skip
 _KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
 _KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")
-_NOT_TOLD = "not told here"
+_REDACTED = "(redacted)"
 # Characters of a usual host name. Any other name is searched for literally.
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 _BETWEEN_PARTS = re.compile("([-._])")
@@ -65,7 +65,7 @@ class Aliases:
         return self.of.get(str(name), "")
 
     def text(self, words: str) -> str:
-        """Replaces every node name in `words` by its alias, with or without a domain."""
+        """Replaces every node name in `words`, with or without its domain, with the alias."""
         for path, shown in self.paths.items():
             words = words.replace(path, shown)
         for name in self.odd:
@@ -143,15 +143,15 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
             kept = {name: table[name] for name in members if name in table}
             if "parameters" in table:
                 kept["parameters"] = known.value(table["parameters"])
-            found[key] = kept | ({"name": _NOT_TOLD} if key == "network" else {})
+            found[key] = kept | ({"name": _REDACTED} if key == "network" else {})
     found["nodes"] = _nodes(of.get("nodes"), known)
     told: dict[str, Callable[[Mapping[str, object]], object]] = {
         "faults": lambda entry: _kept(entry, ("id", "says"), known),
         # A reason may contain addresses.
         "failed_ranks": lambda entry: {
-            "rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD
+            "rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _REDACTED
         },
-        "resumed": lambda entry: {"forced": entry.get("forced"), "differences": _NOT_TOLD},
+        "resumed": lambda entry: {"forced": entry.get("forced"), "differences": _REDACTED},
     }  # fmt: skip
     for key, entry_of in told.items():
         if isinstance(of.get(key), list):

@@ -53,7 +53,8 @@ OfSize = TypeVar("OfSize", Samples, Digest)
 
 
 def chosen(path: Path, there: Sequence[OfSize], size_bytes: int | None) -> OfSize | None:
-    """Returns the requested size, by default the largest, if any. Raises UsageError if it is not there."""
+    """Returns the entry of the requested size (default: the largest), or None if `there` is empty. Raises
+    UsageError if a requested size is missing."""
     if size_bytes is None:
         return max(there, key=lambda one: one.size_bytes, default=None)
     for one in there:

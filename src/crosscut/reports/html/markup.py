@@ -92,7 +92,7 @@ def table(
 
 
 def scrolling(inner: Markup, label: str, class_: str = "scroll") -> Markup:
-    """Wraps `inner` to scroll on a narrow screen. It takes the focus, so that the keyboard scrolls it too."""
+    """Wraps `inner` to scroll on a narrow screen. The wrapper takes the focus, so that keys scroll it too."""
     return element("div", inner, class_=class_, tabindex="0", role="region", aria_label=label)
 
 
@@ -119,7 +119,8 @@ def data(value: object) -> Markup:
 
 
 def _plain(value: object) -> object:
-    """Rounds floats to six digits: more than any timer resolves, at a third of a double's length."""
+    """Converts arrays and text to plain JSON values. Rounds floats to six digits: more than any timer
+    resolves, at a third of a double's length."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from crosscut.reports.words import figures
 
 # In characters: about three lines of a heading.
 _LONGEST_HEADLINE = 120
-# Phases above this share of the fastest count as alike: a loaded machine's noise spreads them as much.
+# Phases above this share of the fastest count as alike: a loaded machine's noise spreads them this much.
 ALIKE = 0.9
 
 

@@ -28,7 +28,7 @@ _LINES: dict[str, tuple[PromiseKind, ...]] = {
     "route-histogram": (PromiseKind.ROUTE,), "curve": (PromiseKind.ROUTE,),
     "phase-histogram": (PromiseKind.PHASE, PromiseKind.BISECTION),
 }  # fmt: skip
-# In widths of a histogram: to include a bound farther away would shrink the bars to nothing.
+# In widths of a histogram. A bound farther away would shrink the bars to nothing.
 _WIDTHS_AWAY = 8
 
 
@@ -39,15 +39,15 @@ class SpecJudgement:
     names: tuple[str, ...]
     """[rank] Names in the run with the most ranks."""
     measured_by: Mapping[str, Path] = field(default_factory=dict)
-    """The run that shows a promise, by the promise's name."""
+    """The run that measured a promise, by the promise's name."""
 
     def promises(self, path: Path) -> list[Promise]:
-        """Returns the promises that the run at `path` shows."""
+        """Returns the promises that the run at `path` measured."""
         return [one.promise for one in self.judged if self.measured_by.get(one.promise.name) == path]
 
 
 def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
-    """Returns the section of verdicts, broken promises first. `pictures`: of each run."""
+    """Returns the section of verdicts, broken promises first. `pictures`: by run."""
     ordered = sorted(judgement.judged, key=lambda one: words_check.WORST_FIRST.index(one.verdict))
     return element(
         "section",

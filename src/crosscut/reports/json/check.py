@@ -15,8 +15,8 @@ from crosscut.base import records
 from crosscut.base.errors import UsageError, plainly
 from crosscut.reports.words import check as words_check
 
-# Labels are for programs. A route has its two ranks; a node has its ranks, followed by -1 where it receives;
-# a phase has its negated number; a single figure for all routes has an empty label.
+# Labels are for programs: a route's two ranks; a node's ranks, followed by -1 if it receives; a phase's
+# negated number; nothing for a single figure of all routes.
 SCHEMA = {"name": "crosscut-check", "version": 1}
 LARGEST_FILE_BYTES = 1 << 28
 _MOST = 1 << 53
@@ -69,7 +69,7 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
 
 
 def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
-    """Reads and validates verdicts, or raises UsageError. `ranks`: of the largest run they are shown with."""
+    """Reads and validates verdicts, or raises UsageError. `ranks`: in the largest run shown with them."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
             raise UsageError(f"{path} is larger than 256 MiB, so it does not contain verdicts")

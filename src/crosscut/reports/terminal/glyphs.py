@@ -22,7 +22,7 @@ class Glyphs:
     warning: str
 
     def plain(self, text: str) -> str:
-        """Returns `text` in characters that this set may use."""
+        """Returns `text` in characters that this set allows."""
         if self is UNICODE:
             return text
         return text.translate(_REPLACED).encode("ascii", "replace").decode("ascii")

@@ -15,12 +15,12 @@ from crosscut.reports.words import about
 from crosscut.reports.words import launches as words
 from crosscut.run.launches import Manifest
 
-# Largest sizes shown per launch; more make rows too long. The table by size has them all.
+# The table by launch shows only this many of the largest sizes, so that rows fit; that by size has them all.
 _SIZES_ACROSS = 6
 
 
 def render(screen: Screen, manifest: Manifest) -> None:
-    """Draws the report. Opens every launch that was started."""
+    """Draws the report, for which it opens every launch that was started."""
     views = {path.name: View.open(path) for path in manifest.there}
     states = [views[one.name].state if one.name in views else "missing" for one in manifest.launches]
     screen.line(

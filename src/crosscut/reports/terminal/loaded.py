@@ -39,7 +39,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 
 def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
-    """Prints how far single messages are from t = α + m/β, which Salmon et al. find inadequate for them."""
+    """Prints how far single messages are from t = α + m/β, a model that Salmon et al. find inadequate."""
     found = line(sizes, seconds)
     if found is None:
         return

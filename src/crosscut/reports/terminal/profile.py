@@ -47,7 +47,7 @@ def _header(screen: Screen, profile: Profile) -> None:
         screen.field("command", " ".join(map(str, command)))
     screen.field("MPI", first.library)
     screen.field(
-        "took", f"{units.duration(float(profile.seconds.max()))}, from the start to the last call of MPI"
+        "took", f"{units.duration(float(profile.seconds.max()))}, from the start to the last MPI call"
     )
     for sentence in ended(profile):
         screen.warn(f"partial: {sentence}")
@@ -59,7 +59,7 @@ def _time(screen: Screen, profile: Profile) -> None:
     total = float(profile.seconds.sum())
     if total <= 0:
         return
-    screen.title("Time, mean of the ranks")
+    screen.title("Time, mean over ranks")
     computing = max(0.0, total - float(profile.mpi_seconds.sum()))
     parts = {"computing": computing}
     for group, kinds in _GROUPS.items():
@@ -74,7 +74,7 @@ def _time(screen: Screen, profile: Profile) -> None:
 
 
 def _calls(screen: Screen, profile: Profile) -> None:
-    screen.title("Calls of MPI")
+    screen.title("MPI calls")
     total = float(profile.seconds.sum())
     table = Rows("<call", "calls", "time", "share", "per call", "?longest call", "?most on one rank")
 
@@ -193,7 +193,7 @@ def _pairs(screen: Screen, profile: Profile) -> None:
 
 
 def _needs(screen: Screen, profile: Profile) -> None:
-    """Prints bandwidth over the whole time, and over computing time alone: the need if nobody ever waited."""
+    """Prints bandwidth over the whole time and over computing time alone: the need if no rank ever waited."""
     sent, seconds = profile.sent_bytes(), profile.seconds
     computing = np.maximum(seconds - profile.mpi_seconds, 0)
     if not sent.any() or not (seconds > 0).all():

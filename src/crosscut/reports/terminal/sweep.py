@@ -65,8 +65,8 @@ def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
     beta = f"{units.rate(1 / line.seconds_per_byte)}" if line.seconds_per_byte > 0 else "none"
     screen.field(
         "t = α + m/β",
-        f"α {units.seconds(line.alpha_seconds)}, β {beta}: off by {100 * line.misfit_median:.1f} % in the "
-        f"middle, {100 * line.misfit_largest:.0f} % at {units.size(line.misfit_bytes)}"
+        f"α {units.seconds(line.alpha_seconds)}, β {beta}: median misfit {100 * line.misfit_median:.1f} %, "
+        f"largest {100 * line.misfit_largest:.0f} % at {units.size(line.misfit_bytes)}"
         + ("" if line.adequate else "; it does not describe this sweep"),
     )
 

@@ -116,10 +116,10 @@ def how(view: View) -> list[str]:
 def _how_simulated(view: View) -> list[str]:
     given = partial(text, view.attributes, "backend", "parameters")
     if given("engine") == "smpi":
-        told = ["MPI processes under SimGrid's SMPI, on the network's file", "SimGrid's sharing"]
+        told = ["MPI processes under SimGrid's SMPI, on the described network", "SimGrid's sharing"]
     else:
         knee, spread = given("knee") or "0", given("share-spread") or "0"
-        told = ["max-min shares of the capacities that the network's file names"]
+        told = ["max-min shares of the capacities in the network's file"]
         if knee != "0":
             told.append(f"contention: soft knee, p = {knee}, scale {given('knee-scale') or '1'}")
         if spread != "0":
@@ -176,7 +176,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if view.shape is Shape.VICTIMS:
         largest = max(shown, key=lambda samples: samples.size_bytes, default=None)
         found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
-    elif view.shape is not Shape.LOADED:  # its figures are of single messages, not of phases
+    elif view.shape is not Shape.LOADED:  # its figures are those of single messages, not of phases
         found += cautions.of_intervals(shown)
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))

@@ -14,8 +14,8 @@ from crosscut.run.run import Run
 
 
 def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
-    """Returns cautions about the promised sizes, empty without a lab. The first of each kind stands for all
-    runs that have it."""
+    """Returns cautions about the promised sizes; empty without a lab. The first of each kind stands for
+    all runs that have it."""
     sizes = frozenset(sizes_bytes)
     found: dict[tuple[CautionKind, str], list[Caution]] = {}
     for run in runs:

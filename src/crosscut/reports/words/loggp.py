@@ -106,7 +106,7 @@ def sentence(found: Parts) -> str:
         why = ": a processor works all that time" if found.gap_is_overhead else ""
         told.append(f"{name} {units.seconds(found.gap_seconds)}{why}")
     if not math.isfinite(found.send_seconds):
-        told.append("o and L apart: unknown, because polling ranks are always busy (--wait block)")
+        told.append("o and L cannot be separated: polling ranks are always busy (--wait block)")
     if not math.isfinite(found.gap_seconds):
-        told.append("g: unknown, the stream is too short (--count)")
+        told.append("g is unknown: the stream is too short (--count)")
     return "; ".join(told)

@@ -52,7 +52,7 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
     found = slowdowns(conditions(largest, view.labels(largest)))
     congested = [entry for entry in found if entry.condition.label != found[0].condition.label]
     if not congested:
-        return ["victims were measured under one condition alone: no slowdown"]
+        return ["victims were measured under one condition only, so their slowdown is unknown"]
     worst = max(congested, key=lambda entry: entry.p99)
     median = max(entry.median for entry in congested)
     return [
@@ -68,7 +68,7 @@ def _dense(view: View, measured: list[Samples]) -> list[str]:
 
 
 def of_digest(view: View, found: Digest) -> list[str]:
-    """Equals `figures_of`, but uses an existing digest for figures by phase."""
+    """Returns what `figures_of` does, but uses an existing digest for figures by phase."""
     if not found.phases.of_phases and not view.shape.by_phase:
         return figures_of(view)
     return _of_dense(view, found.phases, found.formula if view.by_formula else found.rates, found.routes)

@@ -11,7 +11,8 @@ const CLOSEST = 28; // pixels per rank, at most
 const KEY_STEP = 10; // cells per step with Shift
 const SCALES = [["linear", "by rate"], ["log", "by logarithm of the rate"], ["even", "equal numbers of routes"]];
 
-// `wanted` is asked after unpacking. `before`: the map of another size, whose zoom, order and colours are kept.
+// Draws nothing if `wanted` returns false after unpacking. `before`: the map of another size, whose zoom, order and
+// colours are kept.
 export async function matrix(picture, host, wanted = () => true, before = undefined) {
   const model = picture.more;
   const cells = await unpack(model.cells);
@@ -312,7 +313,7 @@ class MatrixView {
     d3.select(this.canvas).call(this.zoom.transform, d3.zoomIdentity);
   }
 
-  // The columns of the routes in view.
+  // Returns the columns of the routes in view.
   columns() {
     const { left, top, shown } = this.sight;
     const inSight = (from) => d3.range(Math.max(0, Math.floor(from)), Math.min(this.ranks, Math.ceil(from + shown)));

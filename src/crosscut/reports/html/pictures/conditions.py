@@ -25,7 +25,7 @@ def of_streams(one: RunAtSize, name: str) -> Picture | None:
     labels = one.view.labels(one.samples)
     best = int(there[np.argmax(rates.median[there])])
     slow, middle, fast = (row[there] for row in one.digest.messages)
-    caption = f"Together {units.rate(float(rates.median[best]))} at most ({labels[best]})."
+    caption = f"At most {units.rate(float(rates.median[best]))} together ({labels[best]})."
     if np.isfinite(slow).any():
         uneven = int(np.nanargmin(slow / fast))
         least, each, most = (units.rate(float(row[uneven])) for row in (slow, middle, fast))

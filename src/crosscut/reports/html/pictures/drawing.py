@@ -42,8 +42,8 @@ def picture(view: View, name: str) -> Picture | None:
         kind="drawing",
         name=name,
         title="The network",
-        caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; colours and widths of "
-        "links are their rates, figures beside switches their own capacities.",
+        caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; links are coloured "
+        "and sized by rate, and figures beside switches are the switches' own capacities.",
         columns=_links(found.graph),
         body=scrolling(_themed(svg, title), f"drawing of the network {title}", "drawing scroll"),
     )

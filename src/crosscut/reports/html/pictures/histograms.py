@@ -90,7 +90,7 @@ def _outside(values: Floats, edges: Floats, noun: str) -> str:
 
 def _spread(values: Floats, noun: str) -> str:
     low, middle, high = (float(part) for part in np.percentile(values, (0, 50, 100)))
-    spread = f"from {units.rate(low)} to {units.rate(high)}, the middle one at {units.rate(middle)}"
+    spread = f"from {units.rate(low)} to {units.rate(high)}, median {units.rate(middle)}"
     if low >= 0.995 * high:
         spread = f"all at {units.rate(middle)}"
     return f"{units.count(len(values), noun)}, {spread}."

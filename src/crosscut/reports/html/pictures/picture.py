@@ -34,13 +34,13 @@ def rate_axis(label: str, typical: float, *, log: bool = False) -> Axis:
     return Axis(label, units.rate_unit(typical), log)
 
 
-# Largest ratio between medians of overlaid runs on a linear axis; beyond, slow runs would sink onto it.
+# Largest ratio between medians of overlaid runs on a linear axis; beyond it, slow runs would seem zero.
 _FARTHEST_APART = 5.0
 LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
 
 
 def far_apart(rates: Sequence[Floats]) -> bool:
-    """True if several runs' rates need a logarithmic axis and allow it. Each run must have a finite rate."""
+    """True if rates of several runs are far apart and all positive. Each run must have a finite rate."""
     middles = [float(np.nanmedian(values)) for values in rates]
     lowest = min(float(np.nanmin(values)) for values in rates)
     return len(middles) > 1 and lowest > 0 and max(middles) > _FARTHEST_APART * min(middles)

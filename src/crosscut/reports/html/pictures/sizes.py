@@ -85,5 +85,5 @@ def note(one: SizeChoice) -> Markup:
         return Markup("")
     there = f"{units.count(len(one.others) + 1, 'size')} of {len(one.others) + 1 + one.left_out:,}"
     return element(
-        "p", f"Pictures of {there} are in this page; any other: crosscut report --size SIZE.", class_="kicker"
+        "p", f"This page has pictures of {there}; for others: crosscut report --size SIZE.", class_="kicker"
     )
