@@ -1,11 +1,11 @@
 # crosscut_mpi: an INTERFACE target with the MPI that crosscut-core-mpi is built with; absent when there is none.
 #
 # find_package(MPI) is not used: under build isolation it leaves a RUNPATH into a temporary folder, and it takes
-# whatever mpicxx is first on the PATH. Two ways are known:
+# whatever mpicxx is first on the PATH. Two ways are supported:
 # - the standard ABI of the PyPI package mpich (5 or newer): header and library by their own paths, beside the Python
 #   that builds (or beside CROSSCUT_MPICXX). The executables beside it stay free of MPI;
 # - a site's MPI: CROSSCUT_MPICXX is its wrapper, and the compiler of the whole build (CMakeLists.txt of the root),
-#   so that whatever the site put into its wrapper holds. Only crosscut-core-mpi is built.
+#   so that all of the wrapper's own settings apply. Only crosscut-core-mpi is built.
 
 # The folder with include/ and lib/ of the mpich wheel beside the building Python; empty when there is none.
 function(crosscut_find_mpi_abi out)
@@ -32,7 +32,7 @@ function(crosscut_use_mpi_abi prefix)
   target_include_directories(crosscut_mpi SYSTEM INTERFACE "${prefix}/include")
   target_compile_definitions(crosscut_mpi INTERFACE MPI_ABI)
   target_link_libraries(crosscut_mpi INTERFACE "${prefix}/lib/libmpi_abi.so.1")
-  # As seen from the scripts folder, of the environment that both are installed in.
+  # Relative to the scripts folder of the environment that both are installed in.
   set(rpath "$ORIGIN/../lib")
   if(CROSSCUT_MPICXX)
     set(rpath "${prefix}/lib")
@@ -61,13 +61,13 @@ if(NOT CROSSCUT_COMPILER_IS_MPI)
 endif()
 
 add_library(crosscut_mpi INTERFACE)
-# The C++ bindings that MPI-3 removed: without these, some mpi.h still bring them, and their library.
+# Without the SKIP definitions, some mpi.h still include the C++ bindings that MPI-3 removed, and need their library.
 target_compile_definitions(crosscut_mpi INTERFACE CROSSCUT_HAVE_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 if(CROSSCUT_COMPILER_IS_MPI)
   include(CheckIncludeFileCXX)
   check_include_file_cxx(mpi.h CROSSCUT_FOUND_MPI_H)
   if(NOT CROSSCUT_FOUND_MPI_H)
-    message(FATAL_ERROR "crosscut-core-mpi: ${CROSSCUT_MPICXX} does not find mpi.h, so it is no MPI compiler wrapper")
+    message(FATAL_ERROR "crosscut-core-mpi: ${CROSSCUT_MPICXX} does not find mpi.h, so it is not an MPI compiler wrapper")
   endif()
   message(STATUS "crosscut-core-mpi: with ${CROSSCUT_MPICXX}")
 else()

@@ -28,7 +28,7 @@ elseif(CROSSCUT_STATIC_RUNTIME)
   # One binary for login and compute nodes, whatever libstdc++ their images carry.
   target_link_options(crosscut_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
-# Wrappers of an MPI name libraries that we do not use (Open MPI: libmpi_cxx, which brings a second libstdc++).
+# MPI wrappers name libraries that crosscut does not use (Open MPI: libmpi_cxx, which brings a second libstdc++).
 target_link_options(crosscut_options INTERFACE LINKER:--as-needed)
 if(CROSSCUT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")

@@ -1,7 +1,7 @@
 # The .def files are read twice: by the compiler (registry.cpp) and here, so that one line registers a file.
 
 # Sources named by lines `MACRO(id)` or `MACRO(id, ...)` of DIRECTORY/DEF: DIRECTORY/id.cpp with DIRECTORY/id_*.cpp (a
-# part registered by itself is listed once), or all of the folder DIRECTORY/id.
+# part that is registered itself is listed once), or all of the folder DIRECTORY/id.
 function(crosscut_registered out directory def macro)
   set(def_path "${CMAKE_CURRENT_SOURCE_DIR}/${directory}/${def}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${def_path}")

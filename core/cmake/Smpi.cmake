@@ -1,5 +1,5 @@
 # crosscut-smpi-player: the patterns as an MPI program for SimGrid's SMPI, started by smpirun. A module, as smpicxx
-# would make, compiled from the part of the core that says what a rank does; nothing else of crosscut meets SimGrid.
+# would make, compiled from the part of the core that defines what a rank does. Nothing else is linked with SimGrid.
 
 find_path(CROSSCUT_SIMGRID_INCLUDE smpi/mpi.h)
 find_library(CROSSCUT_SIMGRID_LIBRARY simgrid)
@@ -16,7 +16,7 @@ file(GLOB player_sources CONFIGURE_DEPENDS smpi/player/*.cpp src/base/*.cpp src/
 add_library(crosscut-smpi-player MODULE ${player_sources} ${pattern_sources} smpi/smpi_block.cpp src/measure/schedule.cpp
                                         src/program/registry.cpp)
 set_target_properties(crosscut-smpi-player PROPERTIES PREFIX "" SUFFIX "" CXX_VISIBILITY_PRESET default)
-# As the core is compiled, but not linked: with a libstdc++ of its own it could not throw through SimGrid's frames.
+# Compiled like the core, but not linked like it: a libstdc++ of its own could not throw through SimGrid's frames.
 foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DIRECTORIES)
   set_property(TARGET crosscut-smpi-player PROPERTY ${property} "$<TARGET_PROPERTY:crosscut_options,INTERFACE_${property}>")
 endforeach()

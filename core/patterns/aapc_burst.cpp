@@ -1,5 +1,5 @@
 // All-to-all personalised communication in one burst: every rank posts its messages to all others at once.
-// Nothing orders them, so congestion at the receivers is left to chance.
+// Nothing orders the messages, so congestion at the receivers is left to chance.
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
@@ -36,7 +36,7 @@ class AapcBurst final : public Pattern {
 CROSSCUT_DEFINE_PATTERN(
     aapc_burst,
     {.name = "aapc-burst",
-     .summary = "All-to-all at once: each rank sends to and receives from all others, nothing orders it",
+     .summary = "All-to-all at once: each rank sends to and receives from all others, in no order",
      .answers = "What does an all-to-all lose when nobody controls the congestion?",
      .formula = "(n - 1) m / t_slowest",
      .source = "Kurmann et al. 2003, section 4.2.1",

@@ -1,5 +1,5 @@
 // Measures every route. Serial: one pair at a time on an otherwise idle network; in phase s each rank in turn
-// measures its route to rank + s, and a message without bytes passes the turn to the next rank. Parallel: a
+// measures its route to rank + s, and an empty message passes the turn to the next rank. Parallel: a
 // round-robin tournament of disjoint pairs, in which every rank meets every other once.
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 enum class Mode { pingpong, transfer };
 
-// The operations with which one rank measures a route and the other helps it. `round_trips` make one sample;
-// in mode `transfer` the answer is an acknowledgement without bytes.
+// The operations by which one rank measures a route and its peer helps. `round_trips` make one sample; in
+// mode `transfer` the answer is an empty acknowledgement.
 struct Probe {
   Mode mode;
   std::int64_t bytes, round_trips;
@@ -22,7 +22,7 @@ struct Probe {
   std::int64_t answer_bytes() const { return mode == Mode::pingpong ? bytes : 0; }
   double divisor() const { return static_cast<double>(round_trips) * (mode == Mode::pingpong ? 2 : 1); }
 
-  // Both return the `after` of an operation that is to follow all of theirs.
+  // Both return the `after` of an operation that follows all of theirs.
   After add_measuring(std::vector<Op>& ops, Rank peer, After after) const {
     const auto first = static_cast<OpIndex>(ops.size());
     for (std::int64_t i = 0; i < round_trips; ++i) {
@@ -141,8 +141,7 @@ const std::array parameters = {
     choice_parameter("mode", {"pingpong", "transfer"},
                      "pingpong: half a round trip; transfer: one message, acknowledged (serial), or one each "
                      "way at once (parallel)"),
-    integer_parameter("round-trips", "", "1", 10'000,
-                      "Ping-pongs, or acknowledged messages, that make one sample"),
+    integer_parameter("round-trips", "", "1", 10'000, "Ping-pongs, or acknowledged messages, per sample"),
 };
 
 }  // namespace

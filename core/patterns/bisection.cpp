@@ -51,7 +51,7 @@ const std::array parameters = {
     list_parameter("half", Parameter::Kind::ranks,
                    "The ranks on one side of the cut; without it each phase draws a random half"),
     integer_parameter("cuts", "phases", "10", 1e9,
-                      "How many halves, or pairings across the given half, are measured"),
+                      "How many random halves, or pairings across the given cut, are measured"),
     seed_parameter("Same seed, same halves, on every machine"),
 };
 

@@ -130,12 +130,11 @@ class Chain final : public PhasedPattern {
 };
 
 const std::array parameters = {
-    bytes_parameter("segment", "128KiB",
-                    "Size of the pieces that are passed on; the message size is the total", 1, 1e12),
+    bytes_parameter("segment", "128KiB", "Size of a segment; the message size is the total", 1, 1e12),
     integer_parameter("rails", "interfaces", "1", 64,
                       "Interfaces over which the segments are striped in turn"),
     list_parameter("order", Parameter::Kind::ranks,
-                   "The ranks along the chain, first to last; without it all, in their order"),
+                   "The ranks along the chain, first to last; without it all ranks, in order"),
     list_parameter(
         "lengths", Parameter::Kind::ranks,
         "Numbers of ranks in the chain, such as 2,4,8 or 2-16; each is a phase; by default all ranks"),
@@ -146,7 +145,7 @@ const std::array parameters = {
 
 CROSSCUT_DEFINE_PATTERN(
     chain, {.name = "chain",
-            .summary = "Data flows along all ranks in segments, each forwarding while it receives",
+            .summary = "Data flows along all ranks in segments; each rank forwards while it receives",
             .answers = "How fast does one node's data reach all, and which node or cable slows the chain?",
             .formula = "m / t_slowest, m the total",
             .source = "Dolly: Rauch, Kurmann, Stricker 2000 (Partition Cast); Kurmann et al. 2003",

@@ -1,7 +1,7 @@
 // Victims measure latency and rate, first alone, then while all other ranks cause congestion: incast,
 // all-to-all, one-way storm. Every message of a victim is a sample, so idle and congested medians,
 // percentiles and extremes come from raw values of the same kind. The load is fixed, not endless: slot 0 of a
-// congestor keeps its own time, which tells the analysis whether it outlasted the victims.
+// congestor records its own time, which tells the analysis whether it outlasted the victims.
 #include "base/random.hpp"
 #include "patterns/congestion.hpp"
 #include "program/registry.hpp"

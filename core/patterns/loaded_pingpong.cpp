@@ -180,8 +180,8 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 
 const std::array parameters = {
     choice_parameter("partners", {partner_words.begin(), partner_words.end()},
-                     "random: any rank; within or across: of the own or of another group; pairs: the fixed "
-                     "pairs of --pairs"),
+                     "random: any rank; within or across: a rank of the same or of another group; pairs: the "
+                     "fixed pairs of --pairs"),
     list_parameter("groups", Parameter::Kind::text,
                    "The groups for --partners within or across, such as 0-3/4-7, or @FILE"),
     list_parameter("pairs", Parameter::Kind::pairs,

@@ -45,7 +45,7 @@ inline void add_exchange(std::vector<program::Op>& ops, Rank peer, std::int64_t 
 
 // The two sides of a ping-pong. Both directions share a channel, as in NetPIPE: over TCP each message then
 // carries the acknowledgement of the one before, whereas two connections would send every acknowledgement by
-// itself. Both functions return the `after` of an operation that is to follow the ping-pong.
+// itself. Both functions return the `after` of an operation that follows the ping-pong.
 inline After add_ping(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, After after,
                       std::int32_t slot) {
   program::Op ping = send_to(peer, bytes);

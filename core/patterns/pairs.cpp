@@ -1,5 +1,5 @@
 // The pairs of a list exchange, all at once and in both directions; or cumulatively, one more pair in each
-// phase, as in Kurmann's tables, to find the number of pairs at which a rate gives way.
+// phase, as in Kurmann's tables, to find the number of pairs at which a rate drops.
 #include <limits>
 
 #include "base/error.hpp"

@@ -1,6 +1,6 @@
 // NetPIPE's point-to-point tests, one pair a phase with all other ranks silent: ping-pong (half a round
 // trip), a stream one way, or both ways at once. Sizes grow exponentially, with perturbations around each, so
-// that a threshold right at a power of two shows.
+// that a threshold exactly at a power of two shows.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -45,8 +45,8 @@ class PairPhase final : public Phase {
   std::string label() const override { return std::to_string(first_) + "-" + std::to_string(second_); }
 
  private:
-  // The sample is the time of one message: that of the whole stream with its acknowledgement, divided by the
-  // number of messages.
+  // The sample is the time of one message: the time of the whole stream with its acknowledgement, divided by
+  // the number of messages.
   void add_source(std::vector<Op>& ops, Rank peer) const {
     Stream stream;
     for (std::int64_t i = 0; i < count_; ++i) stream.add(ops, send_to(peer, bytes_, stream.place() * bytes_));
@@ -165,7 +165,7 @@ const std::array parameters = {
                    "rank of each times",
                    "ranks", "0-1"),
     choice_parameter("mode", {"pingpong", "stream", "bidirectional"},
-                     "pingpong: half a round trip; stream: messages one way, one behind the other; "
+                     "pingpong: half a round trip; stream: messages one way, one after another; "
                      "bidirectional: one each way at once"),
     integer_parameter("count", "messages", "16", 1e5, "Messages of a stream before it is acknowledged"),
     choice_parameter(

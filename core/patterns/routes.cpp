@@ -1,5 +1,5 @@
-// The routes of a list, phase by phase; a phase may hold any set of routes. A search (`crosscut locate`) uses
-// it to choose each set by what the last one showed.
+// The routes of a list, phase by phase; a phase may hold any set of routes. `crosscut locate` chooses each
+// set by the results of the previous one.
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
@@ -123,10 +123,10 @@ const std::array parameters = {
 }  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(routes, {.name = "routes",
-                                 .summary = "The routes of a list, each in its one direction, phase by phase",
+                                 .summary = "The routes of a list, each in one direction, phase by phase",
                                  .answers = "How much do the routes of each set carry together?",
                                  .formula = "most messages of a rank, m / t_slowest",
-                                 .source = "crosscut: what `crosscut locate` measures with",
+                                 .source = "crosscut: used by `crosscut locate`",
                                  .formula_per = "rank",
                                  .latency = true,
                                  .parameters = parameters,

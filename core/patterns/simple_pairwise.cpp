@@ -19,8 +19,8 @@ class SimplePairwise final : public Pattern {
     const std::int64_t distance = index + 1;
     const auto emit = [=](Rank rank, std::vector<Op>& ops) {
       const Rank above = wrapped(rank + distance, ranks), below = wrapped(rank - distance, ranks);
-      // A message sent up is received from below, so both come first in their direction. The order matters
-      // if above and below are the same rank.
+      // A message sent up is received from below, so each comes first in its direction. The order matters if
+      // above and below are the same rank.
       Op from_below = receive_from(below, bytes, 0), from_above = receive_from(above, bytes, bytes);
       from_below.slot = 0;
       from_above.slot = 1;

@@ -201,7 +201,7 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 const std::array parameters = {
     list_parameter(
         "senders", Parameter::Kind::ranks,
-        "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it all that do not receive"),
+        "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it all ranks that do not receive"),
     list_parameter("streams", Parameter::Kind::ranks,
                    "Streams of each sender, one number or a list, each a phase", "streams", "1"),
     list_parameter("receivers", Parameter::Kind::ranks,

@@ -9,9 +9,10 @@
 namespace crosscut::replay {
 namespace {
 
-// Relative difference below which events count as simultaneous: rounding separates what symmetry joins.
+// Relative difference below which events count as simultaneous: rounding separates events that symmetry makes
+// simultaneous.
 constexpr double moment = 1e-12;
-constexpr std::size_t told_most = 8;
+constexpr std::size_t most_told = 8;
 // A link that carries at least this share of its rate has a queue.
 constexpr double filled = 0.999;
 
@@ -23,7 +24,7 @@ std::vector<double> scaled(std::span<const double> capacities, double factor) {
   return all;
 }
 
-// Compares positions in bytes with a tolerance well below one byte; positions are sums of up to 2^53 bytes.
+// Compares positions in bytes, with a tolerance for the rounding errors of their sums.
 bool reached(double position, double goal) { return position + 1e-6 + 1e-12 * position >= goal; }
 
 }  // namespace
@@ -69,8 +70,8 @@ void Replay::make_connections() {
   }
 }
 
-// A first-in-first-out queue divides a link in proportion to its input. That input is what the senders' own
-// links let through, as long as neither a window nor losses hold them back.
+// A first-in-first-out queue divides a link in proportion to the flows' input rates. These are the rates of
+// the senders' own links, unless a window or losses hold the senders back.
 void Replay::weigh() {
   for (std::size_t flow = 0; flow < table_.flows(); ++flow) {
     const auto uses = table_.row(flow);
@@ -242,7 +243,7 @@ Replay::MessageNumber Replay::match(Rank rank, const Action& action, bool of_sen
     if (half->second.empty()) half_.erase(half);
   } else {
     if (messages_.size() == index(std::numeric_limits<MessageNumber>::max()))
-      throw UsageError("a trace of more than 2^31 messages");
+      throw UsageError("the trace has 2^31 messages or more");
     number = static_cast<MessageNumber>(messages_.size());
     messages_.emplace_back();
     half_[name].push_back(number);
@@ -389,13 +390,13 @@ void Replay::tell_who_waits() const {
   std::size_t told = 0;
   for (Rank rank = 0; rank < trace_.ranks(); ++rank) {
     const auto& state = ranks_[index(rank)];
-    if (state.ended >= 0 || ++told > told_most) continue;
+    if (state.ended >= 0 || ++told > most_told) continue;
     const auto& action = trace_.actions[index(rank)][state.at];
     all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) +
            (state.waits_to_send ? " waits to send" : " waits to receive") + " (" +
            trace_.files[index(rank)].string() + ":" + std::to_string(action.line) + ")";
   }
-  throw RunError("the replay comes to a deadlock: " + all + (told > told_most ? "; …" : ""));
+  throw RunError("the replay deadlocks: " + all + (told > most_told ? "; …" : ""));
 }
 
 }  // namespace crosscut::replay

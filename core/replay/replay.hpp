@@ -1,5 +1,5 @@
-// Replays a traced program in virtual time: its ranks compute for as long as they did, and their messages
-// travel as MPI's do over TCP. The model and its sources: docs/howto-predict.md.
+// Replays a traced program in virtual time: its ranks compute for as long as the trace says, and their
+// messages travel as MPI's do over TCP. The model and its sources: docs/howto-predict.md.
 //
 // Two ranks have one connection in each direction. A connection is a stream: its messages follow one another.
 // All connections with data to send share the network by max-min fairness.
@@ -28,8 +28,8 @@ struct ReplayModel {
   double eager_bytes = std::numeric_limits<double>::infinity();
   // A sender continues as soon as all but this many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
-  // Bytes that a connection has in flight. They queue at the host's link when it is full, and what other
-  // connections send later waits behind them.
+  // Bytes that a connection has in flight. They queue at the host's link when it is full, and later messages
+  // of other connections wait behind them.
   double window_bytes = 0;
   // Bytes that the MPI library sends before each message.
   double header_bytes = 0;
@@ -37,8 +37,8 @@ struct ReplayModel {
   double segment_bytes = 0, framing_bytes = 0;
   // Factors on the network's own values. An infinite bandwidth passes any size at once.
   double latency = 1, bandwidth = 1, overhead = 1;
-  // Mean of an exponentially distributed further delay of the receiver, drawn for each message and multiplied
-  // by `overhead`. Like the noise of Hoefler, Schneider and Lumsdaine (SC 2010), but per message.
+  // Mean of an additional, exponentially distributed delay of the receiver, drawn for each message and
+  // multiplied by `overhead`. Like the noise of Hoefler, Schneider and Lumsdaine (SC 2010), but per message.
   double noise_seconds = 0;
   bool alone = false;  // each message has every link to itself
   // Lossless queues give faster senders the larger share; where queues overflow, TCP evens out the shares.
@@ -59,7 +59,7 @@ class Replay {
  private:
   using MessageNumber = std::int32_t;
   using ConnectionNumber = std::int32_t;
-  // In the order in which events of the same time are handled.
+  // Events at the same time are handled in this order.
   enum class Kind : std::uint8_t { drained, sent, arrived, enter, resume };
   struct Event {
     double time = 0;

@@ -122,7 +122,7 @@ int SmpiProcess::Group::end(int signal) {
 }
 
 void SmpiProcess::throw_ended() {
-  // The smpirun script ends by itself soon after its simulation has.
+  // The smpirun script ends by itself soon after its simulation.
   std::this_thread::sleep_for(std::chrono::milliseconds(idle_milliseconds));
   const int status = group_.end(SIGTERM);
   const auto words = last_words(setup_.log);

@@ -9,7 +9,7 @@ namespace crosscut::smpi {
 namespace {
 
 // Copies the samples of one repetition from the player's order to the store's, for every repetition: each
-// phase starts afresh, so repetitions would differ only in the last digits, as the clock has advanced.
+// phase starts afresh, so repetitions would differ only in the last digits, because the clock has advanced.
 store::BlockData arranged(const store::Block& block, std::span<const double> played, std::int64_t slots) {
   store::BlockData data;
   data.block = block;

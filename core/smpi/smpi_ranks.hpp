@@ -1,5 +1,5 @@
-// Simulated ranks under the engine that each job asks for. The second engine runs every rank as an MPI
-// process under SimGrid's SMPI, with SimGrid's own model of sharing and MPI's own protocol.
+// Simulated ranks under the engine that each job chooses. The engine `smpi` runs every rank as an MPI process
+// under SimGrid's SMPI, with SimGrid's own model of sharing and MPI's own protocol.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace crosscut::smpi {
 
-// A new folder that is removed with all its content at the end.
+// A new folder, which the destructor removes with all its content.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -33,13 +33,13 @@ class SmpiRanks final : public backends::sim::SimulatedRanks {
   void reset() override;
 
  private:
-  // Platform files and process of the current job of this engine.
+  // Platform files and process of the current job, if its engine is smpi.
   struct Simulation {
     TemporaryFolder folder;
     std::unique_ptr<SmpiProcess> process;
   };
 
-  std::optional<SmpiBlock> job_;  // the part common to all blocks; empty: the job uses the first engine
+  std::optional<SmpiBlock> job_;  // the part common to all blocks; empty: the job's engine is max-min
   std::unique_ptr<Simulation> simulation_;
 };
 

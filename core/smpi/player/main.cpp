@@ -1,9 +1,9 @@
 // crosscut-smpi-player: crosscut's patterns as an MPI program for SimGrid's SMPI. smpirun starts it; it
 // receives requests for blocks of phases on descriptor 0, a socket, and answers there (smpi_block.hpp).
 //
-// Ranks are actors in one process, of which one runs at a time. They run without privatisation, so all ranks
-// share the static variables here. Requests, samples and message payloads therefore need not be sent between
-// ranks: 256 ranks with messages of 10 MB take no memory, and only the pattern's own messages are simulated.
+// Ranks are actors in one process; one runs at a time. They run without privatisation, so all ranks share the
+// static variables here. Requests, samples and message payloads therefore need not be sent between ranks: 256
+// ranks with messages of 10 MB take hardly any memory, and only the pattern's own messages are simulated.
 #include <mpi.h>
 #include <simgrid/barrier.h>
 #include <simgrid/version.h>
@@ -41,7 +41,7 @@ struct Stage {
 Stage stage;
 
 const SmpiBlock& current_block() {
-  if (!stage.block) throw std::logic_error("no block is to be played");
+  if (!stage.block) throw std::logic_error("there is no block to play");
   return *stage.block;
 }
 
