@@ -135,7 +135,7 @@ def probe_machine() -> Iterator[Fact]:
     crowded = "two ranks will share a core"
     yield _judged("machine", "cores", f"{usable} usable of {there}", usable >= 2, crowded)
     yield Fact("machine", "memory", f"{memory:.1f} GiB")
-    advice = f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks per node"
+    advice = f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for runs of many TCP ranks"
     yield _judged("machine", "open files", f"{soft} (hard limit {hard})", enough, advice)
     governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:

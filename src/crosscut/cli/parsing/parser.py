@@ -216,8 +216,8 @@ def epilog(examples: str) -> str:
 
 
 def number(fits: Callable[[float], bool], complaint: str) -> Callable[[str], float]:
-    """Returns a parser of numbers that satisfy `fits`. `complaint` is the error, where {} stands
-    for the typed text."""
+    """Returns a parser of numbers that satisfy `fits`. `complaint` is the error, with {} for
+    the typed text."""
 
     def parsed(text: str) -> float:
         try:

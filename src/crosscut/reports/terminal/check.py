@@ -40,7 +40,7 @@ def render(
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
         f"Probability that any of these verdicts is wrong: at most {units.percent(spec.error_rate)}, no "
-        "matter when measuring stops (betting on the median, Ville 1939; Howard and Ramdas 2022).", "dim",
+        "matter when measuring stops (betting on quantiles, Ville 1939; Howard and Ramdas 2022).", "dim",
     )  # fmt: skip
 
 
