@@ -299,8 +299,8 @@ def test_list_shows_what_cannot_be_used_and_why(jobs: Jobs, capsys: pytest.Captu
     ("text", "words"),
     [
         (None, "there is no such directory"),
-        ("", "it is not JSON from line 1, column 1 on"),
-        ("\xff", "it is not UTF-8 text from byte 0 on"),
+        ("", "it is not valid JSON (line 1, column 1)"),
+        ("\xff", "it is not UTF-8 text (byte 0)"),
         ("[]", "it holds no JSON object"),
         ('{"attributes": {"job": {"pattern": 7}}}', "it records no job"),
     ],

@@ -8,8 +8,8 @@ from crosscut.base.errors import UsageError, plainly
 
 
 def read(path: Path, most_bytes: int, expected: str) -> bytes:
-    """Returns the whole file. Raises UsageError if it cannot be read or is too long; `expected` names what it
-    should be: `a host file`."""
+    """Returns the whole file. Raises UsageError if it cannot be read or is too long. `expected` says what the
+    file should be: `a host file`."""
     try:
         with path.open("rb") as file:
             content = file.read(most_bytes + 1)

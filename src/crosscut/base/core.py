@@ -48,7 +48,7 @@ class Pattern:
     source: str = ""
     shape: str = ""
     evaluation: str = ""
-    """How `crosscut evaluate` measures it: at `shared sizes` or `own sizes`; empty if it does not."""
+    """Sizes at which `crosscut evaluate` measures it: `shared sizes` or `own sizes`; empty if it does not."""
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -60,7 +60,7 @@ class Backend:
     tolerates_failure: bool = False
     lossy: bool = False
     unavailable: str = ""
-    """Empty if it can be used; else why not, and what to do."""
+    """Why it cannot be used, and what to do; empty if it can."""
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -91,7 +91,7 @@ class Core:
 
 
 def _candidates(name: str) -> Iterator[Path]:
-    """Yields where an executable may be, nearest to this installation first."""
+    """Yields the paths at which an executable may be, those nearest to this installation first."""
     yield Path(sys.executable).parent / name
     yield Path(sys.argv[0]).resolve().parent / name
     if (on_path := shutil.which(name)) is not None:
@@ -124,8 +124,7 @@ def _is_program(path: Path) -> bool:
 def ask(
     words: Sequence[str | Path], limit_seconds: int, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs an executable of the core with these words. Raises CoreError if it does not start, or does not end
-    within the limit."""
+    """Runs an executable of the core. Raises CoreError if it does not start, or not end within the limit."""
     try:
         return subprocess.run(words, capture_output=True, env=environment, timeout=limit_seconds, check=False)
     except OSError as error:
@@ -148,7 +147,7 @@ def _query(executable: Path) -> _Listed:
 
 
 def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend, ...]:
-    """Merges backends. One that either executable has can be used, because the place picks the executable."""
+    """Merges the backends of both executables. Either one's can be used: the place picks the executable."""
     usable = {backend.name: backend for backend in mpi if not backend.unavailable}
     merged = [usable.get(backend.name, backend) if backend.unavailable else backend for backend in core]
     known = {backend.name for backend in core}

@@ -26,9 +26,9 @@ def plainly(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or "it cannot be read"
     if isinstance(error, json.JSONDecodeError):
-        return f"it is not JSON from line {error.lineno}, column {error.colno} on"
+        return f"it is not valid JSON (line {error.lineno}, column {error.colno})"
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not UTF-8 text from byte {error.start} on"
+        return f"it is not UTF-8 text (byte {error.start})"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, KeyError):
@@ -37,29 +37,29 @@ def plainly(error: Exception) -> str:
 
 
 class UsageError(CrosscutError):
-    """Wrong input: an option, a file, a run."""
+    """An option, a file or a run is wrong."""
 
     exit_code = EXIT_USAGE
 
 
 class SessionError(CrosscutError):
-    """Ranks that did not start, died, or broke the session protocol."""
+    """Ranks did not start, died, or broke the session protocol."""
 
 
 class RanksLost(SessionError):
-    """Ranks that died and took the session with them; what was measured is on disk."""
+    """Ranks died and took the session with them; the data measured until then is on disk."""
 
     def __init__(self, text: str, nodes: tuple[str, ...] = ()) -> None:
-        """`nodes`: where these ranks were, as far as known."""
+        """`nodes`: the nodes of these ranks, as far as known."""
         super().__init__(text)
         self.nodes = nodes
 
 
 class PlaceError(CrosscutError):
-    """A place that cannot start what was asked for; the message says why and what to do."""
+    """A place cannot start the ranks or the program; the message says why and what to do."""
 
 
 class Interrupted(CrosscutError):
-    """A stop requested by a signal; what was measured is on disk."""
+    """A signal stopped the command; the data measured until then is on disk."""
 
     exit_code = EXIT_INTERRUPTED

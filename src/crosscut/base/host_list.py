@@ -25,7 +25,7 @@ _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 class HostEntry:
     name: str
     slots: int = 1
-    """Most ranks that it takes."""
+    """The most ranks that may run there."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Share:
 
 
 def read_host_file(path: Path) -> list[HostEntry]:
-    """Returns the hosts in the file's order. Slots of a host named twice are added up. Raises UsageError with
-    file and line."""
+    """Returns the hosts in the file's order. If a host is named twice, its slots are added. Raises UsageError
+    with file and line."""
     content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
     slots: dict[str, int] = {}
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
@@ -63,19 +63,19 @@ def _parse_line(line: str) -> Iterator[HostEntry]:
     for word in words[1:]:
         key, separator, value = word.partition("=")
         if key != "slots" or not separator:
-            raise ValueError(f"'{word}' after the host's name: only slots=N may stand there")
+            raise ValueError(f"'{word}' after the host's name: only slots=N is allowed there")
         found = _SLOTS.fullmatch(value)
         if found is None or int(found[1]) > MOST_SLOTS:
-            raise ValueError(f"slots={value}: a number from 1 to {MOST_SLOTS} is needed")
+            raise ValueError(f"slots={value}: it must be from 1 to {MOST_SLOTS}")
         slots = int(found[1])
     for name in expand(words[0]):
         if not _HOST_NAME.fullmatch(name):
-            raise ValueError(f"'{name}' is no host name")
+            raise ValueError(f"'{name}' is not a host name")
         yield HostEntry(name, slots)
 
 
 def expand(pattern: str) -> Iterator[str]:
-    """Expands `n[001-003]` to n001, n002, n003, with zeros as written; several brackets multiply."""
+    """Expands `n[001-003]` to n001, n002, n003, with zeros as written; several brackets are combined."""
     match = _BRACKET.search(pattern)
     if match is None:
         yield pattern
@@ -89,7 +89,7 @@ def _numbers(text: str) -> Iterator[str]:
     for part in text.split(","):
         found = _RANGE.fullmatch(part)
         if found is None or len(part) > 32:
-            raise ValueError(f"'[{text}]' is no range; write n[001-004,7]")
+            raise ValueError(f"'[{text}]' is not a range; write n[001-004,7]")
         first, last = found.group(1), found.group(2) or found.group(1)
         if not 0 <= int(last) - int(first) < MOST_HOSTS:
             raise ValueError(f"'[{text}]': {last} is below {first}, or the range has over {MOST_HOSTS} hosts")
@@ -107,7 +107,7 @@ def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
             "give the hosts more slots (`n001 slots=4`), or ask for fewer ranks (-n)"
         )
     slots = [host.slots for host in hosts]
-    # Every host gets `level` ranks, or all its slots; the first hosts with more slots get one more each.
+    # Every host gets `level` ranks, or as many as it has slots; the first hosts with free slots get one more.
     levels = range(max(slots, default=0) + 1)
     level = bisect_right(levels, ranks, key=lambda each: sum(min(n, each) for n in slots)) - 1
     left = ranks - sum(min(n, level) for n in slots)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Event = Mapping[str, object]
-"""One line written by a session: what happened (docs/reference/session-protocol.md)."""
+"""One line of a session's output, which says what happened (docs/reference/session-protocol.md)."""
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def set_limit(limit_bytes: int | None) -> None:
-    """Limits the memory of the process. None: what it uses at its first read, and half of what is free."""
+    """Limits the memory of the process. None: its use at the first read plus half of the memory then free."""
     global _limit  # noqa: PLW0603  one limit per process, because memory is counted per process
     _limit = limit_bytes
 
 
 def hold(wanted_bytes: int, what: str, copies: int = 0) -> None:
-    """Raises UsageError if `what`, and so many copies of it, does not fit beside what this process uses."""
+    """Raises UsageError if `what` and its copies do not fit within the limit, given the memory in use."""
     if _limit is None:
         set_limit(taken_bytes() + free_bytes() // 2)
     assert _limit is not None
@@ -34,19 +34,19 @@ def hold(wanted_bytes: int, what: str, copies: int = 0) -> None:
         return
     with_copies = f", {units.about_size(wanted_bytes * (1 + copies))} to work with" if copies else ""
     raise UsageError(
-        f"{what} takes {units.exact_bytes(wanted_bytes)} of memory{with_copies}, and crosscut has "
-        f"{units.about_size(taken)} already; the limit is {units.about_size(_limit)}. {advice(needed)}"
+        f"{what} takes {units.exact_bytes(wanted_bytes)} of memory{with_copies}, and crosscut already "
+        f"uses {units.about_size(taken)}; the limit is {units.about_size(_limit)}. {advice(needed)}"
     )
 
 
 def advice(bytes_in_all: int | None = None) -> str:
-    """Returns what a person can do if memory does not suffice."""
+    """Returns advice to show when the memory does not suffice."""
     wanted = f"{math.ceil(bytes_in_all / 1e6)}MB" if bytes_in_all is not None else "SIZE"
     return f"If you trust the run and this machine has the memory, allow more: --memory {wanted}"
 
 
 def taken_bytes() -> int:
-    """Returns the memory of this process, without pages of files; 0 if unknown."""
+    """Returns this process's resident memory, without file and shared pages; 0 if unknown."""
     try:
         _, resident, shared = (_PROC / "self/statm").read_text(encoding="ascii").split()[:3]
     except (OSError, ValueError):
@@ -55,7 +55,7 @@ def taken_bytes() -> int:
 
 
 def free_bytes() -> int:
-    """Returns the memory that this process may still take, by the machine, control groups and own limits."""
+    """Returns how much more memory the machine, the control groups and its own limits grant this process."""
     return max(0, min(_bounds(), default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
 
 
@@ -74,7 +74,7 @@ def _bounds() -> Iterator[int]:
 
 
 def _control_groups() -> Iterator[int]:
-    """Yields what this process's control group and its ancestors leave, versions 1 and 2 (cgroups(7))."""
+    """Yields the memory left in this process's control group and its ancestors, v1 or v2 (cgroups(7))."""
     with suppress(OSError):
         for line in (_PROC / "self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
             _, controllers, group = line.split(":", 2)
@@ -89,10 +89,10 @@ def _control_groups() -> Iterator[int]:
 
 
 def _left(group: Path, is_version_1: bool) -> int:
-    """Returns a group's limit less what its processes use. Raises an error if it has no limit."""
+    """Returns a group's limit minus its processes' use. Raises OSError or ValueError if it has no limit."""
     names = ("limit_in_bytes", "usage_in_bytes") if is_version_1 else ("max", "current")
     limit, used = (int((group / f"memory.{name}").read_text(encoding="ascii")) for name in names)
-    # Pages of files count as used, but the kernel drops them where memory is short.
+    # File pages count as used, but the kernel drops them when memory is short.
     pages = {f"{'total_' if is_version_1 else ''}{name}" for name in ("active_file", "inactive_file")}
     lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
     return limit - used + sum(int(line.split()[1]) for line in lines if line.split()[0] in pages)

@@ -1,4 +1,4 @@
-"""Network adapters of this machine, from /sys and /proc. Only reads, but for a few packets over loopback."""
+"""Network adapters of this machine, from /sys and /proc. Only reads, except a few packets over loopback."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Adapter:
     mtu_bytes: int = 1500
     up: bool = False
     pcie_gigatransfers: float = math.nan
-    """Per second and lane; NaN if it is not a PCI Express device or does not report it."""
+    """Per second and lane; NaN if it is not a PCI Express device or does not report its speed."""
     pcie_lanes: int = 0
 
 
 def adapters(sys: Path = Path("/sys")) -> list[Adapter]:
-    """Returns the adapters that have a device behind them: no loopback, bridge or tunnel."""
+    """Returns the adapters of hardware devices: no loopback, bridge or tunnel."""
     folder = sys / "class" / "net"
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [_adapter(path) for path in found if (path / "device").exists()]

@@ -1,4 +1,4 @@
-"""Names of a run's nodes: listed one by one, or for very many nodes by the first, the last and the count."""
+"""Names of a run's nodes: a list, or for very many nodes only the first, the last and the count."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 # The most ranks that a run can have: a damaged count must not exhaust the machine's memory.
 MOST_NODES = 1 << 24
-# The last digits are the number: Python refuses to convert thousands of them.
+# A number has at most 15 digits, because Python refuses to convert thousands.
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 
 
@@ -30,7 +30,7 @@ def _name(node: object) -> str:
 
 
 def _between(first: str, last: str, count: int) -> list[str]:
-    """Returns names numbered consecutively from first to last; empty if they do not fit the count."""
+    """Returns names numbered consecutively from first to last; empty if their number is not `count`."""
     low, high = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
     if low is None or high is None or low[1] != high[1] or int(high[2]) - int(low[2]) + 1 != count:
         return []

@@ -1,7 +1,7 @@
-"""Makes text from elsewhere (names in runs, words of ranks) safe to print on a terminal.
+"""Makes untrusted text (names in runs, output of ranks) safe to print on a terminal.
 
-Escape sequences can set a window's title, overwrite lines or type for the user; bidirectional controls can
-make one name look like another. Everything that is printed passes through here.
+Escape sequences can set a window's title, overwrite lines or type on the user's behalf; bidirectional
+controls can make one name look like another. All output passes through here.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _ANY_BUT_STYLES = re.compile(rf"(\x1b\[[0-9;]*m)|{_UNPRINTABLE}")
 
 
 def printable(text: str) -> str:
-    """Returns `text` with unprintable characters written out: `\\x1b` in place of ESC."""
+    """Returns `text` with unprintable characters escaped: `\\x1b` in place of ESC."""
     return _ANY.sub(_written_out, text)
 
 
 def printable_but_styles(text: str) -> str:
-    """Like `printable`, but keeps the sequences that set colours and weights, which do nothing else."""
+    """Like `printable`, but keeps the sequences that only set colours and weights."""
     return _ANY_BUT_STYLES.sub(lambda found: found[1] or _written_out(found), text)
 
 
@@ -48,7 +48,7 @@ class _Printable:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Replaces unprintable characters in all that is printed while inside."""
+    """Escapes unprintable characters in everything printed inside the context."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Printable(stream)) for stream in before)
     try:
@@ -58,7 +58,7 @@ def printing() -> Iterator[None]:
 
 
 def drawn_on(stream: TextIO) -> TextIO:
-    """Returns the underlying stream, for callers that draw with sequences and clean the text themselves."""
+    """Returns the underlying stream, for callers that print sequences and clean the text themselves."""
     while isinstance(stream, _Printable):
         stream = stream.stream
     return stream

@@ -1,4 +1,4 @@
-"""Runs programs in process groups of their own and leaves nothing of them behind, whatever happens."""
+"""Runs programs in process groups of their own and leaves no process behind, whatever happens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.01
 
 
 class Overran(CrosscutError):
-    """A program that was ended after its time limit."""
+    """A program was ended after its time limit."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[list[int]]:
-    """Collects the signals that this program handles in a list; restores the handlers at the end.
+    """Holds back the signals that this program handles, and yields the list of those that arrived.
 
-    Signals that are ignored or left to the kernel stay so, because the process inherits that.
+    Ignored signals and those with the kernel's default action stay so, because the process inherits that.
     """
     held: list[int] = []
     before = {}
@@ -98,9 +98,9 @@ def _signals_held() -> Iterator[list[int]]:
 
 
 def end(process: subprocess.Popen[Any]) -> None:
-    """Ends a process and what is left of its group, even if the process itself has already ended.
+    """Ends a process and the rest of its group, even if the process itself has already ended.
 
-    SIGTERM first, because launchers and scripts pass it on, also to other nodes; SIGKILL for what remains.
+    Sends SIGTERM first, because launchers and scripts pass it on, also to other nodes; then SIGKILL.
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _is_left(process):
@@ -133,7 +133,7 @@ def _is_left(process: subprocess.Popen[Any]) -> bool:
 
 
 def _group_of_living(stat: Path) -> int | None:
-    """Returns the process's group; None if it is gone, or a zombie, which may wait long to be reaped."""
+    """Returns the process's group; None if it is gone, or a zombie, which may not be reaped for long."""
     try:
         state, _parent, group, *_ = (
             stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

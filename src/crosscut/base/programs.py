@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def said(words: Sequence[str | Path], seconds: float = 10.0) -> str:
-    """Returns a program's standard output, however it ends; empty if it does not start, or takes longer."""
+    """Returns a program's standard output, whatever its status; empty if it does not start or end in time."""
     try:
         done = subprocess.run(words, capture_output=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired):

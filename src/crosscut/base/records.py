@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LEAVES = frozenset({int, str, bool, tuple})
-"""A list of only these is not searched for nulls: most are long lists of numbers. JSON has no tuples."""
+"""A list of only these is not searched for nulls: most are long lists of integers; our tuples hold none."""
 
 
 def parse(value: object, kind: type[T]) -> T:
     """Makes a record from decoded JSON. Raises ValueError that names the wrong member.
 
-    A member that is null, or not a finite number, counts as absent and takes its default; such an item of a
-    list becomes NaN. Members that the record does not have are ignored.
+    A member that is null, NaN or infinite counts as absent and takes its default; such an item of a list
+    becomes NaN. Members that the record does not have are ignored.
     """
     import msgspec
 
@@ -29,10 +29,10 @@ def parse(value: object, kind: type[T]) -> T:
 
 
 def plain(record: DataclassInstance) -> dict[str, Any]:
-    """Returns objects, lists, text and numbers in place of records; None in place of NaN and infinity."""
+    """Returns a record as JSON's types, with None in place of NaN and infinity."""
     import msgspec
 
-    # asdict, because given the record itself msgspec omits members that `parse` took from a default.
+    # asdict, because msgspec would omit members that `parse` took from a default.
     text = msgspec.json.encode(asdict(record), enc_hook=lambda number: number.item())  # NumPy scalars
     found: dict[str, Any] = msgspec.json.decode(text)
     return found

@@ -1,4 +1,4 @@
-"""Wording of messages: near misses of a name, capitals, runs of numbers."""
+"""Helpers for the wording of messages: similar names, capitals, runs of numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def hint(wrong: str, names: Iterable[str]) -> str:
-    """Returns a hint that begins with a semicolon, to append to any message; empty if no name is near."""
+    """Returns a hint to append to a message, with its semicolon; empty if no name is similar."""
     near = difflib.get_close_matches(wrong, list(names), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

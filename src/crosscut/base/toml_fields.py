@@ -1,12 +1,12 @@
-"""Reads TOML files that people write into dataclasses, strictly: errors name file, line, table and key.
+"""Reads TOML files into dataclasses, strictly: errors name file, line, table and key.
 
 A dataclass declares a table. A field with a default may be missing; its type says what the file holds:
 
 - `str`, `int`, `float`, an `Enum` of texts; `Path`: relative to the file's folder
 - another dataclass: a table; `tuple[X, ...]`: a list, or an array of tables; `tuple[X, X]`: a list of two
-- `Mapping[str, X]`: a table with any keys; `Table`: no key, but the table itself, for later error messages
+- `Mapping[str, X]`: a table with any keys; `Table`: not a key, but the table itself, for later error messages
 
-`Annotated` adds `Key` or `DERIVED`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that read a text or
+`Annotated` adds `Key` or `DERIVED`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that parse a text or
 raise UsageError.
 """
 
@@ -67,7 +67,7 @@ class Raw:
 
 
 class Writing(Enum):
-    SAME_TABLE = "the keys of this dataclass stand among those around it; None if none of them does"
+    SAME_TABLE = "the keys of this dataclass are in the enclosing table; None if none of them is"
     ONE_OR_MORE = "a single value counts as a list of one"
 
 
@@ -78,14 +78,14 @@ def filled(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns the text. Raises UsageError for control characters, which a terminal would obey."""
+    """Returns the text. Raises UsageError if it is long or has control characters, which terminals obey."""
     if not text.isprintable() or len(text) > LONGEST_LINE:
-        raise UsageError(f"write one line of at most {LONGEST_LINE} characters that can be printed")
+        raise UsageError(f"write one line of at most {LONGEST_LINE} printable characters")
     return text
 
 
 def scalar(value: Any) -> str:
-    """Returns a text, whole number or switch in the form that the core takes."""
+    """Returns a text, whole number or boolean in the form that the core takes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not (_is_whole(value) or (isinstance(value, str) and len(value) <= LONGEST_TEXT)):
@@ -247,7 +247,7 @@ class Table:
         if not (isinstance(value, float) or _is_whole(value)):
             self.fail(key, f"{_shown(value)} is not a number")
         if not least <= value <= most:  # refuses NaN, too
-            self.fail(key, f"{_shown(value)} is out of range; from {least:g} to {most:g}")
+            self.fail(key, f"{_shown(value)} is out of range; it must be from {least:g} to {most:g}")
         return float(value)
 
     def _inside(self, where: str, values: Mapping[str, Any], *path: str | int) -> Table:
@@ -259,19 +259,19 @@ NO_TABLE = Table("", "", {}, (), toml_lines.Lines({}))
 
 
 def check_apart(records: Iterable[Any]) -> None:
-    """Refuses two records of the same `name`, with the error at the second. Their tables are in `at`."""
+    """Raises UsageError, at the second, for two records with the same `name`. Their tables are in `at`."""
     first: dict[str, Table] = {}
     for one in records:
         if (before := first.setdefault(one.name, one.at)) is not one.at:
             line = before.line("name")
             one.at.fail(
-                "name", f"'{one.name}' is already the name in line {line}; give each a name of its own"
+                "name", f"'{one.name}' is already the name in line {line}; each needs a name of its own"
             )
 
 
 @cache
 def _fields(record: Any) -> tuple[tuple[str, str, Any, Marks, bool], ...]:
-    """Returns name, key, type, marks and whether it is required, for each field that a file may have."""
+    """Returns (name, key, type, marks, whether it is required) for each field that a file may have."""
     hints = get_type_hints(record, include_extras=True)
     found = []
     for one in fields(record):
@@ -302,7 +302,7 @@ def _form(hint: Any, marks: Marks = ()) -> tuple[Any, Marks]:
 
 
 def _is_whole(value: object) -> bool:
-    """True for TOML's integers; tomllib also reads larger ones, and Python counts booleans as integers."""
+    """True for TOML's integers. tomllib also reads larger ones, and Python's booleans are integers."""
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
@@ -315,5 +315,5 @@ def _shown(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits
-        return "a number of too many digits"
+        return "a number with too many digits"
     return text if len(text) <= 60 else text[:57] + "…"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Where = tuple[str | int, ...]
-"""Keys from the top, and the numbers of entries in arrays of tables, from 0."""
+"""Path of a key from the top: keys, and the indexes of entries in arrays of tables."""
 
 _QUIET = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
@@ -30,14 +30,14 @@ class Lines:
     found: Mapping[Where, int]
 
     def of(self, where: Where) -> int:
-        """Returns the line of a key; for one that is missing or inside a value, that of what holds it."""
+        """Returns a key's line; for one that is missing or inside a value, that of the enclosing entry."""
         while where and where not in self.found:
             where = where[:-1]
         return self.found.get(where, 1)
 
 
 def lines(text: str) -> Lines:
-    # Mask strings and comments, which may look like structure. Every other character stays in its place.
+    # Mask strings and comments, which may look like structure. Offsets stay the same.
     masked = _QUIET.sub(lambda match: re.sub(r"[^\r]", "_", match.group()), text)
     ends = [match.start() for match in re.finditer(r"\n", text)]
     found: dict[Where, int] = {}
@@ -59,7 +59,7 @@ def lines(text: str) -> Lines:
 
 
 def mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
-    """Returns the line of a mistake, and what was wrong there."""
+    """Returns the line of a mistake, and its description."""
     said = str(error)
     place = _PLACE.search(said)
     if place is None:
@@ -72,7 +72,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def _opened(parts: tuple[str, ...], is_entry: bool, entries: dict[Where, int]) -> Where:
-    """Returns the table that a header opens; in an array of tables, the entry begun last."""
+    """Returns the table that a header opens; in an array of tables, the latest entry."""
     table: Where = ()
     for at, part in enumerate(parts):
         table += (part,)

@@ -80,7 +80,7 @@ def parse_phases(text: str) -> tuple[int, int]:
 
 
 def _digits(value: float, significant: int) -> str:
-    """Formats in fixed point with `significant` digits, or more if the integer part has more."""
+    """Formats in fixed point with `significant` digits; a longer integer part is padded with zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     rounded = float(f"{value:.{significant - 1}e}")  # round first, so that 9.996 counts as 10.0
@@ -93,22 +93,22 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def _unit(value: float, table: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    # 0.9995: a value that would print as 1000 of the smaller unit is 1.00 of the larger
+    # 0.9995: a value that would print as 1000 of the smaller unit is 1.00 of the larger.
     return next((entry for entry in table if abs(value) >= 0.9995 * entry[0]), table[-1])
 
 
 def rate_unit(bytes_per_second: float) -> tuple[float, str]:
-    """Returns (factor, name) of the unit in which a rate reads well: one for a whole table or axis."""
+    """Returns (factor, name) of a unit in which a rate reads well, for a whole table or axis."""
     return _unit(bytes_per_second, _RATES)
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Returns (factor, name) of the unit in which a time reads well."""
+    """Returns (factor, name) of a unit in which a time reads well."""
     return _unit(seconds, _TIMES)
 
 
 def number(value: float, unit: tuple[float, str], significant: int = 3) -> str:
-    """Formats the bare number in a unit chosen before, for a column of a table or an axis."""
+    """Formats a number without its unit, for a column of a table or an axis."""
     return _digits(value / unit[0], significant)
 
 
@@ -189,7 +189,7 @@ def count(number_of: int, noun: str, plural: str = "") -> str:
 
 
 def significant_digits(relative_width: float) -> int:
-    """Returns the digits to show for an interval of this relative width: one beyond the first it blurs."""
+    """Returns the digits to show for an interval this wide (relative): one beyond the first blurred."""
     if not math.isfinite(relative_width):
         return 3
     if relative_width <= 0:
