@@ -64,7 +64,7 @@ def test_a_route_that_stalls_is_named(tmp_path: Path) -> None:
     errors = [event["message"] for event in events if event["event"] == "error"]
     assert done.returncode == 1, done.stderr
     assert len(errors) == 1
-    assert "all ranks are alive, but none makes progress" in errors[0]
+    assert "all ranks are alive, but none is making progress" in errors[0]
     # Which end starves depends on the moment: rank 2 lacks what rank 1 sends, or rank 1 lacks the rest of
     # what rank 2 can no longer send, since nothing acknowledges it.
     # Ranks that wait for one of the two in turn may be named, too.

@@ -1,4 +1,4 @@
-// The barrier between phases: a tree of its own connections, separate from those measured.
+// The barrier between phases: a tree of connections that are separate from the measured ones.
 //
 // Each rank has at most sixteen children, so 4,096 ranks need only three levels below the root.
 #pragma once
@@ -23,8 +23,7 @@ class BarrierTree {
   // Returns the place of `self` among the living ranks (ascending).
   static Place place(Rank self, std::span<const Rank> living);
 
-  // Offset of a rank's clock from the root's: the seconds to subtract from its reading, and how uncertain
-  // they are.
+  // Offset of a rank's clock from the root's: seconds to subtract from a reading, and their uncertainty.
   struct ClockOffset {
     double seconds = 0;
     double uncertainty_seconds = 0;
@@ -32,12 +31,12 @@ class BarrierTree {
 
   void set(Fd parent, std::vector<Fd> children);
   void poll(bool on) { polling_ = on; }  // spin instead of sleeping while waiting
-  // Returns when all ranks have called it. Throws ConnectionLost if interrupted or if a neighbour is gone.
+  // Returns once all ranks have called wait(). Throws ConnectionLost if interrupted or a neighbour is gone.
   void wait();
   // Returns this rank's offset. Collective: exchanges clock readings down the tree and keeps the shortest of
   // several round trips (Cristian 1989).
   ClockOffset measure_offset();
-  // Makes wait() throw ConnectionLost; callable from any thread. The tree must be set again afterwards.
+  // Makes wait() throw ConnectionLost; callable from any thread. Call set() before the next wait().
   void interrupt();
   void clear();
 

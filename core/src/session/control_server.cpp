@@ -18,9 +18,9 @@ namespace crosscut::session {
 namespace {
 
 constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
-// A frame must be complete within this time of its first byte.
+// Time limit for a frame, from its first byte to its last.
 constexpr double frame_patience_seconds = 20;
-// While ranks join: time after the first loss for the launcher's report of its cause and for other losses.
+// While ranks join: time, after the first loss, to learn of its cause from the launcher and of other losses.
 constexpr double cause_seconds = 1.5;
 constexpr int rounds_before_stalled = 4;
 constexpr std::size_t most_named = 15;  // missing ranks in a message
@@ -31,7 +31,7 @@ void add_to(int epoll, int fd, std::uint64_t tag) {
     throw_errno("watching a descriptor");
 }
 
-// Enables keep-alive, so that the kernel detects a node that lost power and sends nothing more.
+// Enables keep-alive, so that the kernel detects a node that lost power.
 void keep_alive(int fd, double timeout_seconds) {
   const int on = 1, idle = std::max(1, static_cast<int>(timeout_seconds / 2)), count = 3, interval = 2;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -64,7 +64,8 @@ void ControlServer::admit(Acceptor::Accepted connection) {
   if (connection.hello.purpose != Purpose::control || rank < 0 || rank >= ranks()) return;
   auto& member = members_[static_cast<std::size_t>(rank)];
   if (member.fd)
-    throw RunError("rank " + std::to_string(rank) + " joined twice: more processes than ranks were started");
+    throw RunError("rank " + std::to_string(rank) +
+                   " joined twice: more processes were started than there are ranks");
   member.fd = std::move(connection.fd);
   member.alive = true;
   keep_alive(member.fd.get(), timeout_seconds_);
@@ -230,7 +231,7 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
     const bool came = listen(until);
     lose_stuck();
     if (came || !heard_.empty()) continue;
-    // Ping only when nothing is left to read, since that might be an answer.
+    // Ping only when nothing is left to read: it could be the answer to an earlier ping.
     if (expecting && milliseconds_left(next_question_) == 0) ask_all();
     if (heard_.empty() && milliseconds_left(deadline) == 0) return {};
   }

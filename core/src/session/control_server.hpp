@@ -20,8 +20,8 @@ class ControlServer {
   Address address() const { return acceptor_.address(); }
 
   // Waits until every rank has connected and sent its first frame (joined); returns the frames, [rank].
-  // Throws RunError that names the ranks missing after `patience_seconds` or a rank lost meanwhile; if a rank
-  // refuses to join, throws its error. `idle` is called periodically and may throw to give up.
+  // Throws RunError naming the ranks missing after `patience_seconds`, or a rank lost before. If a rank
+  // refuses to join, throws that rank's error. Calls `idle` periodically, which may throw to give up.
   std::vector<Frame> await_all(double patience_seconds, const std::function<void()>& idle);
 
   void send(Rank rank, FrameType type, std::span<const std::byte> payload);
@@ -35,8 +35,7 @@ class ControlServer {
     std::string reason;  // lost
     int fd = -1;         // input: a watched descriptor is readable
   };
-  // Waits up to `seconds` for the next event. If `expecting` one, pings every rank each half time-out (a few
-  // bytes).
+  // Waits up to `seconds` for the next event. If `expecting`, pings every rank once per half time-out.
   Heard hear(double seconds, bool expecting);
   void watch(int fd);  // also listen to this descriptor
   void unwatch(int fd);
@@ -52,7 +51,7 @@ class ControlServer {
     bool alive = false, answered = true;
     std::uint64_t progress = 0;
     FrameReader reader;
-    Deadline whole_by{};  // deadline for the rest of a frame that has begun to arrive
+    Deadline whole_by{};  // deadline for the rest of a partial frame
   };
   void admit(Acceptor::Accepted connection);
   void lose(Rank rank, const std::string& reason);

@@ -12,7 +12,7 @@ namespace crosscut::session {
 namespace {
 
 constexpr double writing_patience_seconds = 60;
-// Time for the measuring thread to notice the end of the session; it may hang inside a library.
+// Time for the measuring thread to notice that the session is over; it may hang inside a library.
 constexpr int last_grace_milliseconds = 3000;
 
 }  // namespace
@@ -104,8 +104,8 @@ bool ControlThread::receive_from_conductor() {
     conductor_is_gone("the conductor (rank 0) is gone");
     return false;
   }
-  // Interrupt first, then deliver the frame. The interrupt makes the operation in progress fail, so the
-  // measuring thread comes back to read the frame, and it may then clear the interrupt.
+  // Interrupt first, then deliver the frame. The interrupt makes the operation in progress fail, so that the
+  // measuring thread returns to read the frame; only then may it clear the interrupt.
   const bool last = frame.type == FrameType::end;
   if (last || frame.type == FrameType::abort_block) interrupt();
   {

@@ -1,6 +1,5 @@
-// A rank's second thread. It listens to the conductor and accepts connections, so that the measuring thread
-// need not. While a timed section runs, it sleeps in poll() and uses no processor time until something
-// arrives.
+// A rank's second thread. It serves the conductor and accepts connections, so that the measuring thread need
+// not. While a timed section runs, it sleeps in poll() and uses no processor time until something arrives.
 #pragma once
 
 #include <atomic>
@@ -21,8 +20,8 @@ namespace crosscut::session {
 class ControlThread {
  public:
   // `control` is this rank's authenticated connection to the conductor; there is one acceptor per interface.
-  // While a block is measured, the conductor sends something regularly; after `silence_seconds` without
-  // anything (0: no limit) it is considered gone.
+  // While a block is measured, the conductor sends frames regularly; after `silence_seconds` without one (0:
+  // no limit) it is considered gone.
   ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
   ~ControlThread();
   ControlThread(const ControlThread&) = delete;
@@ -32,9 +31,9 @@ class ControlThread {
   // gone.
   Frame next();
   void send(FrameType type, std::span<const std::byte> payload);
-  // Waits for the connection whose hello matches `wanted` (purpose, rank, epoch, channel, rail, stripe).
+  // Waits for the connection whose hello equals `wanted`. Throws ConnectionLost if interrupted or late.
   Fd accepted(const Hello& wanted, Deadline deadline);
-  // While false, new connections wait in the kernel's queue and cost nothing.
+  // While off, new connections wait in the kernel's queue and use no processor time.
   void listen(bool on);
   // Sets the function that the control thread calls when the conductor aborts the block, ends the session or
   // is gone. The function must make the measuring thread return from any wait.
@@ -42,8 +41,8 @@ class ControlThread {
   bool interrupted() const { return interrupted_.load(std::memory_order_acquire); }
   // Clears the interrupt and drops connections of epochs before `epoch`.
   void clear_interrupt(std::uint32_t epoch);
-  // Counter that increases whenever the measuring thread makes progress. It tells the conductor a slow rank
-  // from one that hangs.
+  // Counter that increases whenever the measuring thread makes progress. It lets the conductor tell a slow
+  // rank from a hung one.
   std::atomic<std::uint64_t>& progress() { return progress_; }
 
  private:
@@ -60,8 +59,8 @@ class ControlThread {
   std::vector<Acceptor> acceptors_;
   Fd wake_;
   double silence_seconds_;
-  Deadline last_heard_{};      // this and the next member: control thread only
-  bool is_measuring_ = false;  // from an order to measure until a frame of another kind
+  Deadline last_heard_{};      // this member and the next: control thread only
+  bool is_measuring_ = false;  // from an order to measure until any other frame except a ping
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};
   alignas(64) std::mutex mutex_;  // guards the members below

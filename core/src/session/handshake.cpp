@@ -67,7 +67,7 @@ Acceptor::Acceptor(const Address& interface, std::string secret, double patience
 Address Acceptor::address() const { return local_address(listener_.get()); }
 
 void Acceptor::accept_new() {
-  // The loop is bounded so that a flood of connections cannot keep a rank here.
+  // Bound the loop, so that a flood of connections cannot hold a rank here.
   for (std::size_t i = 0; i < most_pending; ++i) {
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {

@@ -1,9 +1,9 @@
-// The handshake that opens every connection: each side proves that it knows the run's secret before any
-// further byte is parsed.
+// The handshake that opens every connection: each side proves that it knows the run's secret before the other
+// parses any further byte.
 //
-// Three messages of fixed length. Listener: magic, nonce. Connector: hello, its nonce, HMAC(secret, "connect"
-// | both nonces | hello). Listener: HMAC(secret, "accept" | both nonces | hello). Both sides have then proved
-// that they know the secret, and the hello can be neither replayed nor altered.
+// Three messages of fixed length. Listener: magic, nonce L. Connector: hello, nonce C, HMAC(secret, "connect"
+// | L | hello | C). Listener: HMAC(secret, "accept" | L | hello | C). No hello can be replayed
+// or altered.
 #pragma once
 
 #include <array>
@@ -32,13 +32,13 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-// Connects, from the local address `from` if given, and authenticates. Throws ConnectionLost that names the
-// other end and the cause.
+// Connects, from the local address `from` if given, and authenticates. Throws ConnectionLost naming the other
+// end and the cause.
 Fd connect_authenticated(const Address& to, const std::optional<Address>& from, std::string_view secret,
                          const Hello& hello, Deadline deadline);
 
-// A listener and its connections that are not yet authenticated. It closes a connection that has not
-// authenticated within `patience_seconds`, and the oldest one when there are more than `most_pending`. No
+// A listener and its connections that are not yet authenticated. It closes a connection that does not
+// authenticate within `patience_seconds`, and the oldest connection if there are more than `most_pending`. No
 // allocation depends on unauthenticated input.
 class Acceptor {
  public:

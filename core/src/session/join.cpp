@@ -23,8 +23,8 @@ Fd connect_to_conductor(const RankSetup& setup, const Address& conductor, Deadli
                                deadline);
 }
 
-// Tells the conductor why this rank cannot join; without a launcher that reports, it would wait in vain. If
-// the conductor cannot be reached, its own time-out ends the wait.
+// Tells the conductor why this rank cannot join: unless the launcher reports it, the conductor would wait in
+// vain. If the conductor cannot be reached, its own time-out ends the wait.
 void refuse(const RankSetup& setup, const Address& conductor, const UsageError& error) {
   try {
     const auto deadline = after_seconds(setup.timeout_seconds);

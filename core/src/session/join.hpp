@@ -14,11 +14,11 @@ struct Membership {
   std::vector<Address> interfaces;  // one per rail
 };
 
-// Parses the setup's comma-separated list of interfaces. Throws UsageError that names this node.
+// Parses the setup's comma-separated list of interfaces. Throws UsageError naming this node.
 std::vector<Address> interfaces_of(const RankSetup& setup);
 
-// Joins the session. Throws RunError if the conductor cannot be reached within the setup's time-out. Throws
-// UsageError if an interface is wrong, after telling the conductor.
+// Joins the session. Throws RunError if the conductor cannot be reached within the setup's time-out. If an
+// interface is wrong, tells the conductor and throws UsageError.
 Membership join(const RankSetup& setup, const Address& conductor);
 
 }  // namespace crosscut::session

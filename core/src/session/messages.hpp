@@ -1,5 +1,5 @@
 // Payloads of the frames between conductor and ranks (wire.hpp). `members` lists a message's members in wire
-// order; writing and reading both use it.
+// order, for writing and reading alike.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace crosscut::session {
 
-// Matches one message type: const when it is written, not const when it is read.
+// Matches one message type, const (for writing) or not (for reading).
 template <class T, class Message>
 concept Either = std::same_as<std::remove_const_t<T>, Message>;
 
@@ -79,7 +79,7 @@ struct Refusal {
 };
 void members(Either<Refusal> auto& message, auto&& take) { take(message.usage, message.message); }
 
-// Sent by a rank: the samples of the block it was ordered to measure.
+// Sent by a rank: the samples of the block that it was ordered to measure.
 void members(Either<measure::WrongByte> auto& byte, auto&& take) {
   take(byte.source, byte.destination, byte.phase, byte.bytes, byte.offset, byte.expected, byte.found);
 }
@@ -111,7 +111,7 @@ void read(Reader& reader, T& value) {
   if constexpr (requires { reader.get(value); }) {
     reader.get(value);
   } else if constexpr (requires { value.emplace_back(); }) {
-    // Append one by one: every item consumes bytes, so a false count cannot claim memory.
+    // Append one by one: every item consumes bytes, so a false count cannot exhaust memory.
     for (auto left = reader.get<std::uint64_t>(); left > 0; --left) read(reader, value.emplace_back());
   } else {
     members(value, [&](auto&... member) { (read(reader, member), ...); });

@@ -69,7 +69,7 @@ class RankLoop {
       const auto frame = control_thread_.next();
       if (frame.type == FrameType::end) return;
       try {
-        obey(frame);
+        handle(frame);
       } catch (const measure::PeerLost& lost) {
         if (control_thread_.interrupted()) waited_for_ = {lost.peer, lost.doing};
         complain({lost.peer, lost.what()});
@@ -89,7 +89,7 @@ class RankLoop {
     if (!control_thread_.interrupted()) control_thread_.send(FrameType::complaint, pack(complaint));
   }
 
-  void obey(const Frame& frame) {
+  void handle(const Frame& frame) {
     switch (frame.type) {
       case FrameType::welcome:
         return welcome(unpack<Welcome>(frame.payload));
@@ -100,7 +100,7 @@ class RankLoop {
       case FrameType::run:
         return run(unpack<RunOrder>(frame.payload));
       case FrameType::abort_block:
-        return let_go();
+        return abort_block();
       case FrameType::end_job:
         return end_job();
       default:
@@ -110,22 +110,23 @@ class RankLoop {
     }
   }
 
-  void welcome(const Welcome& words) {
-    for (const auto& rail : words.listeners) {
+  void welcome(const Welcome& message) {
+    for (const auto& rail : message.listeners) {
       auto& addresses = addresses_.emplace_back();
       for (const auto& text : rail) addresses.push_back(Address::parse(text));
     }
-    const auto mine = words.node.at(static_cast<std::size_t>(setup_.rank));
-    // Several launchers may have started ranks on this machine, and each knows only its own.
-    const auto beside = std::count(words.node.begin(), words.node.end(), mine);
+    const auto mine = message.node.at(static_cast<std::size_t>(setup_.rank));
+    // Several launchers may have started ranks on this machine, each of which knows only its own ranks.
+    const auto beside = std::count(message.node.begin(), message.node.end(), mine);
     oversubscribed_ = setup_.oversubscribed || beside > ::sysconf(_SC_NPROCESSORS_ONLN);
-    leads_node_ = std::find(words.node.begin(), words.node.end(), mine) == words.node.begin() + setup_.rank;
-    rebuild(words);
+    leads_node_ =
+        std::find(message.node.begin(), message.node.end(), mine) == message.node.begin() + setup_.rank;
+    rebuild(message);
   }
 
-  void rebuild(const Welcome& words) {
-    epoch_ = words.epoch;
-    const auto place = BarrierTree::place(setup_.rank, words.living);
+  void rebuild(const Welcome& message) {
+    epoch_ = message.epoch;
+    const auto place = BarrierTree::place(setup_.rank, message.living);
     const auto deadline = after_seconds(setup_.timeout_seconds);
     Fd parent;
     std::vector<Fd> children;
@@ -221,7 +222,7 @@ class RankLoop {
     control_thread_.send(FrameType::result, pack(backend_->run(task)));
   }
 
-  void let_go() {
+  void abort_block() {
     if (backend_) backend_->disconnect();
     barrier_.clear();
     control_thread_.clear_interrupt(epoch_ + 1);
@@ -264,10 +265,10 @@ int conduct_and_measure(const RankSetup& setup) {
   try {
     conductor = make_conductor(setup, interfaces_of(setup).front());
   } catch (const std::exception& error) {
-    // Other ranks wait for the address; an empty one tells them that there will be none.
+    // Other ranks wait for the address; an empty one means that there is no conductor.
     if (setup.announce) setup.announce("");
-    // Report now: the launcher may wait for the other nodes before it ends, and the reader would hear nothing
-    // until then.
+    // Report now: the launcher may wait for the other nodes before it ends, and the reader of the events
+    // would learn nothing until then.
     conduct::Events events(setup.events_fd);
     events.error(error.what(), dynamic_cast<const UsageError*>(&error) != nullptr);
     events.ended();

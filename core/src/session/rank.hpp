@@ -1,5 +1,5 @@
-// One measuring process, from joining the session to its end. `node` (node.cpp) calls it in each child, and
-// the MPI executable in each task.
+// One measuring process, from joining the session to its end. `node` (node.cpp) runs it in each child, the
+// MPI executable in each task.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct RankSetup {
   std::string backend = "tcp";
   std::string place = "local";
   double timeout_seconds = 30;  // a silent rank is reported within about twice this
-  // Time after which a silent conductor is considered gone. It pings every half time-out, but between blocks
-  // it may be handling a loss or waiting for its disk.
+  // Time after which a silent conductor is considered gone. The conductor pings once per half time-out, but
+  // may be late if it is handling a loss or waiting for its disk.
   double silence_seconds() const { return 2 * timeout_seconds + 5; }
   bool oversubscribed = false;  // more ranks than cores on this node, so waits block
   // Rank 0 only: reads requests from `requests_fd`, writes events to `events_fd` (session protocol), and
@@ -31,19 +31,20 @@ struct RankSetup {
   int events_fd = 1;
   int address_fd = -1;
   // Rank 0 only: source of lines {"event": "failed-rank", "rank": 5, "node": "n003", "reason": …} about ranks
-  // that the launcher saw end. They give the cause (a signal) and often arrive before any connection fails.
+  // whose end the launcher saw. They give the cause (a signal) and often arrive before any connection fails.
   // -1: none.
   int reports_fd = -1;
-  // Rank 0 only: called in the measuring thread with the conductor's address, before rank 0 joins; empty if
-  // there is no conductor. For launchers that inform the other ranks by their own means (MPI).
+  // Rank 0 only: called in the measuring thread with the conductor's address, before rank 0 joins; the
+  // address is empty if there is no conductor. For launchers that pass it to the other ranks themselves
+  // (MPI).
   std::function<void(const std::string& address)> announce;
   // Called with the reason why this rank cannot continue, before run_rank returns a status other than 0. If
-  // not set, the reason appears on standard error only.
+  // not set, the reason goes to standard error only.
   std::function<void(std::string_view)> last_words;
 };
 
-// Runs `body` and returns its exit status. If it throws, reports why on standard error and to the setup's
-// last_words, and returns 2 (UsageError) or 1.
+// Runs `body` and returns its exit status. If `body` throws, reports the reason on standard error and through
+// the setup's last_words, and returns 2 (UsageError) or 1.
 int guarded(const RankSetup& setup, const std::function<int()>& body);
 
 // Runs one rank and returns its exit status: 0 success, 1 a job or rank failed, 2 usage error, 130

@@ -1,5 +1,5 @@
-// All ranks as the conductor sees them: it requests a block and receives every rank's samples. Live ranks are
-// reached over control connections (remote_ranks.hpp); a simulator computes their samples in this process.
+// All ranks as the conductor sees them: it requests a block and receives every rank's samples. It reaches
+// live ranks over control connections (remote_ranks.hpp); a simulator computes their samples in this process.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct BlockRequest {
   std::int64_t bytes = 0;
   store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
-  // True if only phase summaries are wanted. A group that holds all samples may then summarise them itself.
+  // True if only phase summaries are needed. A group that holds all samples may then summarise them itself.
   bool summarise = false;
 };
 
@@ -24,7 +24,7 @@ struct BlockOutcome {
   std::vector<measure::WrongByte> wrong;
   std::int64_t wrong_count = 0;
   std::vector<measure::Effort> effort;         // [rank]; empty if no bytes are moved
-  std::vector<store::Connection> connections;  // those that the job had not used before
+  std::vector<store::Connection> connections;  // those not used before by the job
 };
 
 // A rank that is lost for good, and why.
@@ -51,8 +51,8 @@ class RankGroup {
   // Announces the job to all ranks, which allocate memory for it. Returns attributes (counters before, tcp,
   // wait). Throws UsageError if a rank refuses.
   virtual json::Object begin(const conduct::Job& job) = 0;
-  // Runs one block. Throws RunError if that is impossible, as when a rank is lost and the job does not
-  // tolerate it.
+  // Runs one block. Throws RunError if that is impossible, for example if a rank is lost and the job does not
+  // tolerate losses.
   virtual BlockOutcome run(const BlockRequest& request) = 0;
   // Ends the job. Returns attributes (counters after, backend facts, retransmissions).
   virtual json::Object end() = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using What = ControlServer::Heard::What;
 
-// Time after the first loss to learn of further losses and to receive the launcher's report of the cause.
+// Time after the first loss to learn of further losses and of the cause, from the launcher's report.
 constexpr double aftermath_seconds = 0.3;
 constexpr double stall_answers_seconds = 2;
 constexpr std::size_t longest_list = 600;  // characters in each list of a stall report
@@ -30,8 +30,8 @@ double median(std::vector<double> values) {
 }
 
 // The conductor of live ranks, which it reaches over control connections. It hands out blocks, gathers
-// results, writes the run, agrees on epochs with the ranks, and recovers when one is lost. It runs beside
-// rank 0 in a thread of its own, which sleeps while a timed section runs.
+// results, writes the run, agrees on epochs with the ranks, and recovers from the loss of a rank. It runs in
+// rank 0's process, in a thread of its own that sleeps while a timed section runs.
 class RemoteRanks final : public conduct::SessionHost, public RankGroup {
  public:
   using SessionHost::SessionHost;
@@ -198,7 +198,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
 
   void note_loss(Rank rank, const std::string& reason) {
     if (loss_is_noted(rank)) return;
-    // MPI's launcher sends no reports and kills this rank too, so report the loss at once.
+    // Without the launcher's reports, do not wait: an MPI launcher soon kills this rank too.
     const std::string known_cause = cause(rank, has_reports());
     lost_.push_back({rank, node_name(rank), known_cause.empty() ? reason : known_cause});
     server_.drop(rank);
@@ -215,10 +215,10 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   }
 
   // Handles a rank's report that it lost its connection to a peer. Usually the peer is dead and its control
-  // connection is about to fail: wait up to 2 s for that before acting on the report alone.
+  // connection fails soon: waits up to 2 s for that before acting on the report alone.
   void handle_complaint(Rank from, const Complaint& complaint) {
-    // Not server_.living(): the server drops a dead rank before it hands out that event, and whoever is told
-    // of a failure here needs the noted loss.
+    // Do not ask server_.living(): the server drops a dead rank before it delivers the event, but callers of
+    // this function need the loss in lost_.
     if (loss_is_noted(complaint.peer)) return;
     const auto deadline = after_seconds(2);
     while (milliseconds_left(deadline) > 0) {
@@ -237,8 +237,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     throw RunError(reason);
   }
 
-  // Aborts the block and describes what the ranks were waiting for, or which of them are still at work if
-  // none says. A rank inside a library call that cannot be interrupted does not answer.
+  // Aborts the block and describes what the ranks were waiting for or, if none reports that, which ranks have
+  // not finished. A rank inside a library call that cannot be interrupted does not answer.
   std::string describe_stall(const std::vector<bool>& done) {
     server_.broadcast(FrameType::abort_block, {});
     std::string waits, names;
@@ -257,8 +257,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
         names += " " + std::to_string(rank);
     }
-    const std::string what = "all ranks are alive, but none makes progress; ";
-    return waits.empty() ? what + "ranks that have not finished:" + names : what + "ranks that wait:" + waits;
+    const std::string what = "all ranks are alive, but none is making progress; ";
+    return waits.empty() ? what + "ranks that have not finished:" + names : what + "waiting ranks:" + waits;
   }
 
   // Waits for the server's next event; serves inputs and records losses.
@@ -270,9 +270,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   }
 
   // Collects one frame of the wanted type from every living rank, [rank]; the frame of a lost rank is empty.
-  // Each rank answers in order, so frames of other types are left over from an abandoned block and are
-  // skipped. Throws Failure if a rank is lost meanwhile, UsageError or RunError if a rank refuses or all
-  // stall.
+  // Each rank answers in order, so frames of other types are left over from an aborted block and are skipped.
+  // Throws Failure if a rank is lost meanwhile, UsageError or RunError if a rank refuses or all stall.
   std::vector<Frame> collect(FrameType wanted) {
     std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
     std::vector<bool> got(frames.size());
@@ -283,7 +282,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       if (heard.what == What::stalled) throw RunError(describe_stall(got));
       if (heard.what != What::frame) continue;
       if (heard.frame.type == FrameType::complaint) {
-        if (wanted == FrameType::aborted) continue;  // it concerns the abandoned block
+        if (wanted == FrameType::aborted) continue;  // it concerns the aborted block
         handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
         throw Failure{};
       }
@@ -343,8 +342,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
                                samples.connections.end());
   }
 
-  // Makes all ranks abandon the block and rebuilds the barrier without the lost ranks; starts over if more
-  // are lost meanwhile. Throws RunError if fewer than two are left.
+  // Makes all ranks abort the block, then rebuilds the barrier without the lost ranks; starts over if more
+  // are lost meanwhile. Throws RunError if fewer than two ranks are left.
   void recover() {
     while (true) {
       const auto aftermath = after_seconds(aftermath_seconds);

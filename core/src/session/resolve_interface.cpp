@@ -40,7 +40,8 @@ std::string in_subnet(std::string_view text) {
       return local.address.host();
     others.push_back(local.address.host());
   }
-  throw UsageError("no address of this node is in " + std::string(text) + "; it has " + joined(others));
+  throw UsageError("no address of this node is in " + std::string(text) + "; its addresses are " +
+                   joined(others));
 }
 
 // Returns the source address that the kernel chooses for `target`; empty if there is no route. Connecting a
@@ -55,7 +56,7 @@ std::string towards_host(std::string_view towards) {
   std::string host(towards);
   try {
     host = Address::parse(towards).host();
-  } catch (const UsageError&) {  // not numeric: a host name known to the launcher
+  } catch (const UsageError&) {  // not numeric: a host name that the launcher knows
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

@@ -28,8 +28,8 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
 
 int value_of(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
-// Returns a host's name once checked. It becomes a word of a command line, so it must not look like an option
-// or contain characters special to a shell.
+// Checks and returns a host name. It becomes a word of a command line, so it must not look like an option or
+// contain characters that are special to a shell.
 std::string host_name(const json::Value& value) {
   const std::string& name = value.string();
   const bool fine =
@@ -139,15 +139,14 @@ const json::Members<SessionConfig> members{
     member("tree", &SessionConfig::tree, tree_of, tree_json),
 };
 
-// Returns the values of members that a line leaves out. A `count` of 0 means all ranks from `first_rank` on.
-SessionConfig unconfigured() {
+// Returns the values of members that a line omits. A `count` of 0 means all ranks from `first_rank` on.
+SessionConfig defaults() {
   SessionConfig config;
   config.count = 0;
   return config;
 }
 
-// Checks that this node and its tree start no rank twice. If the tree starts at rank 0, they must start every
-// rank.
+// Checks that this node and its tree start no rank twice and, if this node has rank 0, start all ranks.
 void check_ranks(const SessionConfig& config) {
   if (config.count < 1 || config.first_rank + config.count > config.ranks)
     throw UsageError("first_rank " + std::to_string(config.first_rank) + " and count " +
@@ -218,7 +217,7 @@ std::string bytes_of_secret(std::string_view hex) {
 
 SessionConfig parse_session(std::string_view line) {
   const json::Value value = json::parse(line, {.bytes = configuration_bytes_max, .depth = 8});
-  SessionConfig config = unconfigured();
+  SessionConfig config = defaults();
   json::read_members(config, value, members, "the session's first line");
   if (config.ranks == 0 && config.network.empty())
     throw UsageError(
@@ -235,8 +234,8 @@ SessionConfig parse_session(std::string_view line) {
 
 json::Value to_json(const SessionConfig& config) {
   json::Object object = json::write_members(config, members);
-  const json::Object unsaid = json::write_members(unconfigured(), members);
-  std::erase_if(object, [&](const auto& said) { return std::ranges::find(unsaid, said) != unsaid.end(); });
+  const json::Object unset = json::write_members(defaults(), members);
+  std::erase_if(object, [&](const auto& one) { return std::ranges::find(unset, one) != unset.end(); });
   return object;
 }
 
@@ -250,7 +249,7 @@ void apply_layout(SessionConfig& config) {
   if (processes != nodes || index < 0 || index >= nodes)
     throw UsageError("this is process " + std::to_string(index) + " of " + std::to_string(processes) +
                      " (SLURM_PROCID, SLURM_NTASKS), but the layout has " + std::to_string(nodes) +
-                     " nodes; start one process a node");
+                     " nodes; start one process per node");
   config.first_rank = 0;
   for (std::int64_t node = 0; node < index; ++node)
     config.first_rank += config.layout[static_cast<std::size_t>(node)];

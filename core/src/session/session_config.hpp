@@ -42,9 +42,9 @@ struct SessionConfig {
   double timeout_seconds = 30;
   bool pin = true;
   std::vector<int> pin_cores;          // cores to pin ranks to; empty: all allowed cores
-  std::optional<bool> oversubscribed;  // if set, replaces the comparison of `count` with the cores
-  // For a parallel launcher that gives every node the same line: the number of ranks of each node, and the
-  // launcher ("slurm") whose environment tells which node this one is.
+  std::optional<bool> oversubscribed;  // if set, overrides the comparison of `count` with the cores
+  // For a parallel launcher that gives every node the same line: the number of ranks on each node, and the
+  // launcher ("slurm") whose environment variables identify this node.
   std::vector<Rank> layout;
   std::string launcher;
   // Simulated sessions only: a file or a catalogue name; empty: a crossbar.
@@ -58,7 +58,7 @@ struct SessionConfig {
 
 inline constexpr std::size_t configuration_bytes_max = std::size_t{8} << 20;  // 10^5 hosts of 80 bytes
 
-// Parses and checks the first line. Throws UsageError that names the wrong or unknown member.
+// Parses and checks the first line. Throws UsageError naming the invalid or unknown member.
 SessionConfig parse_session(std::string_view line);
 json::Value to_json(const SessionConfig& config);
 
@@ -66,21 +66,21 @@ json::Value to_json(const SessionConfig& config);
 // UsageError.
 void apply_layout(SessionConfig& config);
 
-// Reads one line and returns it without its newline. Reads no byte beyond it, so that a process that inherits
-// `fd` can continue there. Returns nullopt if the file ends before any byte. Throws UsageError if the line is
-// longer than `bytes_max` or incomplete at `deadline` or at the end of the file. `content` is what the
-// launcher should send, for the message.
+// Reads one line and returns it without its newline. Reads no byte beyond the newline, so that a process that
+// inherits `fd` can continue there. Returns nullopt if the file ends before any byte. Throws UsageError if
+// the line is longer than `bytes_max` or incomplete at `deadline` or at the end of the file; the message
+// names `content`, what the launcher should send.
 std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline,
                                      std::string_view content = "the session's configuration");
 
-// Parses the line that tells a node without rank 0 where rank 0 is, {"conductor": "10.0.0.1:40123"}, and
-// returns the address. Throws UsageError.
+// Parses the line that gives rank 0's address to other nodes, {"conductor": "10.0.0.1:40123"}, and returns
+// the address. Throws UsageError.
 std::string parse_conductor_line(std::string_view line);
 
-// Returns `hex` if it is a secret of 64 hex digits; otherwise throws UsageError that does not repeat it.
+// Returns `hex` if it is a secret of 64 hex digits; otherwise throws UsageError without revealing it.
 std::string checked_secret(const std::string& hex);
-// Returns the secret in CROSSCUT_SECRET, or an empty string, and erases it from the environment. For
-// launchers without standard input.
+// Returns the secret in CROSSCUT_SECRET and erases it from the environment; empty if not set. For launchers
+// that forward no standard input.
 std::string secret_from_environment();
 std::string random_secret();
 std::string bytes_of_secret(std::string_view hex);

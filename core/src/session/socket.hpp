@@ -23,8 +23,8 @@ class Address {
   Address(const sockaddr* address, socklen_t length);
   // Parses "10.0.0.1:4000" or "[fd00::1]:4000"; looks up no names. Throws UsageError.
   static Address parse(std::string_view text);
-  // Returns, with port 0, the numeric address given or the first address of this machine's interface of that
-  // name ("ib0"). Throws UsageError.
+  // Returns a numeric address as given, or the first address of this machine's interface with that name
+  // ("ib0"); the port is 0. Throws UsageError.
   static Address of_interface(std::string_view name);
   std::string text() const;  // "10.0.0.1:4000"
   std::string host() const;  // "10.0.0.1"
@@ -69,10 +69,10 @@ Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline de
 // Transfer the whole buffer. Throw ConnectionLost if the connection ends or the deadline passes.
 void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
-// Receives what is available without blocking and returns the number of bytes (0: none yet). Throws
+// Receives the available bytes without blocking and returns their number (0: none yet). Throws
 // ConnectionLost.
 std::size_t receive_some(int fd, std::span<std::byte> bytes);
-// Waits until something can be received. Throws ConnectionLost if the deadline passes.
+// Waits until bytes can be received. Throws ConnectionLost if the deadline passes.
 void await_some(int fd, Deadline deadline);
 
 }  // namespace crosscut::session

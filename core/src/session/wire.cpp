@@ -31,7 +31,7 @@ Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit) {
 }
 
 std::optional<Frame> FrameReader::read(int fd, std::uint32_t limit) {
-  // Grow the payload as bytes arrive, so that a false length cannot claim memory.
+  // Grow the payload as bytes arrive, so that a false length cannot exhaust memory.
   constexpr std::size_t step = 1 << 20;
   while (true) {
     std::span<std::byte> missing;

@@ -28,7 +28,7 @@ enum class FrameType : std::uint32_t {
   pong,
   complaint,
   standing,   // clone: progress of this rank
-  committed,  // clone: the copy is in its place
+  committed,  // clone: the copy is in place
   // conductor to rank
   welcome = 32,
   job,
@@ -45,13 +45,13 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-// Largest payload of a frame. A larger one is refused before memory is allocated for it.
+// Largest payload of a frame. A larger one is rejected before memory is allocated for it.
 inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
 
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
 
-// Assembles frames from the bytes received so far, without blocking.
+// Assembles frames from the bytes that arrive, without blocking.
 class FrameReader {
  public:
   // Returns the next frame once it is complete, nullopt until then. Throws ConnectionLost, and RunError if
@@ -65,7 +65,7 @@ class FrameReader {
   std::size_t have_ = 0;  // bytes received of head and payload
 };
 
-// Types sent as their raw bytes. Structures are excluded because their padding would be sent too.
+// Types sent as their raw bytes. Structures are excluded, because their padding would be sent too.
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
