@@ -47,8 +47,8 @@ def test_the_tree_is_in_the_structure_in_words_and_in_the_network_file():
     told = sentences(located)
     for start in (
         "5 groups of 10 hosts", "10 parts of groups of 5 hosts",
-        "shared limit: what leaves a group (5 such limits)",
-        "shared limit: what leaves a part of a group (10 such limits)",
+        "shared limit: traffic leaving a group (5 such limits)",
+        "shared limit: traffic leaving a part of a group (10 such limits)",
     ):  # fmt: skip
         assert any(what.startswith(start) for what in told), start
     links = tomllib.loads(network_file.text(located.structure, "a test"))["links"]

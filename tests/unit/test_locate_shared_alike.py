@@ -86,7 +86,8 @@ def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(
         assert totals(located, reach) == [pytest.approx(16, rel=0.06)] * 2
     assert located.phases_used < 47
     assert any(
-        "what 24 hosts of one switch or chip send together (2 such limits)" in one.what for one in found
+        "traffic that 24 hosts of one switch or chip send together (2 such limits)" in one.what
+        for one in found
     )
 
 

@@ -1,4 +1,4 @@
-"""Cautions: what a reader of a run must know before believing its figures, each with advice."""
+"""Cautions: what readers must know before they trust the figures of a run, each with advice."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, medians
 from crosscut.base import units
 
-# Phases so short that the skew of the barrier is more than this share of their time are flagged.
+# A phase is flagged if the skew of the barrier is more than this share of its time.
 LARGEST_SKEW_SHARE = 0.05
-# The clock's step, or the time to read it, over a sample's time: the same share, for the same reason.
+# The same limit for the clock's step, or the time to read it, as a share of a sample's time.
 LARGEST_CLOCK_SHARE = 0.05
-# Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
-# a fifth may be equal.
+# A median is flagged if its 95 % interval is wider than this share of it: two such figures that differ by a
+# fifth may be equal.
 LARGEST_INTERVAL_SHARE = 0.2
 _SIZES_NAMED = 4
 
@@ -70,7 +70,7 @@ def skewed_phases(samples: Samples, skew_seconds: float) -> int:
 
 
 def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
-    """Returns cautions about the figures of several sizes; each covers all sizes it applies to."""
+    """Returns cautions about the figures of several sizes; each names all sizes to which it applies."""
     found = _of_phases(
         CautionKind.SKEW, shown, lambda samples: skewed_phases(samples, skew_seconds),
         f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median), more than 5 % of the "
@@ -101,7 +101,7 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
 
 
 def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
-    """Cautions about phases whose rate is too uncertain to be compared with another."""
+    """Cautions about phases whose rates are too uncertain to compare."""
     return _of_phases(
         CautionKind.WIDE_INTERVALS, shown, wide_phases,
         "the 95 % interval of {phases} at {sizes} is wider than "
@@ -110,7 +110,7 @@ def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
 
 
 def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
-    """Cautions that part of what is called congested was measured under less load, or none."""
+    """Cautions that conditions called congested were partly measured under less load, or none."""
     if not early:
         return []
     ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
@@ -123,11 +123,11 @@ def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
     whichever is larger; NaN: unknown."""
     share = max((coarsely_timed(samples, step_seconds) for samples in shown), default=0.0)
     known = f"a clock step is {units.seconds(step_seconds, 2)}, " if step_seconds > 0 else ""
-    most = "more than 5 % of the time of" if known else "no time at all passed in"
+    most = "more than 5 % of the time of" if known else "the clock did not advance during"
     return _of_phases(
         CautionKind.COARSE_CLOCK, shown, lambda samples: coarsely_timed(samples, step_seconds),
         f"{known}{most} {units.percent(share)} of the messages at {{sizes}}",
-        "more --iterations, so that one sample is many messages, or longer messages",
+        "more --iterations, so that one sample times many messages, or longer messages",
     )  # fmt: skip
 
 
@@ -151,13 +151,13 @@ def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Ca
         return []
     text = (
         f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
-        f"phase is repeated {repetitions} times, whatever its interval"
+        f"phase is repeated {repetitions} times, however wide its interval"
     )
     return [Caution(CautionKind.INTERVAL_IGNORED, text, "a larger --raw-budget")]
 
 
 def wide_phases(samples: Samples) -> int:
-    """Counts phases whose interval is too wide to tell one figure from another."""
+    """Counts phases with intervals so wide that figures cannot be told apart."""
     widths = medians(phase_seconds(samples)).relative_width()
     return int((widths[np.isfinite(widths)] > LARGEST_INTERVAL_SHARE).sum())
 
@@ -171,8 +171,8 @@ def _of_phases(
 ) -> list[Caution]:
     """Returns a caution if any size has flagged phases.
 
-    `text` may use {phases} (such as `3 of 7 phases` if one size has any, just `phases` if several have) and
-    {sizes}.
+    `text` may contain {sizes} and {phases}: such as `3 of 7 phases` if only one size has flagged phases, else
+    `phases`.
     """
     bad = [samples for samples in shown if flagged_in(samples)]
     if not bad:
@@ -206,7 +206,7 @@ def _repeated(least: int, below: int, samples: Samples) -> bool:
 def of_nodes(
     ranks_per_node: Sequence[int], cores_per_node: Sequence[float], names: Sequence[str]
 ) -> list[Caution]:
-    """Cautions about nodes with more ranks than cores: they measure their scheduler, too."""
+    """Cautions about nodes with more ranks than cores, whose times include scheduling."""
     crowded = [
         f"{name} ({ranks} ranks, {cores:.0f} cores)"
         for ranks, cores, name in zip(ranks_per_node, cores_per_node, names, strict=True)
@@ -216,7 +216,7 @@ def of_nodes(
         return []
     shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
     text = f"more ranks than cores on {shown}: times include waiting for a core"
-    return [Caution(CautionKind.OVERSUBSCRIBED, text, "fewer ranks a node for the network alone")]
+    return [Caution(CautionKind.OVERSUBSCRIBED, text, "to measure the network alone, fewer ranks per node")]
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class Emulation:
     lateness_seconds: float
     """90th percentile of the lateness of its timers; NaN: unknown."""
     switch_cpu_share: float
-    """Load of the core that carries the frames; NaN: the kernel carries them."""
+    """Load of the core on which crosscut-switch forwards; NaN: the kernel forwards."""
     switch_lateness_seconds: float
     """99th percentile of the lateness of deliveries."""
     reference: tuple[float, float]
@@ -237,19 +237,19 @@ class Emulation:
     """The machine was watched at all."""
 
 
-# Above this load of its one core, crosscut-switch has queues of its own.
+# Above this load of its one core, frames queue in crosscut-switch itself.
 LARGEST_SWITCH_SHARE = 0.9
 # On a quiet machine, the unloaded pair repeats to within 1 %.
 LARGEST_REFERENCE_CHANGE = 0.1
 
 
 def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
-    """Cautions about what the emulating machine, not the network, limited.
+    """Cautions about measurements that the emulating machine, not the network, limited.
 
-    Sessions that measured parts of one run (it was resumed) are reported together.
+    Sessions of one run, which was resumed, are reported together.
     """
     seen = [one for one in sessions if one.seen]
-    unknown = "whether this machine limited the emulated network is not known"
+    unknown = "it is unknown whether this machine limited the emulated network"
     found = [Caution(CautionKind.NOT_WATCHED, unknown)] if len(seen) < len(sessions) else []
     found += _of_cores(shown, seen)
     found += dict.fromkeys(each for one in seen for each in _of_reference(one))
@@ -265,8 +265,8 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
     switch = _most(one.switch_cpu_share for one in sessions)
     if switch > LARGEST_SWITCH_SHARE:
         text = (
-            f"crosscut-switch used {units.percent(switch)} of its core: what it carried was limited by this "
-            "machine, not by the network"
+            f"crosscut-switch used {units.percent(switch)} of its core: this machine, not the network, "
+            "limited its traffic"
         )
         advice = "fewer nodes, or crosscut lab up --dilate"
         found.append(Caution(CautionKind.MACHINE_LIMITED, text, advice))

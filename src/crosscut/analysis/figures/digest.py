@@ -1,4 +1,4 @@
-"""Digest of one message size of a run: the rates by phase, route and rank that reports draw.
+"""Digest of one message size of a run: the rates by phase, route and rank for reports.
 
 Phases are read in blocks, so that millions of routes take little more memory than their results do.
 """
@@ -29,13 +29,13 @@ class Digest:
     """P phases, N ranks; NaN where nothing was measured."""
 
     phases: Samples
-    """Only what the phases need: each has one entry, its slowest rank's time."""
+    """Reduced to one entry per phase: the time of its slowest rank."""
     rates: Medians
     """[P] bytes per second: `summary.phase_rates`."""
     formula: Medians
     """[P] bytes per second: `summary.formula_rates`."""
     messages: Floats
-    """[3, P] bytes per second of each phase's slowest, median and fastest message, each by its median."""
+    """[3, P] bytes per second of each phase's slowest, median and fastest message, by their medians."""
     routes: Routes
     rank_rates: Medians
     """[N] bytes per second: what a rank received in all phases, over the time it spent in them."""

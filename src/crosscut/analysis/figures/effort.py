@@ -1,7 +1,7 @@
-"""Processor time that moving bytes costs, by rank: the attribute `effort` (docs/reference/run-format.md).
+"""Processor time spent on moving bytes, by rank: the attribute `effort` (docs/reference/run-format.md).
 
-A rank's time is the user and kernel time of its process in timed sections. It excludes what the kernel does
-for it in interrupts, on whichever core, and what another machine's adapter does.
+A rank's time is the user and kernel time of its process in timed sections. It excludes the kernel's work in
+interrupts, on any core, and the work of adapters.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 
 GIGABYTE = 1e9
-# Beyond this multiple of the median rank's cost, a host is of another kind or does something else.
+# Beyond this multiple of the median rank's cost, a host is of another kind or also does other work.
 FAR_OFF = 1.5
 FEWEST_RANKS = 4
-# Below this, a process's time is mostly rounding by the clock and the scheduler.
+# Shorter times are mostly rounding by the clock and the scheduler.
 SHORTEST_SECONDS = 1e-3
 
 
@@ -38,16 +38,16 @@ class Effort:
             return np.where(moved > 0, self.processor_seconds * GIGABYTE / moved, np.nan)
 
     def per_message(self) -> Floats:
-        """[rank] processor seconds for each message sent or received, if all have the run's size."""
+        """[rank] processor seconds for each message of `size_bytes` sent or received."""
         return self.per_gigabyte() * self.size_bytes / GIGABYTE
 
     def total_per_gigabyte(self) -> float:
-        """Returns processor seconds of both ends together, for each GB that went from one rank to another."""
+        """Returns processor seconds of both ends together, for each GB sent."""
         moved = float(np.nansum(self.sent_bytes))
         return float(np.nansum(self.processor_seconds)) * GIGABYTE / moved if moved > 0 else float("nan")
 
     def busy(self) -> float:
-        """Returns the share of the timed sections for which a processor worked: the median over ranks."""
+        """Returns the share of the timed sections that ranks spent on a processor: the median over ranks."""
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = self.processor_seconds / self.elapsed_seconds
         there = shares[np.isfinite(shares)]
@@ -65,7 +65,7 @@ class Effort:
 
 
 def efforts(attributes: Mapping[str, object], ranks: int) -> list[Effort]:
-    """Returns the efforts by size; skips damaged entries and those of another number of ranks."""
+    """Returns the efforts by size; skips damaged entries and those with a different number of ranks."""
     entries = attributes.get("effort")
     found = [_effort(entry, ranks) for entry in entries] if isinstance(entries, list | tuple) else []
     return sorted((one for one in found if one is not None), key=lambda one: one.size_bytes)

@@ -1,4 +1,4 @@
-"""Expected rate and latency of an adapter and a network: arithmetic, line by line, each with its source."""
+"""Expected rate and latency of an adapter and a network: arithmetic line by line, with sources."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ExpectationLine:
 
 @dataclass(frozen=True)
 class Path:
-    """What a network file says about the path between two hosts; NaN: nothing."""
+    """What a network file says about the path between two hosts; NaN: unknown."""
 
     host_link_bits_per_second: float = math.nan
     efficiency: float = math.nan
@@ -54,7 +54,7 @@ class Expected:
 def expect(
     adapter: Adapter, path: Path, *, timestamps: bool, loopback_seconds: float, cable_metres: float
 ) -> Expected:
-    """Derives what to expect. `loopback_seconds`: software of both ends; `cable_metres`: of each link."""
+    """Derives the expectation. `loopback_seconds`: software of both ends; `cable_metres`: of each link."""
     sheet = _Sheet()
     link, limit = _link(adapter, path, sheet)
     payload = _payload(adapter, path, timestamps, sheet)

@@ -1,8 +1,8 @@
-"""Latency regressed on path length: what each switch adds, and each host that forwards.
+"""Regression of latency on path length: what each switch adds, and each forwarding host.
 
-Salmon, Stein and Sterling (SC98, section 3) separate a switch's 19 to 30 us from a host's 75 in this way.
-Paths of equal length make a class. A line is fitted by least squares through the classes' medians, weighted
-by their number of routes, so that a few late routes do not bend it. Intervals come from the percentile
+Salmon, Stein and Sterling (SC98, section 3) separate a switch's 19 to 30 us from a host's 75 us in this way.
+Paths of equal length form a class. A line is fitted by least squares to the classes' medians, weighted by
+their numbers of routes, so that a few late routes do not bend it. Intervals come from the percentile
 bootstrap over the routes of each class (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
 chapter 13).
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import CONFIDENCE, Floats
 
-# Beyond this size, a message's time says as much about rates as about switches.
+# Times of larger messages depend on rates as much as on switches.
 LARGEST_BYTES = 256
 MOST_ROUTES = 4000
 RESAMPLES = 999
@@ -33,7 +33,7 @@ class Lengths:
 
     switches: NDArray[np.int64]
     hosts: NDArray[np.int64]
-    """Hosts that forward between the two ends."""
+    """Forwarding hosts between the two ends."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class ByHops:
     ends: HopLatency
     """Both ends and the cables: the line's value for a path without switches."""
     a_switch: HopLatency | None
-    """What each switch adds; None if all paths have equally many."""
+    """What each switch adds; None if all paths have the same number."""
     a_host: HopLatency | None
-    """What each host that forwards adds; None if all paths have equally many."""
+    """What each forwarding host adds; None if all paths have the same number."""
     classes: tuple[Class, ...]
 
 
 def by_hops(routes: Routes, nodes: NDArray[np.int64], lengths: Lengths, size_bytes: int) -> ByHops | None:
-    """Fits latency to path length; None if all paths are alike, or switches and hosts cannot be separated.
+    """Fits latency to path length; None if all paths are alike, or switches and hosts are inseparable.
 
     `routes`: timed, in seconds. `nodes`: [rank] node, as indexed in `lengths`.
     """

@@ -1,8 +1,8 @@
-"""Several launches of one measurement: joined into one run, a repetition each, and how much they differ.
+"""Launches of one measurement: joins them into one run, a repetition each, and tells how much they differ.
 
 A launch starts new processes and new connections, whose ports hash to other paths. Hunold and Carpen-Amarie
 (IEEE TPDS 27(12), 2016) find that launches often differ by more than the repetitions within them. So the
-launch is the unit that is sampled, and its medians are the samples.
+launch is the sampling unit, and its medians are the samples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crosscut.run.shape import reading
 
 
 def open_run(path: Path) -> Run:
-    """Opens a run, or all launches of a folder as one run (`joined`); UsageError if none is measured yet."""
+    """Opens a run, or a folder of launches as one run (`joined`); UsageError if none is measured yet."""
     if not launches.is_launches(path):
         return Run.open(path)
     there = launches.load(path).there
@@ -45,8 +45,8 @@ def of_launches(run: Run) -> int:
 def joined(path: Path, runs: Sequence[Run]) -> Run:
     """Returns a run with a repetition for each launch: the medians over the launch's own repetitions.
 
-    Attributes are those of the first launch, except those that concern all. Raises UsageError if launches
-    differ in what must agree.
+    Attributes are those of the first launch, except those that concern all. Raises UsageError if launches do
+    not belong to one measurement.
     """
     for run in runs[1:]:
         if (what := _differing(runs[0], run)) is not None:
@@ -81,7 +81,7 @@ _STATUS = ("status", "phase_status")
 
 
 def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
-    """Returns one repetition in place of all: the medians of what was measured."""
+    """Returns one repetition in place of all: their medians."""
     found = dataset
     if "message_summary" in dataset:  # repetitions are already summarised on disk
         kept = {f"{of}_seconds": dataset[f"{of}_summary"].sel(statistic="median", drop=True)
@@ -107,13 +107,15 @@ def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def _middle(values: Floats, axis: int) -> Floats:
-    """Returns the median along an axis; NaN where there is nothing."""
+    """Returns the median along an axis, ignoring NaN; NaN where all are."""
     return medians(np.moveaxis(values, axis, 0), in_time_order=False).median
 
 
 def _attributes(runs: Sequence[Run]) -> dict[str, object]:
-    """Returns the attributes of all launches together: `complete` if each is; what the machine limited, any
-    planted fault and any failed rank count for all."""
+    """Returns the attributes of all launches together.
+
+    The state is `stopped` if theirs differ. Machine limits, planted faults and failed ranks are collected.
+    """
     first = dict(runs[0].attributes)
     states = {run.attributes.get("state") for run in runs}
     first |= {"state": states.pop() if len(states) == 1 else "stopped"}
@@ -133,11 +135,11 @@ class LaunchSpread:
 
     size_bytes: int
     timed: bool
-    """The figure is a time in seconds, else a rate in bytes per second."""
+    """True: figures are times in seconds; False: rates in bytes per second."""
     launches: Floats
     """[launch] median over its repetitions; NaN if it has none."""
     middle: Medians
-    """Median of the launches, with its interval: one cell."""
+    """[1] median of the launches, with its interval."""
     between: float
     """Relative standard deviation between launches, beyond what repetitions explain; NaN: unknown."""
     within: float
@@ -151,9 +153,9 @@ class LaunchSpread:
         )
 
 
-# Figures computed without noise differ by rounding alone.
+# Smaller differences are rounding errors.
 _ROUNDING = 1e-9
-# Two launches do not show a spread.
+# Fewer launches do not show a spread.
 FEWEST_LAUNCHES = 3
 
 
@@ -203,7 +205,7 @@ def components(launches: Sequence[Floats]) -> tuple[float, float]:
 
     One-way analysis of variance with launches as random effects of unequal size (Searle, Casella and
     McCulloch, Variance Components, Wiley 1992, section 3.6). If successive repetitions are correlated, the
-    mean of a launch is accordingly less certain (`intervals.stretch`).
+    mean of a launch is less certain (`intervals.stretch`).
     """
     counts = np.array([len(values) for values in launches], np.float64)
     free = counts.sum() - len(counts)

@@ -1,8 +1,8 @@
-"""Phases that the emulating machine limited, as a run records them: they say nothing about the network.
+"""Reads from a run which phases the emulating machine limited: they say nothing about the network.
 
 The machine is watched while an emulated cluster is measured (attribute `trust`,
 docs/reference/run-format.md), and the numbers of the phases during which its cores were busy are stored.
-Attributes come from a file, so nothing in them is trusted.
+Attributes come from a file and are not trusted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_PHASES = 1 << 20
 
 
 def limited(count: int, of: int) -> str:
-    """Returns a sentence about one size, or about several measurements together."""
+    """Says that the machine limited `count` phases out of `of`."""
     phases = "every phase" if count >= of else f"{count:,} of {of:,} phases"
     return f"this machine's CPU was the bottleneck in {phases}"
 

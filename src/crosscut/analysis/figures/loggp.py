@@ -5,8 +5,8 @@ section 3): L in transit, o at either end, G for each further byte. Half round t
 and G. A stream of n messages and its acknowledgement takes n - 1 times g more than a round trip (Hoefler,
 Lichei and Rehm, PMEO at IPDPS 2007: PRTT(n, 0, s)), or n - 1 times o if that is longer. Those authors obtain
 o from messages sent with pauses between them, which no pattern here does. Here o is what LogP defines: the
-time for which a processor works on a message, as the system counts it. Ranks that poll work all the time, so
-then neither o nor L by itself is known. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
+time that a processor works on a message, as the system accounts it. Polling ranks work all the time, so then
+neither o nor L is known by itself. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
 1994); Salmon, Stein and Sterling (SC98) find it inadequate under load, hence the misfit.
 """
 
@@ -21,7 +21,7 @@ from crosscut.analysis.stats.intervals import Floats
 FEWEST_SIZES = 4
 # Times outside these bounds are invalid: no clock resolves less, and nobody waits longer.
 SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
-# A line off by more at any size does not describe the sweep: the protocol changes with the size.
+# A line that is off by more at any size does not describe the sweep: the protocol changes with the size.
 ADEQUATE = 0.1
 
 
@@ -69,8 +69,8 @@ def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
 
 
 def _slope_of_largest(sizes: Floats, times: Floats) -> float:
-    """Returns seconds per byte by least squares of relative errors, over sizes from a quarter of the largest
-    on, or over the two largest."""
+    """Returns seconds per byte by least squares of relative errors, over sizes of at least a quarter of the
+    largest, or over the two largest."""
     large = sizes >= sizes.max() / 4
     if len(np.unique(sizes[large])) < 2:
         large = sizes >= np.unique(sizes)[-2]
@@ -80,7 +80,7 @@ def _slope_of_largest(sizes: Floats, times: Floats) -> float:
 def _fitted(sizes: Floats, times: Floats) -> tuple[float, float]:
     """Returns (alpha, seconds per byte) with the smallest sum of squared relative errors."""
     table = np.stack([1 / times, sizes / times], axis=1)
-    # Columns are scaled alike, or the solution loses digits: numbers of bytes are large, seconds small.
+    # Without scaled columns the solution loses digits, because byte counts are large and seconds small.
     scale = np.sqrt((table**2).sum(axis=0))
     found = np.linalg.lstsq(table / scale, np.ones(len(times)), rcond=None)[0] / scale
     return float(found[0]), float(found[1])
@@ -104,7 +104,7 @@ def _line(sizes: Floats, times: Floats) -> LinearFit:
 
 @dataclass(frozen=True)
 class Parts:
-    """What two sweeps and the processors' time give together; NaN: unknown."""
+    """LogGP parameters from a ping-pong sweep, a stream and processor times; NaN: unknown."""
 
     latency_seconds: float
     """L"""
@@ -117,12 +117,12 @@ class Parts:
 
     @property
     def gap_is_overhead(self) -> bool:
-        """True if the processors are the limit: g may be smaller than what is seen."""
+        """True if a processor is the limit, so the true g may be smaller."""
         longest = max(self.send_seconds, self.receive_seconds)
         return bool(longest >= PROCESSOR_BOUND * self.gap_seconds)
 
 
-# A processor that works for this share of the gap, or more, is the limit.
+# A processor is the limit if it works for at least this share of the gap.
 PROCESSOR_BOUND = 0.9
 
 
@@ -138,6 +138,6 @@ def gap(stream_seconds: float, messages: int, half_round_trip_seconds: float) ->
 
 
 def parts(short_seconds: float, gap_seconds: float, send_seconds: float, receive_seconds: float) -> Parts:
-    """Splits `short_seconds`, L + 2 o, of which one o is of sending and one of receiving."""
+    """Splits `short_seconds`, which is L plus o of the sender plus o of the receiver."""
     latency = short_seconds - send_seconds - receive_seconds
     return Parts(latency if latency > 0 else float("nan"), send_seconds, receive_seconds, gap_seconds)

@@ -1,4 +1,4 @@
-"""Path lengths between a run's nodes, if the run holds its network's description."""
+"""Path lengths between a run's nodes, if the run contains its network's description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_HOSTS = 1024
 
 
 def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths | None:
-    """Returns path lengths by node; None if the run's network is missing, too large or no longer readable."""
+    """Returns path lengths by node; None if the run's network is missing, too large or unreadable."""
     described = attributes.get("network")
     if not isinstance(described, Mapping):
         return None
@@ -41,7 +41,7 @@ def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths 
 
 
 def lengths(network: Ways) -> Lengths:
-    """Returns path lengths between all pairs of hosts, by the network's own tables."""
+    """Returns path lengths between all pairs of hosts, from the network's routing tables."""
     count = len(network.hosts)
     through = _through_switches(network)
     switches, hosts = np.full((count, count), NO_WAY), np.full((count, count), NO_WAY)
@@ -67,9 +67,9 @@ def lengths(network: Ways) -> Lengths:
 
 
 def _way(source: int, ahead: Mapping[int, int], known: Container[int]) -> list[int]:
-    """Returns the vertices between a known one and `source`, the nearest to the known one first.
+    """Returns the vertices between a known one and `source`, which is last.
 
-    Each vertex leads to the one `ahead` of it. Empty if a loop or a gap lies between.
+    Each vertex leads to the one `ahead` of it. Returns none if a loop or a gap lies between.
     """
     chain: list[int] = []
     while source not in known:
@@ -81,7 +81,7 @@ def _way(source: int, ahead: Mapping[int, int], known: Container[int]) -> list[i
 
 
 def _through_switches(network: Ways) -> dict[tuple[int, int], dict[int, int]]:
-    """Maps (host, adapter) to {edge of a host that sends there: switches on the path}."""
+    """Maps (host, adapter) to {edge of a sending host: switches on the path}."""
     found = {}
     ends = [(edge.a, edge.b) for edge in network.edges]
     at_host = [

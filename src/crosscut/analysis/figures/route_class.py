@@ -18,12 +18,12 @@ CLASSES = (WITHIN_NODE, WITHIN_GROUP, BETWEEN_GROUPS, BETWEEN_NODES)
 
 @dataclass(frozen=True)
 class Groups:
-    """[rank] number of its group, -1 if it has none; and the word for a group (module, pod, leaf)."""
+    """[rank] number of its group, -1 if it has none; and what a group is called (module, pod, leaf)."""
 
     labels: Ints
     word: str = "group"
     source: str = ""
-    """Words for where they come from, such as `the network's description`."""
+    """Where the groups come from, in words such as `the network's description`."""
 
     @property
     def known(self) -> bool:

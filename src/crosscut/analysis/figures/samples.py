@@ -20,7 +20,7 @@ class Samples:
     """One size: R repetitions, P phases, N ranks, K slots; NaN in every cell that was not measured."""
 
     size_bytes: int
-    phase: NDArray[np.int64]  # [P] the pattern's own numbers
+    phase: NDArray[np.int64]  # [P] numbers by the pattern
     peer: NDArray[np.int32]  # [P, N, K], -1: no sample
     bytes: Floats  # [P, N, K]
     message_seconds: Floats  # [R, P, N, K]
@@ -31,8 +31,8 @@ class Samples:
     summarised: bool
     """True: medians take the place of raw samples (R is 1), so there are no intervals."""
     of_phases: bool = False
-    """True: the run stores phases, not ranks. N and K are 1, and a phase's one entry stands for all: the time
-    of its slowest rank, the median of its messages, the bytes that its busiest rank moves."""
+    """True: the run stores phases, not ranks. N and K are 1, and each phase has one entry: the time of its
+    slowest rank, the median time of its messages, and the bytes that its busiest rank moves."""
 
     @property
     def ranks(self) -> int:
@@ -85,7 +85,7 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
     size = int(dataset["size"].values[index])
     peer = np.asarray(dataset["peer"].values, dtype=np.int32)
     peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # a damaged file may name any rank
-    # Negative: this sample has `size`, in a pattern whose other samples have sizes of their own.
+    # Negative: the sample is of `size`; other samples of the pattern have sizes of their own.
     stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
     sample_bytes = np.where(stored < 0, size, stored)
     return Samples(
@@ -118,7 +118,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
     measured = np.asarray(dataset["phase_status"].isel(size=index).values) == MEASURED
     slowest = _array(dataset, "phase_rank_summary", index)[..., _STATISTICS.index("maximum")]
     message = _array(dataset, "phase_message_summary", index)[..., _STATISTICS.index("median")]
-    # The same in every repetition that was measured.
+    # Equal in all repetitions that were measured.
     moved = np.where(measured, _array(dataset, "phase_moved_bytes", index), 0).max(axis=0)
     return Samples(
         size_bytes=int(dataset["size"].values[index]),
@@ -145,7 +145,7 @@ def _summary(dataset: xr.Dataset, name: str, index: int) -> Floats:
 
 
 def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
-    """Returns (bytes, seconds) of every message of all these sizes."""
+    """Returns (bytes, seconds) of all messages."""
     sizes, seconds = [], []
     for samples in measured:
         there = np.isfinite(samples.message_seconds)
@@ -155,7 +155,7 @@ def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
 
 
 def by_class(sizes: Floats, seconds: Floats) -> Iterator[tuple[float, float, Floats]]:
-    """Yields (smallest size, largest size, seconds) of each class of sizes that has any."""
+    """Yields (smallest size, largest size, seconds) of each class of sizes that is not empty."""
     for low, high in classes(sizes):
         chosen = seconds[(sizes >= low) & (sizes <= high)]
         if len(chosen):
@@ -163,7 +163,7 @@ def by_class(sizes: Floats, seconds: Floats) -> Iterator[tuple[float, float, Flo
 
 
 def classes(sizes: Floats) -> list[tuple[float, float]]:
-    """Returns spans of sizes to tabulate: each size alone, or powers of two (or four, …) if they are many."""
+    """Returns spans of sizes to tabulate: each size alone; if there are many, powers of two (or four, …)."""
     distinct = np.unique(sizes)
     if len(distinct) <= MOST_CLASSES:
         return [(float(size), float(size)) for size in distinct]

@@ -1,8 +1,8 @@
-"""Series that can change from run to run: of route classes, nodes, phases and single routes.
+"""Series that may change from run to run: rates of route classes, nodes, phases and single routes.
 
-A series has one number per repetition, the logarithm of a rate. Several routes count by their median, so
-that one bad host does not pull its partners down: by the mean, a halved link of one host in sixteen would
-cost each of the others 4.5 %.
+A series has one number per repetition, the logarithm of a rate. Rates of several routes are combined by their
+median, so that one bad host does not pull its partners down: with the mean, one halved link among sixteen
+hosts would cost each of the others 4.5 %.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RouteRates:
 
 
 def route_rates(samples: Samples, ranks: Ints) -> RouteRates:
-    """Returns the rate of each route in each repetition; the median if it has several samples there.
+    """Returns the rate of each route in each repetition: the median if it has several samples in it.
 
     `ranks`: [rank of the run] its new number; -1 leaves the rank out.
     """
@@ -155,7 +155,7 @@ def _nodes(
     order = outside[np.argsort(mine, kind="stable")]
     nodes, start = np.unique(node[ends[order]], return_index=True)
     if len(nodes) < 3:
-        return  # with two nodes, the only routes say as much
+        return  # with two nodes, single routes say as much
     for number, part in zip(nodes, np.split(order, start[1:]), strict=True):
         ranks = tuple(np.nonzero(node == number)[0].tolist())
         yield Subject(family, size, ranks=ranks), median(found.logs[:, part])

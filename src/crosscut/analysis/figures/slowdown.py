@@ -1,7 +1,7 @@
-"""Victims' samples, congested against idle, as in GPCNeT (Chunduri et al., SC19).
+"""Slowdown of victims under congestion, as in GPCNeT (Chunduri et al., SC19).
 
-Ratios are of raw statistics, never of rounded ones. Percentiles and extremes come from the same samples as
-the median.
+Ratios are taken of raw statistics, never of rounded ones. Percentiles and extremes come from the same
+samples as the median.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
 
 
 def _idle(labels: list[str]) -> list[int]:
-    """Returns the phases of the idle condition: those labelled so, else those labelled as the first is."""
+    """Returns the phases labelled idle; without any, those with the first phase's label."""
     idle = [index for index, label in enumerate(labels) if "idle" in label]
     return idle or [index for index, label in enumerate(labels) if label == labels[0]]
 
@@ -74,15 +74,15 @@ class EarlyEnd:
 
     label: str
     share: float
-    """Share of the victims' time after which the first congestor had sent all: median over repetitions,
-    below 1."""
+    """When the first congestor had sent all its data, as a share of the victims' time: the median over
+    repetitions, below 1."""
 
 
 def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
     """Returns the conditions in which a congestor ended early.
 
-    A congestor's slot 0 times until it has sent all (core/patterns/congestion.hpp); a victim's rank is done
-    with the last of its messages.
+    A congestor's slot 0 records when it has sent everything (core/patterns/congestion.hpp). A victim is done
+    after its last message.
     """
     victims = _victims(samples, labels)
     found = []
@@ -90,7 +90,7 @@ def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
         congestors = (samples.peer[phase, :, 0] >= 0) & ~victims
         if not congestors.any() or not victims.any():
             continue
-        sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN where one is not known
+        sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN if one is unknown
         done = samples.rank_seconds[:, phase, victims].max(axis=1)
         known = np.isfinite(sent) & np.isfinite(done) & (done > 0)
         with np.errstate(over="ignore"):
@@ -108,7 +108,7 @@ def _victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
 def slowdowns(found: list[Condition]) -> list[Slowdown]:
     """Compares each condition with the idle one of the same message size."""
     idle = {condition.bytes: condition for condition in reversed(found) if "idle" in condition.label}
-    for condition in found:  # nothing is labelled idle: the first condition is the reference
+    for condition in found:  # no idle condition of this size: the first is the reference
         idle.setdefault(condition.bytes, condition)
     pairs = [(one, idle[one.bytes]) for one in found]
     return [Slowdown(a, a.median / b.median, a.p99 / b.p99, a.longest / b.longest) for a, b in pairs]

@@ -1,4 +1,4 @@
-"""Rates of phases and routes, and what stands out among them. Pure functions of `Samples`.
+"""Rates of phases, routes and ranks. Pure functions of `Samples`.
 
 Rates are bytes per second in one direction. A phase's rate is what the busiest rank moves in one direction,
 over the slowest rank's time; a message's rate is its bytes over its own time.
@@ -48,7 +48,7 @@ def formula_rates(samples: Samples) -> Medians:
 def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
     """Returns ([N] bytes that a rank received in samples, [R, N] seconds that it spent in its phases).
 
-    A phase that a rank sat out takes none of its time; one that a repetition lacks voids that repetition.
+    Phases without a sample of the rank count no time. A repetition that lacks one of its phases is NaN.
     """
     present = (samples.peer >= 0) & np.isfinite(samples.message_seconds).any(axis=0)
     received: Floats = np.where(present, samples.bytes, 0.0).sum(axis=(0, 2))
@@ -63,7 +63,7 @@ def rank_rates(samples: Samples) -> Medians:
 
 
 def rates_of_ranks(received: Floats, seconds: Floats) -> Medians:
-    """[N] as `rank_rates`, from the results of `rank_spent`."""
+    """Computes `rank_rates` from the results of `rank_spent`."""
     return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
 
 
@@ -106,7 +106,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
     first = np.nonzero(np.diff(keyed, prepend=-1))[0]
     keys, cells = keyed[first], np.diff(first, append=len(keyed))
     figures = np.full((4, len(keys)), np.nan)
-    for number in np.unique(cells):  # batch routes with equally many samples
+    for number in np.unique(cells):  # routes with the same number of samples at once
         group = np.nonzero(cells == number)[0]
         columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
         pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))

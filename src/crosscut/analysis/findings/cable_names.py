@@ -1,8 +1,8 @@
-"""Names findings in the words of the machine room: pure functions from findings and cabling to findings.
+"""Adds the names of switches, ports and cables to findings: pure functions of findings and cabling.
 
-What the switches' own ports counted is reported beside a slow host or trunk, else by itself. A group is named
-after a switch if nearly all of its hosts are on that switch, and nearly all of the switch's hosts are in the
-group. An exception is worth a look: a cable is in the wrong port, or the list is out of date.
+Errors that switch ports counted are added to the finding on a slow host or trunk, or else reported alone. A
+group is named after a switch if nearly all of its hosts are on that switch, and nearly all of the switch's
+hosts are in the group. Exceptions are reported: a cable is in the wrong port, or the list is out of date.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Alias:
 def named(
     found: Sequence[Finding], structure: Structure | None, cabling: Cabling
 ) -> tuple[list[Finding], Structure | None]:
-    """Returns the same with names of switches for groups, and places for hosts."""
+    """Returns both, with groups named after switches and the places of hosts added."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
     told = [_told(finding, aliases, cabling) for finding in found]
     told += _ports_alone([finding.what for finding in told], cabling)
@@ -52,7 +52,7 @@ def named(
 
 
 def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
-    """Returns aliases by group name. A switch that fits a group and its only part names the outer one."""
+    """Returns aliases by group name. A switch that fits a group and also one of its parts names the group."""
     of_rank = [frozenset(cabling.switches_of(host)) for host in structure.hosts]
     everywhere = Counter(switch for switches in of_rank for switch in switches)
     found: dict[str, _Alias] = {}
@@ -71,7 +71,7 @@ def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
 
 
 def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[str]:
-    """Returns sentences on hosts that the cabling puts on one switch, and the measurement on another."""
+    """Returns sentences on hosts that the cabling puts on one switch and the measurement on another."""
     found: dict[str, str] = {}
     for name, alias in aliases.items():
         group = structure.group(name)
@@ -148,7 +148,7 @@ def _renamed(group: Group, aliases: Mapping[str, _Alias]) -> Group:
 def _beside_ports(
     finding: Finding, ports: Sequence[Port], trunks: Sequence[Trunk], cabling: Cabling
 ) -> Finding:
-    """Adds what the finding's `ports` and the ends of its `trunks` counted."""
+    """Adds the counts of the `ports` and of both ends of the `trunks`."""
     places = [(port.switch, port.port) for port in ports]
     places += [end for trunk in trunks for end in _ends(trunk)]
     said = "; ".join(
@@ -160,7 +160,7 @@ def _beside_ports(
 
 
 def _ports_alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
-    """Returns findings on ports with errors on the wire that none of the sentences `spoken` mentions."""
+    """Returns findings on ports with errors on the wire that no sentence in `spoken` mentions."""
     found, places = [], []
     for (switch, port), grown in cabling.counted.items():
         counted = switch_counters.of_wire(grown)

@@ -1,12 +1,12 @@
-"""Change points and trends while a run is measured: of everything, of single hosts, of single routes.
+"""Finds change points and trends during a run: of all messages, of single hosts, of single routes.
 
 A series has one number per repetition: how much faster or slower than usual messages were. The statistic is
 the largest standardised difference of the means before and after a cut, over all cuts (the scan of D. M.
 Hawkins, JASA 72, 1977). Its probability comes from permuting the repetitions of all series together, so it
-holds for all of them at once, whatever the shape of the noise (Westfall and Young: `permutation`). Series
-that vary hardly more than the others are left out first: how much a series varies does not depend on its
-order, so leaving them out costs the test nothing. A change is called a step or a trend by which of the two
-fits better (least absolute residuals).
+holds for all of them at once, for any distribution of the noise (Westfall and Young: `permutation`). Series
+that vary hardly more than the others are left out first: the variation does not depend on the order, so
+leaving them out does not bias the test. A change is called a step or a trend, whichever fits better (least
+absolute residuals).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats, media
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# Repetitions on each side of a step: fewer are a dip, or chance.
+# Repetitions on each side of a step; fewer are a dip or chance.
 FEWEST_BESIDE = 3
-# With this many, the clearest step is beyond chance at 1 %: 2 of 10! / (5! 5!) divisions are as clear.
+# With this many, the clearest step is significant at 1 %: 2 of 10! / (5! 5!) divisions are as clear.
 FEWEST_REPETITIONS = 10
 SMALLEST_CHANGE = 0.05
 # Only series that vary more than this multiple of the median one are tested.
 LEAST_VARIED = 2.5
 _WAYS = 999
-# Most work, in multiplications: with many repetitions not every cut is tried, with many series only those
-# that vary most.
+# Bounds on the work, in multiplications: with many repetitions not every cut is tried, and of many series
+# only those that vary most are.
 _MOST_CUTS, _MOST_WORK, _FEWEST_SERIES = 32, 1 << 31, 16
 _ROUTES_NAMED = 4
 
@@ -59,11 +59,11 @@ class Deviations:
         return len(self.logs)
 
     def common(self) -> Floats:
-        """[R] median over all messages: what they have in common."""
+        """[R] median over all messages."""
         return of_rows(self.logs)
 
     def of_ends(self, ends: Integers, ranks: int, kept: NDArray[np.bool_] | None = None) -> Floats:
-        """[R, rank] median over the messages with that end (of those `kept`: [M]); NaN: none."""
+        """[R, rank] median over the messages with that end, only those `kept` ([M]); NaN: none."""
         found = np.full((len(self.logs), ranks), np.nan)
         chosen = np.arange(len(ends)) if kept is None else np.nonzero(kept)[0]
         order = chosen[np.argsort(ends[chosen], kind="stable")]
@@ -74,7 +74,7 @@ class Deviations:
 
 
 def deviations(samples: Samples) -> Deviations | None:
-    """Returns the deviations; None if repetitions are not stored singly, or no message has enough of them."""
+    """Returns the deviations; None if only summaries are stored, or no message has enough repetitions."""
     if samples.of_phases or samples.summarised or len(samples.message_seconds) < FEWEST_FOR_INTERVAL:
         return None
     phase, rank, slot = np.nonzero(samples.peer >= 0)
@@ -95,7 +95,7 @@ class LevelChange:
     at: int
     """First repetition after the change."""
     change: float
-    """Log of the rate after over the rate before; for a trend, of its end over its beginning."""
+    """Log of the rate after over the rate before; for a trend, of the last rate over the first."""
     doubt: float
     is_step: bool
 
@@ -129,8 +129,8 @@ def _cuts(count: int) -> list[int]:
 
 
 def _across(values: Floats, ways: Integers, cut: int) -> Floats:
-    """[way, series] difference of the means after and before the cut, standardised for repetitions that vary
-    by 1. `ways`: [way, repetition] place of the repetition."""
+    """[way, series] difference of the means after and before the cut, standardised for repetitions with
+    variance 1. `ways`: [way, repetition] position of the repetition."""
     count = len(values)
     after = (ways >= cut).astype(np.float64) @ values
     difference = after / (count - cut) - (values.sum(axis=0) - after) / cut
@@ -166,7 +166,7 @@ def _line(series: Floats) -> tuple[float, float]:
 
 
 def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[Finding]:
-    """Returns changes of all messages, of hosts against all others, of routes whose hosts do not change."""
+    """Returns changes of all messages, of hosts relative to them, and of routes of unchanged hosts."""
     common = found.common()
     together = [one for one in changes(common[:, None]) if one.is_step]
     rest = Deviations(found.logs - common[:, None], found.phase, found.source, found.destination)

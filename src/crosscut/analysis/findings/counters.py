@@ -1,9 +1,9 @@
-"""What hosts' counters gained during a run: evidence for its findings, and findings of their own.
+"""Gains of hosts' counters during a run: evidence for other findings, and findings of their own.
 
-A counter says that something happened, not what it cost. So it is reported beside a finding about the same
-host, and by itself only if the host stands out: errors on the wire, which a sound link almost never has (the
-objective for 10 Gbit/s is one wrong bit in 10^12: IEEE 802.3, 49.1), a link that went down, or far more
-retransmissions than others.
+A counter shows that something happened, not what it cost. So it is added to a finding about the same host,
+and reported alone only if the host stands out: by errors on the wire, which a sound link almost never has
+(the objective for 10 Gbit/s is one wrong bit in 10^12: IEEE 802.3, 49.1), by a link that went down, or by far
+more retransmissions than others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PARTS = (*_NAMES, "paused")
 
 @dataclass(frozen=True)
 class Gained:
-    """What one host's counters gained, by `adapter counter`."""
+    """Gains of one host's counters, by `adapter counter`."""
 
     segments: int = 0
     retransmitted: int = 0
@@ -63,7 +63,7 @@ def gained(attributes: Mapping[str, object]) -> dict[str, Gained]:
 
 
 def added(one: Mapping[str, Gained], other: Mapping[str, Gained]) -> dict[str, Gained]:
-    """Returns what both gained together, as in two runs of one session."""
+    """Returns the sum of both, as for two runs of one session."""
     return {name: _sum(one.get(name, Gained()), other.get(name, Gained())) for name in {**one, **other}}
 
 
@@ -87,7 +87,7 @@ def _of_node(before: Mapping[str, object], after: Mapping[str, object]) -> Gaine
 
 
 def _grown(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, int]:
-    """Returns counters that grew. One that fell was reset and says nothing; the driver leaves out zeros."""
+    """Returns counters that grew; one that fell was reset. Missing driver counters were zero."""
     found = {}
     for name, now in after.items():
         was = before.get(name, 0 if name.startswith("driver.") else now)
@@ -101,10 +101,10 @@ def _object(value: object) -> Mapping[str, object]:
 
 
 def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
-    """Returns the nodes that gained what others did not; of each, only that."""
+    """Returns the nodes with gains that others lack, each with only these."""
     shares = [node.share() for node in by_node.values()]
     ordinary = max(MOST_RETRANSMITTED, TIMES_OTHERS * statistics.median(shares)) if shares else 0.0
-    # What more than half of all nodes count belongs to the place, such as drops of a virtual bridge.
+    # Events that more than half of all nodes count are normal there, such as drops of a virtual bridge.
     common = {
         part: 2 * sum(bool(getattr(node, part)) for node in by_node.values()) > max(len(by_node), 2)
         for part in _PARTS
@@ -120,7 +120,7 @@ def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
 
 
 def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
-    """Returns the findings, each with what its hosts' counters add, and those of the counters alone.
+    """Returns the findings, with the counters of their hosts added, and findings from counters alone.
 
     `nodes`: [rank] name.
     """
@@ -142,7 +142,7 @@ _ADVICE = (
 
 
 def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
-    """Returns findings of counters alone, without lost and paused frames: under load a sound network has
+    """Returns findings from counters alone, without lost and paused frames: a sound network under load has
     them, too."""
     found = []
     for name, node in telling.items():

@@ -1,10 +1,10 @@
-"""Periodic dips: a monitor that wakes up, a link that flaps, a timer.
+"""Finds periodic dips, such as from a monitor, a flapping link or a timer.
 
-A dip is a point far below the others. A moment is a phase of a repetition, in measured order, at the time
-spent in phases until then. Regular dips show in the periodogram of unequally spaced times: for noise, its
-height at one frequency is exponentially distributed, from which the distribution of the highest of many
-independent ones follows (J. D. Scargle, Astrophysical Journal 263, 1982, section III). Dips that come in
-bursts raise all low frequencies, so heights are taken relative to their neighbours'.
+A dip is a point far below the others. A moment is a phase of a repetition, in measured order; its time is the
+time spent in phases before it. Regular dips show in the periodogram of unequally spaced times. For noise, its
+height at one frequency is exponentially distributed, which gives the distribution of the highest of many
+independent heights (J. D. Scargle, Astrophysical Journal 263, 1982, section III). Dips in bursts raise all
+low frequencies, so heights are divided by those of their neighbours.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# A dip is deeper than both, however quiet the rest: a share, and standard deviations.
+# A dip is deeper than both: a share of the rate, and a number of standard deviations.
 SHALLOWEST, FAR_BELOW = 0.05, 4.0
 FEWEST_DIPS = 8
-# Share of the periods in which a dip must fall.
+# Share of the periods that must contain a dip.
 _MOST_PERIODS = 0.7
-# If more than this share of the moments is low, they are not dips but another level.
+# If more than this share of the moments is low, they are a level, not dips.
 MOST_DIPS = 1 / 3
 FEWEST_PERIODS = 6
-# Moments are joined until there are no more than these: work grows with their square.
+# Moments are joined until there are no more than these.
 MOST_MOMENTS = 1536
 _HOSTS_LOOKED_AT = 4
-# Frequencies tried for each independent one.
+# Number of frequencies tried per independent one.
 _FINER = 3
-# Share of the shortest period to which moments are rounded: its height falls by 5 %, others' by less.
+# Share of the shortest period to which times are rounded: lowers its height by 5 %, others by less.
 _ROUNDED = 1 / 8
-# Neighbours of a frequency, on both sides together: at least so many, and this share of all.
+# Neighbours of a frequency, on both sides together: at least this many, and at least this share of all.
 _FEWEST_NEIGHBOURS, _NEIGHBOURS_SHARE = 40, 0.1
 _AS_HIGH = 0.5
 
@@ -52,7 +52,7 @@ class Dips:
     """Counted in time spent in phases."""
     count: int
     share: float
-    """Share of the ordinary rate at the bottom of a dip: the median."""
+    """Share of the ordinary rate at the bottom of a dip: median of all dips."""
     doubt: float
 
 
@@ -84,14 +84,14 @@ def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
 
 
 def moments(samples: Samples) -> Floats:
-    """[repetition, phase] when it began, in seconds spent in phases since the first began."""
+    """[repetition, phase] start in seconds spent in phases since the first began."""
     spent = phase_seconds(samples) * max(samples.iterations, 1)
     flat = np.where(np.isfinite(spent) & (spent > 0), spent, 0.0).ravel()
     return np.concatenate([[0.0], np.cumsum(flat)[:-1]]).reshape(spent.shape)
 
 
 def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
-    """[repetition, phase with messages, rank] the rank's slowest message, less what all have in common."""
+    """[repetition, phase with messages, rank] log rate of the rank's slowest message, less that of all."""
     _, phase = np.unique(found.phase, return_inverse=True)
     lowest = np.full((*together.shape, ranks), np.inf)
     for row, logs in zip(lowest, found.logs, strict=True):
@@ -103,7 +103,7 @@ def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
 def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips | None:
     """Returns the dips of a series, if there are enough, with the probability that they only seem regular.
 
-    `phase`: of each moment. None if most dips are in one phase: they come back with every repetition, and
+    `phase`: of each moment. Returns None if most dips are in one phase: they recur with every repetition and
     belong to that phase.
     """
     there = np.isfinite(values)
@@ -120,7 +120,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
         return None
     bottom = float(np.median(values[is_dip]))
     times = at[is_dip]
-    # The depth of a single dip says nothing about its time, so none may outweigh the others.
+    # Depths say nothing about times, so no single dip may outweigh the others.
     events = np.where(is_dip, np.maximum(values, 2 * bottom), 0.0)
     step = -(-len(at) // MOST_MOMENTS)
     at, events = _joined(at, step, np.mean), _joined(events, step, np.sum)
@@ -135,7 +135,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
 
 
 def _in_most_periods(times: Floats, period: float, lasted: float) -> bool:
-    """False if the dips' own period is a multiple of this one, too long to be found. `times`: of dips."""
+    """False if the true period is a multiple of this one, too long to be found. `times`: of dips."""
     turns = times / period
     middle = np.angle(np.exp(2j * np.pi * turns).mean()) / (2 * np.pi)
     return len(np.unique(np.rint(turns - middle))) >= _MOST_PERIODS * lasted / period
@@ -147,14 +147,14 @@ def _joined(values: Floats, step: int, how: Callable[..., Floats]) -> Floats:
 
 
 def _periodogram(at: Floats, events: Floats, lasted: float) -> tuple[Floats, Floats]:
-    """Returns (heights over their neighbours', frequencies), from a few periods in all to two moments per
+    """Returns (heights over their neighbours', frequencies): from a few periods in total to two moments per
     period."""
     centred = events - events.mean()
     variance = float(centred @ centred) / len(centred)
     lowest, highest = _FINER * FEWEST_PERIODS, math.ceil(_FINER * (len(at) - 1) / 2)
     if variance <= 0 or lowest >= highest:
         return np.zeros(0), np.zeros(0)
-    # A series of equal steps, mostly empty, and long enough for frequencies this close together.
+    # A series of equal steps, mostly empty, and long enough to resolve the frequencies.
     steps = 1 << math.ceil(math.log2(highest / _ROUNDED))
     step = _FINER * lasted / steps
     series = np.bincount(np.rint((at - at[0]) / step).astype(np.int64), weights=centred)
@@ -182,7 +182,7 @@ def _told(heights: Floats, frequencies: Floats, count: int, share: float) -> Dip
     """
     independent = len(heights) / _FINER
     chosen = int(np.nonzero(heights >= _AS_HIGH * heights.max())[0][0])
-    # The top of that peak.
+    # Climb to the top of that peak.
     near = slice(chosen, chosen + 2 * _FINER)
     top = chosen + int(np.argmax(heights[near]))
     doubt = -math.expm1(independent * math.log1p(-math.exp(-float(heights.max()))))
@@ -190,8 +190,8 @@ def _told(heights: Floats, frequencies: Floats, count: int, share: float) -> Dip
 
 
 _ADVICE = (
-    "look for what wakes up that often: a monitor, a timer, a link that comes and goes (times are those "
-    "spent in phases: pauses between blocks are not counted)"
+    "look for activity with this period: a monitor, a timer, a flapping link (only time in phases counts, "
+    "not the pauses between blocks)"
 )
 
 

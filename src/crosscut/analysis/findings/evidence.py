@@ -1,4 +1,4 @@
-"""What finders look at: one run, as read, and the structure inferred from it."""
+"""The input of finders: one run, and the structure inferred from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crosscut.analysis.structure.observed import Observed
 @dataclass(frozen=True)
 class Evidence:
     observed: Observed
-    """One rate per message: the median over repetitions."""
+    """Messages, each with its median rate over repetitions."""
     inferred: Inferred
     names: tuple[str, ...]
     """[rank]"""
@@ -24,7 +24,7 @@ class Evidence:
     dataset: xr.Dataset | None = None
     """The whole run. `observed` and `samples` may have only some of its phases."""
     routes: Routes | None = None
-    """All routes of the run, if they are too many for `observed`."""
+    """All routes of the run, if there are too many for `observed`."""
 
     def name(self, rank: int) -> str:
         return self.names[rank]

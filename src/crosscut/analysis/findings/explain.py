@@ -1,4 +1,4 @@
-"""Finds which capacity limits which phase: by the network's description, else by what the run shows."""
+"""Finds which capacity limits which phase, by the network's description or else by inferred limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crosscut.network.message_paths import Step
 FULL = 0.96
 _FEWEST_FLOWS = 2
 Way = Callable[[int, int], Sequence[Step]]
-"""Maps (source host, destination host) to the links on the path; empty if unknown."""
+"""Returns the links on the path from a source host to a destination host; none if unknown."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Bottleneck:
     phases: tuple[int, ...]
     """Phases in which it is full and slows messages."""
     most_flows: int
-    """Most messages that share it in one of these phases."""
+    """Largest number of messages that share it in one of these phases."""
     slowest_share: float
-    """Rate of the slowest such message, as a share of what a message reaches alone."""
+    """Rate of the slowest of these messages, as a share of the rate of a message alone."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class _Capacity:
 def by_network(
     observed: Observed, graph: Graph, host_of_rank: Sequence[int], way: Way | None = None
 ) -> list[Bottleneck] | None:
-    """Returns the bottlenecks among the network's capacities. `way`: by the network's tables.
+    """Returns the bottlenecks among the network's capacities. `way`: paths by the network's tables.
 
-    Without `way`, None if messages may take several paths or pass other hosts: then the graph alone does not
-    say where a message went.
+    Without `way`, returns None if messages may take several paths or pass other hosts: then the graph alone
+    does not tell their paths.
     """
     way = way or single_ways(graph)
     if way is None:
@@ -64,8 +64,8 @@ def by_network(
     for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
         for step in known_way(*ends):
             passed[step].append(message)
-    # Payload bytes per bit of link rate, as seen at the hosts' own links: the description's efficiency need
-    # not be exact. More than 1/8 comes from a shaper's burst, with short messages.
+    # Payload bytes per bit of link rate, measured at the hosts' own links because the description's
+    # efficiency may be inexact. With short messages, a shaper's burst may give more than 1/8.
     links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]
     scale = min(unshared(observed).nominal / float(np.median(links)), 1 / 8) if links else 1 / 8
     return _full(observed, _described(graph, passed, scale, source, destination))
@@ -76,7 +76,7 @@ def _described(
 ) -> list[_Capacity]:
     """Returns the capacities of links, by direction, and of switches themselves.
 
-    Hosts' own links are included only if others' messages pass them, too.
+    Hosts' own links are included only if messages of other hosts pass them, too.
     """
     found = []
     messages = len(source)

@@ -1,4 +1,4 @@
-"""Which ranks of a run share a switch: by the network's description, or as the measurement shows."""
+"""Finds which ranks of a run share a switch, from the network's description or from the measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes that a hash places on one of several cables: how many cables, and what collisions cost."""
+"""Finds routes that a hash places on one of several cables: how many cables, and what collisions cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crosscut.analysis.structure.hashed import Hashed
 from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
 from crosscut.base import units
 
-# From this share of what a group's hosts send, its cables count as carrying all: figures are no more exact.
+# Cables count as full bisection from this share of what a group's hosts send: the fit is no more exact.
 FULL = 0.9
 
 

@@ -1,4 +1,4 @@
-"""What hosts report besides rates: gains of counters, TCP's retransmissions and settings."""
+"""Facts about hosts besides rates: gains of counters, TCP retransmissions and settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HostFacts:
         return cls(counters.gained(about), settings.of_nodes(about), Losses.of(about, run.node_names))
 
     def __add__(self, later: HostFacts) -> HostFacts:
-        """Joins what two runs of one session recorded."""
+        """Joins the facts of two runs of one session."""
         return HostFacts(
             counters.added(self.gained, later.gained), {**self.settings, **later.settings},
             self.losses + later.losses,
@@ -36,12 +36,12 @@ class HostFacts:
     def tied(
         self, found: Sequence[Finding], nodes: Sequence[str], *, is_limited: bool = False
     ) -> list[Finding]:
-        """Returns the findings, each with what is known of its hosts, and those of these facts alone.
+        """Returns the findings, with the facts about their hosts added, and findings from facts alone.
 
         `nodes`: [rank] name. `is_limited`: the emulating machine was the bottleneck.
         """
         gained = self.gained
-        if self.losses.again:  # known by connection; a host's total may be another host's fault
+        if self.losses.again:  # counted by connection: a host's total may be another host's fault
             gained = {name: replace(node, retransmitted=0) for name, node in gained.items()}
         told = lossy_hosts.tied(found, self.losses, nodes, is_limited=is_limited)
         return settings.tied(counters.tied(told, gained, nodes), self.settings, nodes)

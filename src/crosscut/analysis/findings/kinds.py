@@ -1,4 +1,4 @@
-"""The kinds of findings: everything that differs between them except what the finder itself decides."""
+"""The kinds of findings, with their properties."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CabledParts(Enum):
 class FindingKind(Enum):
     """One line per kind, in the order in which findings are reported.
 
-    A line holds the name in JSON (docs/reference/findings.md), the sort, the pictures that prove it in a
-    report (best first), the module of this package whose `of_run(evidence)` finds it in a run (one module may
-    find several kinds), and what a list of cables adds.
+    A line contains the name in JSON (docs/reference/findings.md), the sort, the pictures that prove it in a
+    report (best first), the module of this package whose `of_run(evidence)` finds it (one module may find
+    several kinds), and what a list of cables adds.
     """
 
     SETTINGS = "different settings", Sort.SETTING, ("ranks", "routes"), "", CabledParts.HOSTS

@@ -1,9 +1,9 @@
-"""Hosts that lose packets, found from the connections on which TCP retransmitted.
+"""Finds hosts that lose packets, from the connections on which TCP retransmitted.
 
-A connection that retransmits segments has lost packets on its path. If one host is an end of nearly all such
-connections, with several others, its own link or adapter loses them: between the others the same paths lose
-nothing. A link that is merely slow loses packets, too, in the queue before it; so losses of a host that is
-reported as slow are added to that finding.
+A connection that retransmits segments has lost packets on its path. If nearly all such connections have one
+host in common, and several others at their other ends, its own link or adapter loses the packets. A link that
+is merely slow loses packets, too, in the queue before it; so losses of a host that is reported as slow are
+added to that finding.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.base import units
 
-# Other hosts with which it loses packets: with fewer it is a suspect, with only one it may be the route.
+# Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
 _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
-# More lossy hosts than this have something in common, and are not reported.
+# More lossy hosts than this share a cause and are not reported.
 _MOST_HOSTS = 3
-# Losses in one direction must be this many times the other's: a host that loses both ways sends less.
+# Losses are in one direction if they are more than this many times those in the other.
 _ONE_WAY = 10
 _BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
 _EXPLAINED = (FindingKind.SLOW_ROUTE, FindingKind.SUSPECT, FindingKind.UNSTABLE)
@@ -35,7 +35,7 @@ Connection = tuple[str, str]
 
 @dataclass(frozen=True)
 class Losses:
-    """Connections that retransmitted: segments sent, and how many of them were sent again."""
+    """Segments sent, and segments retransmitted, by connection that retransmitted."""
 
     segments: Mapping[Connection, int] = field(default_factory=dict)
     again: Mapping[Connection, int] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Losses:
         return {end for ends in self.again for end in ends if host in ends} - {host}
 
     def by_host(self) -> Counter[str]:
-        """Returns the segments sent again to and by each host."""
+        """Returns the segments retransmitted to and by each host."""
         counts = Counter[str]()
         for ends, count in self.again.items():
             counts.update(dict.fromkeys(ends, count))
@@ -91,7 +91,7 @@ def _connections(value: object) -> Iterator[tuple[int, int, int, int]]:
 
 
 def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
-    """Returns the hosts that lose packets, each with its connections; the worst first."""
+    """Returns the hosts that lose packets, with their connections; the worst first."""
     found: dict[str, Losses] = {}
     every, hosts = sum(losses.again.values()), set(nodes)
     while losses.again:
@@ -113,7 +113,7 @@ def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
 def tied(
     found: Sequence[Finding], losses: Losses, nodes: Sequence[str], *, is_limited: bool = False
 ) -> list[Finding]:
-    """Returns the findings, without those that lossy hosts explain, and those of the lossy hosts.
+    """Returns the findings that lossy hosts do not explain, and findings on the lossy hosts.
 
     `nodes`: [rank] name. `is_limited`: the emulating machine was the bottleneck, so slow hosts are unknown.
     """

@@ -1,8 +1,8 @@
-"""Findings of runs with more messages than can be looked at together.
+"""Finds slow routes in runs with more messages than can be examined together.
 
 Hosts, groups and shared limits show in a random sample of phases: every phase of a dense pattern has messages
-of all hosts. A single slow route is in one phase alone, so all routes are tested, by their medians and
-adjusted for their number. Which of them ran together is read for the slow ones alone.
+of all hosts. A slow route shows in only one phase, so all routes are tested, by their medians and adjusted
+for their number. The phases are then read only for slow routes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 # Runs with more messages are sampled: 1,448 ranks send each other this many.
 MOST_MESSAGES = 1 << 21
-# Phases sampled, at least; each host is then seen this often in either direction.
+# Fewest phases sampled, and so fewest messages of each host in either direction.
 FEWEST_PHASES = 64
-# If a larger share of the routes is slow, it is because of what ran beside them (as in slow_routes).
+# If a larger share of the routes is slow, concurrent messages slow them (as in slow_routes).
 _QUIET = 0.05
-# Slowest routes that are judged, at least.
+# Fewest of the slowest routes that are judged.
 _FEWEST_JUDGED = 4096
 
 
@@ -37,12 +37,12 @@ def too_many(dataset: xr.Dataset) -> bool:
 
 
 def _a_phase(dataset: xr.Dataset) -> int:
-    """Returns the number of messages in a phase, at most."""
+    """Returns the largest number of messages in a phase."""
     return int(dataset.sizes.get("rank", 1)) * int(dataset.sizes.get("slot", 1))
 
 
 def some_phases(dataset: xr.Dataset, index: int) -> Samples:
-    """Loads a sample of phases with about MOST_MESSAGES / 2 messages; always the same sample of a run."""
+    """Loads a sample of phases with about MOST_MESSAGES / 2 messages, the same for every call."""
     there = int(dataset.sizes["phase"])
     count = min(there, max(FEWEST_PHASES, MOST_MESSAGES // 2 // _a_phase(dataset)))
     drawn = np.random.default_rng(there).choice(there, count, replace=False)
@@ -50,9 +50,9 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Returns routes between nodes that are below what their ends reach, if hardly any others are.
+    """Returns routes between nodes that are slower than their ends, if hardly any others are.
 
-    Routes that pass a shared limit, or are slow only beside each other, are slow because of what they share.
+    Routes that pass a shared limit, or are slow only at the same time, are slow because of a shared link.
     """
     routes, dataset, inferred = evidence.routes, evidence.dataset, evidence.inferred
     if routes is None or dataset is None or inferred.slow_share > _QUIET:

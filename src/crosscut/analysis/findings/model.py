@@ -1,6 +1,6 @@
-"""Findings: what the analysis concludes, with evidence and doubt.
+"""Findings: the conclusions of the analysis, with evidence and doubt.
 
-Plain records with JSON in and out, for all that show them: the terminal, the HTML report, a file.
+They are plain records that convert to and from JSON, for the terminal, the HTML report and files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Effect:
-    """How large: a share of what its like reach (0.5: half as fast), with its 95 % interval."""
+    """Size of an effect: the share of the ordinary rate (0.5: half as fast), with its 95 % interval."""
 
     share: float = math.nan
     low: float = math.nan
@@ -54,8 +54,8 @@ class Finding:
     direction: Direction | None = None
     effect: Effect | None = None
     false_alarm: float = math.nan
-    """Probability of such a finding, or a stronger one, anywhere in a run of a healthy network; never less
-    than healthy networks showed (stats/doubt.py)."""
+    """Probability of such a finding, or a stronger one, anywhere in a run of a healthy network; at least
+    SMALLEST_CLAIMED."""
     phases: tuple[int, ...] = ()
     """Evidence: phases, by the pattern's numbers."""
     evidence_routes: tuple[tuple[int, int], ...] = ()
@@ -67,12 +67,11 @@ class Finding:
 
     @property
     def ends(self) -> set[int]:
-        """Ranks that the finding is about, and the ends of its routes."""
+        """Ranks of the finding, and the ends of its routes."""
         return {*self.ranks, *(end for route in self.routes for end in route)}
 
     def adding(self, said: str, advice: str = "") -> Finding:
-        """Returns the finding with `said` appended, and `advice`, if given, in place of its own; unchanged if
-        `said` is empty."""
+        """Returns the finding with `said` appended, and with `advice` if given; unchanged if `said` is empty."""
         if not said:
             return self
         what = f"{self.what.removesuffix('.')}; {said}"

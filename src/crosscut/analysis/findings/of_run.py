@@ -1,4 +1,4 @@
-"""What one run says about its network: the interface for reports and `crosscut locate`."""
+"""Findings of one run or search: the interface for reports and `crosscut locate`."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ from crosscut.run.shape import reading
 
 # Fewer phases do not show who shares what.
 FEWEST_PHASES = 3
-# Noise of a message's log rate beyond which it hides what an operator would want to know; and how many
-# standard deviations low a single route must be to stand out among some thousands.
+# Noise of a log rate that hides faults an operator wants to know; and how many standard deviations low a
+# single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
 Load = Callable[[xr.Dataset, int], Samples]
 
 
 def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
-    """Returns what hosts report of themselves, if the emulating machine limited every rate.
+    """Returns findings from host facts alone, if the emulating machine limited every rate.
 
-    `limited`: a sentence on that (machine.limited). `nodes`: [rank] name.
+    `limited`: a sentence about this (machine.limited). `nodes`: [rank] name.
     """
     only = Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
     return facts.tied([only], nodes, is_limited=True)
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
-    """Returns findings of a run of any dense pattern, at its largest size unless one is named."""
+    """Returns findings of a run of any dense pattern, at the given size or else the largest."""
     return look(run, size_index)[0]
 
 
 def look(
     run: Run, size_index: int | None = None, routes: Routes | None = None
 ) -> tuple[list[Finding], Structure | None]:
-    """Returns findings, and the structure if there is enough to infer one.
+    """Returns findings, the most important first, and the structure if the run is enough to infer one.
 
-    Findings are sorted, the most telling first. `routes`: those of that size, if already known.
+    `routes`: those of that size, if already known.
     """
     many = many_routes.too_many(run.dataset)
     samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
@@ -83,10 +83,10 @@ def look(
         few = Finding(FindingKind.NOTHING, too_few, advice="measure more: crosscut run aapc")
         return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
-    # Where the machine limited some phases, it disturbed others: groups that explain nothing come from that.
+    # If the machine limited some phases, it disturbed others, too, which may look like groups.
     if infer.doubtful(inferred) or (limited and inferred.explained < infer.EXPLAINS_HARDLY_ANY):
         inferred = infer.infer(observed, divided=False)
-    if many and limited:  # given routes include phases that the machine limited
+    if many and limited:  # the given routes include phases that the machine limited
         believed = run.dataset.isel(phase=~np.isin(run.dataset["phase"].values, sorted(limited)))
         routes = digest(believed, run.sizes_bytes.index(samples.size_bytes)).routes
     elif many and routes is None:
@@ -100,9 +100,9 @@ def of_located(
     located: Located, names: tuple[str, ...],
     facts: HostFacts | None = None, nodes: tuple[str, ...] = (),
 ) -> list[Finding]:  # fmt: skip
-    """Returns findings of a search; slow hosts only if they were slow alone, too.
+    """Returns findings of a search; slow hosts only if they were also slow alone.
 
-    `facts`: of all that was measured. `nodes`: [rank] name.
+    `facts`: of all its runs. `nodes`: [rank] name.
     """
     inferred, observed = located.inferred, located.observed
     name = names.__getitem__
@@ -129,7 +129,7 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
 
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
-    """Sorts the findings, the most telling first; adds a sentence if there is nothing to report."""
+    """Sorts the findings, the most important first; adds one if there is nothing to report."""
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
         found = [*found, _nothing(inferred.alone, inferred.slow_share)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
@@ -139,7 +139,7 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     hidden = -math.expm1(-_FAR * alone.noise)
     noisy = alone.noise > _NOISY
     if slow_share > infer.SLOW_WITHIN_AT_MOST and not noisy:
-        unknown = "no cause found: many messages are slow, and no host, route or group tells which"
+        unknown = "no cause found: many messages are slow, but no host, route or group explains them"
         return Finding(FindingKind.NOTHING, unknown)
     slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal
     alike = "every host reaches the same rate under this load"
@@ -149,18 +149,18 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     if not noisy:
         return Finding(FindingKind.NOTHING, what)
     what += f", which would hide a route that loses less than {100 * hidden:.0f} %"
-    advice = "more --repetitions, longer messages, or an hour in which nothing else runs"
+    advice = "more --repetitions, longer messages, or a time when nothing else runs"
     return Finding(FindingKind.NOTHING, what, advice=advice)
 
 
 def rank_names(run: Run) -> tuple[str, ...]:
-    """[rank] name of its node; with the rank appended if the node has several."""
+    """[rank] name of its node, with the rank appended if the node has several."""
     counts = Counter(run.node_names)
     return tuple(name if counts[name] == 1 else f"{name}:{rank}" for rank, name in enumerate(run.node_names))
 
 
 def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -> Samples | None:
-    """Loads the named size, else the largest of which anything was measured; None if nothing was."""
+    """Loads the given size, else the largest with measurements; None if nothing was measured."""
     sizes = run.sizes_bytes
     indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
     for index in indices:

@@ -1,7 +1,7 @@
 """Hosts whose adapters or TCP are set up differently from the others'.
 
-They are the first thing to look at, since a setting costs nothing to change. What a difference costs is not
-known, so it is not a fault.
+Settings come first, because they cost nothing to change. A difference is not a fault, because its effect on
+the rate is unknown.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from crosscut.base import units
 
 Settings = Mapping[str, str]
 """Values by name, such as `MTU`, or `tso` for an offload."""
-# An adapter's member in a run, and what people call it.
+# An adapter's member in a run, and its name for people.
 _OF_ADAPTER = {"mtu": "MTU", "speed_mbit_s": "speed in Mbit/s", "duplex": "duplex", "driver": "driver"}
 _MOST_NAMED = 8
 
 
 def of_nodes(attributes: Mapping[str, object]) -> dict[str, Settings]:
-    """Returns settings by node, from a run's attribute `nodes`; skips damage and unknown values."""
+    """Returns settings by node, from a run's attribute `nodes`; skips damaged and unknown values."""
     found = listed(attributes.get("nodes"))
     return {str(node.get("name")): _of_node(node) for node in found if isinstance(node, dict)}
 
 
 def _of_node(node: Mapping[str, object]) -> Settings:
-    """Returns a node's settings; one that differs between its adapters has all their values."""
+    """Returns a node's settings, joining values that differ between its adapters."""
     values: dict[str, set[str]] = {}
     for adapter in listed(node.get("adapters")):
         for name, value in _of_adapter(adapter) if isinstance(adapter, dict) else ():
@@ -50,7 +50,7 @@ def _of_adapter(adapter: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def tied(found: Sequence[Finding], by_node: Mapping[str, Settings], nodes: Sequence[str]) -> list[Finding]:
     """Returns findings on settings that differ between hosts, then those given.
 
-    Findings about a host that differs say so, and advise changing the setting first. `nodes`: [rank] name.
+    Findings about a host with another setting say so, and advise changing it first. `nodes`: [rank] name.
     """
     differing, odd = [], dict[str, list[str]]()
     for name in dict.fromkeys(name for settings in by_node.values() for name in settings):
@@ -95,5 +95,5 @@ def _with(finding: Finding, odd: Mapping[str, Sequence[str]], nodes: Sequence[st
         return finding
     ends = {nodes[rank] for rank in finding.ends}
     said = "; ".join(f"{node} has {', '.join(odd[node])}" for node in odd if node in ends)
-    advice = "give it the settings of the other hosts, and measure again, before anything is replaced"
+    advice = "give it the settings of the other hosts, and measure again, before replacing anything"
     return finding.adding(said, advice)

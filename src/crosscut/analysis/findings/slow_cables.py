@@ -1,9 +1,9 @@
-"""A slow cable among several from which a hash chooses: its routes are slow, others of its group are not.
+"""Finds a slow cable among several from which a hash chooses: some routes of its group are slow.
 
-Paths are unknown. But if few messages leave a group and few enter it, hardly any share a cable, and a route
-that is slow there every time is on a slow cable. Several such routes of one group, with different ends,
-identify the group and the direction. NetBouncer (Tan et al., NSDI 2019) finds links by probes along known
-paths; here paths are unknown, so a finding says that one of a group's cables is slow, not which.
+If few messages leave a group and few enter it, hardly any share a cable, and a route that is then always slow
+is on a slow cable. Several such routes of one group, with different ends, identify the group and the
+direction. NetBouncer (Tan et al., NSDI 2019) finds links by probes along known paths; here paths are unknown,
+so a finding says that one of a group's cables is slow, not which.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from crosscut.base import units
 
 # A route that loses more than this share is slow.
 SMALLEST_LOSS = 0.15
-# Times that a slow route must have been the only one to leave its group and to enter the other.
+# Times that a slow route must have been the only one out of its group and into the other.
 FEWEST_ALONE = 2
-# Slow routes that a cable must have; hosts of its group, and other groups, that they must connect.
+# Fewest slow routes of a cable; fewest hosts of its group, and fewest other groups, that they connect.
 _FEWEST_ROUTES, _FEWEST_ENDS = 2, 2
-# Most slow cables of a network, and as a share of its groups' directions: more are not faults.
+# Most slow cables, as a number and as a share of two directions per group: more are not faults.
 _FEW_CABLES, _FEW_CABLES_OF_ALL = 2, 0.1
 
 
 @dataclass(frozen=True)
 class Tested:
-    """Routes between groups that were measured with few others; [route] arrays, by source, destination."""
+    """Routes between groups that were measured with few others; [route] arrays, sorted by source."""
 
     source: Integers
     destination: Integers
     slowness: Floats
-    """Logarithm of its fastest rate over what both ends reach: slower ones met other messages."""
+    """Logarithm of its fastest rate over that of both ends: slower ones met other messages."""
     always: NDArray[np.bool_]
     """Slow whenever it was measured."""
     times: Integers
     alone: Integers
-    """Times that it was the only one to leave its group and to enter the other."""
+    """Times that it was the only one out of its group and into the other."""
     lonely: NDArray[np.bool_]
     """It was the only message of a phase at least once."""
 
 
 def tested(few: Observed, inferred: Inferred) -> Tested:
-    """Summarises `few` by route: messages between groups, of phases with few of each group."""
+    """Summarises by route the messages `few`, which are between groups, with few of each group in a phase."""
     slowness, labels = inferred.alone.slowness(few), inferred.grouping.labels
     key, route = np.unique(few.source * few.ranks + few.destination, return_inverse=True)
     times = np.bincount(route, minlength=len(key))
@@ -68,10 +68,10 @@ def tested(few: Observed, inferred: Inferred) -> Tested:
 
 
 def find(few: Observed, inferred: Inferred) -> list[Finding]:
-    """Returns slow cables, those with most slow routes first; each route counts for one only."""
+    """Returns slow cables, those with most slow routes first; each route counts for only one."""
     seen = tested(few, inferred)
     cables = _cables(seen, inferred)
-    # If many groups seem to have one, it is how the network is built.
+    # If many groups seem to have one, this is by design.
     if len(cables) > max(_FEW_CABLES, _FEW_CABLES_OF_ALL * 2 * inferred.grouping.count):
         return []
     sure = [one for one in cables if (one[0] & seen.lonely).sum() >= _FEWEST_ROUTES]
@@ -79,13 +79,13 @@ def find(few: Observed, inferred: Inferred) -> list[Finding]:
 
 
 def untold(seen: Tested, inferred: Inferred) -> bool:
-    """True if a route that is slow alone is on no cable found so far: more routes of its groups may tell."""
+    """True if a route that is slow alone is on no cable found so far; more routes of its groups may help."""
     told = sum(int(mine.sum()) for mine, _, _ in _cables(seen, inferred))
     return told < int(_slow_alone(seen).sum())
 
 
 def not_lonely(seen: Tested, inferred: Inferred) -> list[Route]:
-    """Returns routes to measure with no other message in the network, so that each cable has enough."""
+    """Returns routes still to be measured as the only message in the network."""
     found: list[Route] = []
     for mine, _, _ in _cables(seen, inferred):
         lacking = _FEWEST_ROUTES - int((mine & seen.lonely).sum())
@@ -116,7 +116,7 @@ def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], D
 
 
 def _of_one_cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction) -> bool:
-    """True if the routes are enough, and belong to several hosts of the group and several other groups (of
+    """True if the routes are enough, and connect several hosts of the group with several other groups (with
     only two groups: several hosts of the other).
 
     Otherwise one host, or a cable of one other group, may be slow.
@@ -146,13 +146,13 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
     effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
     routes = tuple(zip(seen.source[mine].tolist(), seen.destination[mine].tolist(), strict=True))
     times = int(seen.times[mine].sum())
-    does = f"{'leave' if way is Direction.OUT else 'enter'} {group_name(group)}"
+    ways = f"{'out of' if way is Direction.OUT else 'into'} {group_name(group)}"
     if inferred.grouping.count == 2:
         there = (group, 1 - group) if way is Direction.OUT else (1 - group, group)
-        does = f"go from {group_name(there[0])} to {group_name(there[1])}"
+        ways = f"from {group_name(there[0])} to {group_name(there[1])}"
     return Finding(
         FindingKind.SLOW_CABLE,
-        f"{one} by which routes {does} carries {effect.text()} of what a host sends: "
+        f"{one} {ways} carries {effect.text()} of what a host sends: "
         f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
         f"in each of {units.count(times, 'measurement')}",
         ranks=tuple(np.nonzero(inferred.grouping.labels == group)[0].tolist()),

@@ -1,6 +1,6 @@
-"""Judges which messages of a search are slow, and whether more are than by chance.
+"""Judges which messages of a search are slow, and whether more are slow than by chance.
 
-`full`: messages of phases in which every rank sends; most of them reach what a host's link carries.
+`full`: messages of phases in which every rank sends; most of them reach the rate of a host's link.
 """
 
 from __future__ import annotations
@@ -15,33 +15,32 @@ from crosscut.analysis.findings.slow_parts import SOUND_ALONE
 from crosscut.analysis.structure.observed import Observed
 from crosscut.analysis.structure.unshared import unshared
 
-# Share of all messages, or number, that may be slow by chance: if more are, several hosts were slow at once
-# because of what they share.
+# Share of all messages, or number, that may be slow by chance. If more are, hosts fill a shared link.
 _MOST_QUIET, _FEW_SLOW = 0.02, 2
-# If more hosts are slow, they are taken to share a limit.
+# More slow hosts are assumed to share a limit.
 _MOST_SLOW_HOSTS = 3
 # Probability that noise alone makes any message this slow.
 _CHANCE = 0.05
 
 
 def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
-    """[message] True if it is slow compared with what an ordinary host reaches."""
+    """[message] True if it is slow compared with an ordinary host's."""
     alone = unshared(full)
     return np.asarray(observed.relative(alone.nominal) < alone.threshold)
 
 
 def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
-    """[message] True if a host this slow would be reported, and noise hardly ever makes any of so many
-    messages as slow: the slowest of hundreds is slow by chance alone."""
+    """[message] True if a host this slow would be reported, and noise alone hardly ever makes any of so many
+    messages this slow."""
     alone = unshared(full)
     by_chance = -NormalDist().inv_cdf(1 - _CHANCE / max(len(observed), 1)) * alone.noise
     return np.asarray(observed.relative(alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
 
 
 def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
-    """True if few messages are slow, apart from those of a few hosts of which all are.
+    """True if few messages are slow, apart from those of a few hosts that are always slow.
 
-    `among`: [message] those to be looked at; None: all.
+    `among`: [message] True to examine it; None: all.
     """
     found = slow(full, full) & ~of_slow_hosts(full)
     if among is not None:
@@ -50,12 +49,12 @@ def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
 
 
 def most_slow_hosts(ranks: int) -> int:
-    """Returns how many hosts may have slow messages only; if more do, they have something in common."""
+    """Returns how many hosts may be always slow; if more are, they share the cause."""
     return max(1, min(_MOST_SLOW_HOSTS, ranks // 8))
 
 
 def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:
-    """[message] True if an end of it is one of a few hosts of which all messages are slow."""
+    """[message] True if one of its ends is among a few hosts whose messages are all slow."""
     found, apart = slow(full, full), np.zeros(len(full), bool)
     for ends in (full.source, full.destination):
         tells = full.tells_of(ends)

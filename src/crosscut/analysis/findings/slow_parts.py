@@ -1,4 +1,4 @@
-"""Slow hosts, with the size of the effect and the probability of a false alarm; kinds and groups of hosts."""
+"""Finds slow hosts, kinds of hosts and groups, with effects and probabilities of false alarms."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from crosscut.base import units
 Names = Callable[[int], str]
 """Returns a rank's name for people."""
 
-# A smaller loss is not worth an operator's walk.
+# A smaller loss is not worth an operator's time.
 SMALLEST_LOSS = 0.05
 # If a larger share of the hosts is slow, they are not exceptions: the network is of another kind.
 LARGEST_SHARE_OF_HOSTS = 0.125
-# Loss of a slow host alone, with a sound partner: more than noise or a few messages of others cost.
+# Loss of a slow host that is measured alone: more than noise or a few other messages cost.
 SOUND_ALONE = 0.1
 # A host that was measured alone less often is not reported as slow.
 FEWEST_ALONE = 5
-# A slow host must be nearer to slow than to sound in this share of the times that it was measured alone.
+# Share of the measurements alone in which a slow host must be nearer to slow than to sound.
 STEADILY = 0.8
-# How often a slow host must reach its own best, as a share of how often all messages are that fast.
+# How often a slow host must reach its own best, relative to how often all messages are that fast.
 _AS_OFTEN = 0.65
-# If a larger share of all messages is slow, hardly any shows what its hosts' links carry.
+# If a larger share of all messages is slow, hardly any message shows the rate of its hosts' links.
 _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
-_VARIES = "what it shares, or another job, may be why"
-_ALONE = "measure it alone: crosscut locate --on PLACE does"
+_VARIES = "a shared link or another job may be the cause"
+_ALONE = "measure it alone with crosscut locate --on PLACE"
 _NAMED = 6
 # Logarithm: two directions that differ by less are reported as one.
 _AS_SLOW = 0.1
 VERBS = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}
-# A rank's group is unsure below this probability that the rank belongs to it.
+# A rank's group is uncertain below this probability.
 _UNSURE = 0.95
 
 
@@ -54,20 +54,20 @@ class _End:
     of: Integers
     """[message] the rank at this end."""
     effect: Floats
-    """[rank] log of the rate over the ordinary one."""
+    """[rank] log of the rate over the ordinary rate."""
     doubt: Floats
     """[rank] adjusted probability of a false alarm."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Returns findings on slow hosts, and on the groups."""
+    """Returns findings on slow hosts and on groups."""
     observed, inferred = evidence.observed, evidence.inferred
     return [*hosts(observed, inferred, evidence.name), *grouped(inferred, evidence.name)]
 
 
 def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Returns the hosts none of whose messages ever reaches what the others' do."""
-    # Bounds the spread of the mean of a host's fastest few: these vary less than as many random messages.
+    """Returns the hosts whose messages never reach the rate of others."""
+    # An upper bound: the mean of a host's fastest few messages varies less than that of random ones.
     noise = inferred.alone.noise / math.sqrt(FASTEST_LOOKED_AT)
     sides = ((Direction.OUT, observed.source), (Direction.IN, observed.destination))
     ends = [
@@ -94,10 +94,10 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
 def _steady(
     observed: Observed, ends: Sequence[_End], slow: Sequence[set[int]], inferred: Inferred
 ) -> set[int]:
-    """Returns the slow ranks that reach their own best about as often as others are that fast.
+    """Returns the slow ranks that reach their own best about as often as others reach that rate.
 
-    A rank limited by a cable falls below its best only when others are as slow. A rank slowed by others'
-    messages or another job reaches its best only now and then.
+    A rank limited by a cable falls below its best only when others are as slow. A rank that others' messages
+    or another job slow reaches its best only now and then.
     """
     steady: set[int] = set()
     if inferred.slow_share > _MOST_SLOW:
@@ -125,7 +125,7 @@ def _doubt(effect: Floats, ends: Integers, noise: float) -> Floats:
 
 @dataclass(frozen=True)
 class _Beside:
-    """What is known about the other hosts of a slow host's group."""
+    """Words about the other hosts of a slow host's group."""
 
     inferred: Inferred
     slow: set[int]
@@ -189,9 +189,9 @@ def _effect(end: _End, rank: int, noise: float) -> Effect:
 def _consequence(milder: _End, rank: int) -> str:
     """Returns words that explain the milder direction by the worse one.
 
-    With reception at 40 %, a host on an emulated cluster sends by TCP at 50 to 90 %, because acknowledgements
-    of what it sends queue behind what it receives; and the other way round. A fault of its own would look no
-    different while both directions are busy.
+    With reception at 40 %, a host on an emulated cluster sends over TCP at 50 to 90 %, because the
+    acknowledgements of its data queue behind the data that it receives; and the other way round. A separate
+    fault would look the same while both directions are busy.
     """
     share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
     queue = "receives" if milder.direction is Direction.OUT else "sends"
@@ -215,9 +215,9 @@ def _crowded(ranks: Sequence[int], name: Names) -> Finding:
 
 
 def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Returns the hosts that are slow even with a sound partner and few other messages about.
+    """Returns the hosts that are slow even with a sound partner and few other messages.
 
-    Those that are `unconfirmed` are suspects.
+    The `unconfirmed` ones are suspects.
     """
     ends = _ends_alone(alone, inferred)
     there = _slow_alone(alone, ends)
@@ -235,8 +235,8 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
 
 
 def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
-    """Returns the hosts that are slow alone but were not measured often enough to be reported, or were never
-    slow without another such host: two that share a cable slow each other.
+    """Returns the hosts that are slow alone but were measured too seldom to be reported, or were never slow
+    without another slow host: two that share a cable slow each other.
 
     The value is True for a host that lacks only the latter.
     """
@@ -273,8 +273,8 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
 def _slow_alone(alone: Observed, ends: Sequence[_End]) -> list[int]:
     """Returns the suspects that are slow alone in either direction.
 
-    A message between two slow ends is as slow as the slower one. The partner here is sound, so the suspect is
-    slow by itself; partners, which seem slow on the other side of the same exchange, are left out.
+    A message is as slow as the slower of its ends. The partner is sound, so the suspect is slow by itself.
+    Partners, which seem slow in the other direction of the same exchange, are left out.
     """
     return sorted((_below(ends[0], SOUND_ALONE) | _below(ends[1], SOUND_ALONE)) & _first_of_exchanges(alone))
 
@@ -289,8 +289,8 @@ def _suspect(one: Finding, why: str, advice: str) -> Finding:
 
 
 def _first_of_exchanges(alone: Observed) -> set[int]:
-    """Returns the suspects: the first of every two messages is theirs, the second their partner's answer
-    (search.py)."""
+    """Returns the suspects: they send the first of every two messages, their partners the second
+    (Suspects.exchanges)."""
     return set(alone.source[::2].tolist())
 
 
@@ -303,17 +303,17 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     others = units.count(observed.ranks - len(slower), "other host")
     what = (
         f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
-        f"{100 * share:.0f} % of the rate of the {others}, also while half of them are silent"
+        f"{100 * share:.0f} % of the rate of the {others}, even while half of the slower ones are silent"
     )
     named, advice = (
         tuple(map(name, slower)),
-        "compare adapters and processors; if all should be alike, these are slow",
+        "compare adapters and processors; if all hosts should be alike, these are slow",
     )
     return [Finding(FindingKind.HOST_KINDS, what, tuple(slower), named, effect=Effect(share), advice=advice)]
 
 
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:
-    """Returns a finding on the groups themselves, if there are several."""
+    """Returns a finding on the groups, if there are several."""
     count = inferred.grouping.count
     if count < 2:
         return []
@@ -327,7 +327,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
 
 
 def parts(inner: Inferred) -> list[Finding]:
-    """Returns a finding on groups within groups, if these share limits."""
+    """Returns a finding on groups within groups, if they share limits."""
     if not inner.capacities:
         return []
     what = f"{_groups(inner, 'parts of groups')}: within a part messages are fast, {_across(inner)}"
@@ -336,7 +336,7 @@ def parts(inner: Inferred) -> list[Finding]:
 
 
 def _across(inferred: Inferred) -> str:
-    """Returns words for what was seen of messages between groups."""
+    """Returns words about messages between groups."""
     if inferred.capacities:
         return "between groups they share limits"
     if hashed_paths(inferred) is not None:

@@ -1,10 +1,10 @@
-"""Single routes that are slower than their two ends allow.
+"""Finds single routes that are slower than their two ends allow.
 
-A run has each route in one phase alone. Noise only slows, and makes some of thousands of routes slow there,
-so one run yields no more than suspicions. A search measures these again (search/retest.py), and other routes
-of their ends: a host may have some routes that are slow whenever they are measured, while the others are
-sound. A hash that chooses among cables, queues or lanes sends each route the same way each time: if the
-second bonded cable of a host is bad, half of its routes are slow.
+A run measures each route in only one phase. Noise only slows, and makes some of thousands of routes slow, so
+one run yields no more than suspicions. A search measures these again (search/retest.py), and other routes of
+their ends: some routes of a host may always be slow while the others are sound. A hash that chooses among
+cables, queues or lanes sends each route the same way each time: if the second bonded cable of a host is bad,
+half of its routes are slow.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from crosscut.analysis.structure.observed import Observed, Route, joined
 from crosscut.base import units
 
 _NAMED = 6
-# If a larger share of the messages is slow, routes are slow because of what ran beside them.
+# If a larger share of the messages is slow, concurrent messages slow the routes.
 _QUIET = 0.05
-# If so many are slow at once, and never otherwise, what they share is slow. Fewer may be bad cables that met.
+# If so many are slow at once, and only then, they share a slow link. Fewer may be separate bad cables.
 _CROWD = 3
 # A route that was measured again less often is not reported as slow.
 FEWEST_AGAIN = 5
-# If so many suspect routes, and this share of all of them, meet in a host, it is the host that varies.
+# If so many suspect routes, and this share of all of them, have an end in common, that host varies.
 _OF_ONE_HOST, _SHARE_OF_ONE_HOST = 3, 0.5
-# Slow routes that one end must have, and times that they must have been measured again in all.
+# Fewest slow routes of one end, and times that they were measured again in total.
 _FEWEST_ROUTES, _FEWEST_TIMES = 2, 5
-# Messages on other routes of an end that must have been measured before a route is called slow by itself.
+# Fewest measured messages on other routes of each end before a route is called slow by itself.
 FEWEST_OTHERS = 3
 
 
 @dataclass(frozen=True)
 class Suspected:
     slow: Mapping[Route, float]
-    """By route: logarithm of the rate over what both ends reach; the slowest first."""
+    """By route: logarithm of its rate over the rate that both ends reach; the slowest first."""
     crowd: Finding | None = None
-    """Routes that were slow only beside each other."""
+    """Routes that were slow only at the same time."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    """Returns suspect routes, unless there are too many routes to look at together (many_routes.py)."""
+    """Returns suspect routes, unless there are too many to examine together (many_routes.py)."""
     if evidence.routes is not None:
         return []
     seen = suspected(evidence.observed, evidence.inferred)
@@ -61,9 +61,9 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def suspected(observed: Observed, inferred: Inferred) -> Suspected:
-    """Returns single routes below what their two ends reach, if little else is slow.
+    """Returns single routes slower than their two ends, if little else is slow.
 
-    Routes that pass a known limit, or are slow only beside each other, are slow because of what they share.
+    Routes that pass a known limit, or are slow only at the same time, are slow because of a shared link.
     """
     quiet = inferred.slow_share <= _QUIET
     observed = observed.where(~_limited(observed, inferred))
@@ -71,7 +71,7 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
         return Suspected({})
     slowness = inferred.alone.slowness(observed)
     keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
-    # The best of several times: a route that was fast once is not slow.
+    # The best of several measurements: a route that was fast once is not slow.
     best = np.full(len(keys), -np.inf)
     np.maximum.at(best, inverse, slowness)
     doubts = outliers_below(best, inferred.alone.noise)
@@ -89,8 +89,8 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
 
 
 def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
-    """Returns the routes that, when measured again, were not steadily nearer to their first rate than to what
-    both ends reach."""
+    """Returns the routes that were not steadily slow when measured again: nearer to their first rate than to
+    that of both ends."""
     seen: dict[Route, list[bool]] = {}
     pairs = zip(again.source.tolist(), again.destination.tolist(), strict=True)
     for route, slowness in zip(pairs, inferred.alone.slowness(again).tolist(), strict=True):
@@ -129,7 +129,7 @@ def after_search(
 
 
 def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
-    """Returns at most one finding: on routes that were slow in the one phase that had them.
+    """Returns at most one finding: on routes that were slow in the only phase that measured them.
 
     `slow`: as in `Suspected`.
     """
@@ -145,16 +145,17 @@ def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
     ]
     more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
     again = ";".join(f"{source}-{destination}" for source, destination in named)
-    what = f"{shares[0]} of what both ends reach, in the one phase that had it"
+    what = f"{shares[0]} of what both ends reach, in the only phase that measured it"
     if len(slow) > 1:
-        what = f"{len(slow)} routes ran slower than both ends reach, in the one phase that had each"
+        what = f"{len(slow)} routes ran slower than both ends reach, each in the only phase that measured it"
         what += f": {', '.join(shares)}{more}"
     ranks = tuple(sorted({rank for route in slow for rank in route}))
     return [
         Finding(
             FindingKind.SUSPECT, what, ranks, tuple(map(name, ranks)), routes=tuple(slow),
             evidence_routes=tuple(slow), effect=Effect(math.exp(float(np.median(list(slow.values()))))),
-            advice=f"noise does that, too; measure again: crosscut run routes --on PLACE --routes '{again}'",
+            advice="noise can cause this, too; measure again: crosscut run routes --on PLACE --routes "
+            f"'{again}'",
         )
     ]  # fmt: skip
 
@@ -171,8 +172,8 @@ def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
         what=f"{name(rank)} is unsteady: {'all' if count == len(slow) else f'{count} of'} {len(slow)} routes "
         "that were slow once begin or end there, and most of its routes are sound",
         ranks=(rank,), hosts=(name(rank),), routes=mine, evidence_routes=mine,
-        advice="a host that loses messages or does something else at times, or a link that comes and goes: "
-        "look at its log, at the error counters of its adapter and port, and at what runs there",
+        advice="a host that loses messages or does other work at times, or a flapping link: check its log, "
+        "the error counters of its adapter and port, and what runs there",
     )  # fmt: skip
 
 
@@ -186,7 +187,7 @@ def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
 
 
 def as_slow_as(slowness: Floats, in_crowd: NDArray[np.bool_], inferred: Inferred) -> NDArray[np.bool_]:
-    """[route] True if as slow as those of a crowd: fewer of them met at the same kind of limit."""
+    """[route] True if as slow as the routes of a crowd: fewer of them met at the same kind of limit."""
     if not in_crowd.any():
         return np.zeros(len(slowness), bool)
     middle = float(np.median(slowness[in_crowd]))
@@ -194,9 +195,9 @@ def as_slow_as(slowness: Floats, in_crowd: NDArray[np.bool_], inferred: Inferred
 
 
 def crowds(met: Observed, share: float) -> Finding:
-    """Returns a finding on messages that were slow only beside each other.
+    """Returns a finding on messages that were slow only at the same time.
 
-    `share`: their rate over what their ends reach.
+    `share`: their rate over that of their ends.
     """
     phases, counts = np.unique(met.phase, return_counts=True)
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
@@ -211,7 +212,7 @@ def crowds(met: Observed, share: float) -> Finding:
 
 
 def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """[message] True if it passes a shared limit that was found."""
+    """[message] True if it passes a known shared limit."""
     known = {(capacity.reach, capacity.groups) for capacity in inferred.capacities}
     passes = np.zeros(len(observed), bool)
     for family in families(inferred.grouping.labels, observed) if known else ():
@@ -246,7 +247,7 @@ def _partly_slow(
 ) -> list[Finding]:
     """Returns hosts with several slow routes at one end, most routes first; each route counts for one host.
 
-    `held`: how often each route that stayed slow was measured again; `slow`: all that were slow once;
+    `held`: how often each route that stayed slow was measured again; `slow`: all routes that were slow once;
     `every`: all messages.
     """
     left, found = dict(held), []
@@ -274,7 +275,7 @@ def _partly(
     inferred: Inferred,
     name: Names,
 ) -> Finding | None:
-    """Returns the finding; None if the host's other routes are not sound: then all of it is slow, or more."""
+    """Returns the finding; None if too many of the host's other routes are slow, too."""
     mine = every.where((every.source if way is Direction.OUT else every.destination) == host)
     logs = mine.relative(inferred.alone.nominal)
     far = mine.destination if way is Direction.OUT else mine.source
@@ -298,7 +299,7 @@ def _partly(
 
 
 def others_sound(route: Route, slowness: float, every: Observed, inferred: Inferred) -> bool:
-    """True if enough messages on other routes of both ends were measured, and most were nearer to sound."""
+    """True if enough messages on other routes of both ends were measured, most of them nearer to sound."""
     other = ~((every.source == route[0]) & (every.destination == route[1]))
     logs = every.relative(inferred.alone.nominal)
     for ends, rank in ((every.source, route[0]), (every.destination, route[1])):

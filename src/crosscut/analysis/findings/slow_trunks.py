@@ -1,4 +1,4 @@
-"""Limits that hosts share between groups, within one, or all together: by design, or as slow trunks."""
+"""Finds limits that hosts share, between groups or within them: slow trunks, or limits by design."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.base import units
 
-# A slow trunk carries less than this share of what its like do; one that lost less may be of another kind.
+# A slow trunk carries less than this share of what its like carry; one that lost less may be of another kind.
 LARGEST_SHARE_OF_TRUNK = 0.85
 _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
 _OF_GROUPS = (*_LINKS, Reach.SENT, Reach.RECEIVED)
-# Phases whose totals stand for a trunk's unknown capacity: a single one may be lucky.
+# Number of phases whose totals estimate a trunk's unknown capacity: a single one may be an outlier.
 _LARGEST_TOTALS = 2
 # Groups are of like size up to this ratio of their hosts.
 _LIKE_SIZES = 1.5
 
 _Link = tuple[Reach, tuple[int, ...]]
-"""What leaves or enters a group, or passes between two."""
+"""The traffic that leaves or enters a group, or passes between two."""
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
@@ -44,13 +44,13 @@ def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
 
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
-    """Returns shared capacities smaller than those of their kind, or than what others were seen to carry."""
+    """Returns shared capacities smaller than those of their kind, or than the totals that others carried."""
     if not inferred.capacities:
         return []
     found = []
     largest, size = _largest(inferred, observed), np.bincount(inferred.grouping.labels)
     for reach in Reach:
-        # Both directions of a trunk are alike, too.
+        # The two directions of a trunk are alike, too.
         alike = _LINKS if reach in _LINKS else (reach,)
         known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
         hosts = _hosts_of_each(known, size) if known and reach in _OF_GROUPS else np.ones(len(size), np.int64)
@@ -74,16 +74,16 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
             told = told and capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
             if told and reach is Reach.BETWEEN:
                 largest[link] = _largest_between(capacity.groups, inferred, observed)
-            # A trunk that carried more at other times had less to carry: another limit held it back.
+            # A trunk that carried more at another time is sound: another limit held its messages back.
             if told and largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK < capacity.bytes_per_second:
                 found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
     return found
 
 
 def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
-    """Returns bytes per second by which slow hosts of the group send, or receive, less than others.
+    """Returns the bytes per second that the group lacks because of slow hosts.
 
-    A trunk that lacks no more than this may be sound.
+    A trunk that lacks no more may be sound.
     """
     if capacity.reach not in _OF_GROUPS:
         return 0.0
@@ -94,9 +94,9 @@ def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
 
 
 def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
-    """[group] number of its hosts if trunks are alike in what they carry per host, else 1.
+    """[group] number of its hosts if trunk capacities are more alike per host, else 1.
 
-    Leaves of unequal size have uplinks of either kind.
+    Leaves of unequal size may have either kind of uplink.
     """
     logs = np.log(np.array(list(known.values())))
     per_host = logs - np.log([size[groups[0]] for _, groups in known])
@@ -125,11 +125,11 @@ def _largest_between(groups: tuple[int, ...], inferred: Inferred, observed: Obse
 def _carried(
     known: Mapping[_Link, float], largest: Mapping[_Link, float], size: Integers
 ) -> dict[_Link, float]:
-    """Returns what trunks without a known capacity carry at least, in the unit of `known`.
+    """Returns lower bounds of trunks without a known capacity, in the unit of `known`.
 
-    Only those whose largest totals are so far above the smallest known capacity that it would be called slow
-    beside them; all of these get the median. Groups must have about as many hosts as those of `known`: if a
-    module is split in two by mistake, its inner traffic counts as a trunk's.
+    Includes only trunks whose largest totals are so far above the smallest known capacity that it would be
+    called slow beside them. Groups must have about as many hosts as those of `known`: if a module is split in
+    two by mistake, its inner traffic counts as a trunk's.
     """
     likened = [int(size[groups[0]]) for _, groups in known]
     least = min(known.values(), default=math.inf)
@@ -140,13 +140,13 @@ def _carried(
             continue
         if (reach, groups) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
             found[reach, groups] = total
-    # They differ by what they were asked to carry, which is not the spread of capacities: take the median.
+    # They differ in load, not in capacity, so all get the median.
     middle = float(np.median(list(found.values()))) if found else 0.0
     return dict.fromkeys(found, middle)
 
 
 def lone_trunks(inferred: Inferred) -> list[Finding]:
-    """Returns the limits of one of two groups if only that one has any: the other, with none, is its like."""
+    """Returns the limits of one of two groups if the other, to which it compares, has none."""
     if inferred.grouping.count != 2:
         return []
     across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
@@ -159,8 +159,8 @@ def lone_trunks(inferred: Inferred) -> list[Finding]:
 def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
     """Returns only the much smaller group's limit if one direction alone is limited.
 
-    What leaves one of two groups enters the other, and no healthy trunk is limited in one direction alone.
-    The larger group then consists of several, between which nothing is slow.
+    Traffic that leaves one of two groups enters the other, and no healthy trunk is limited in only one
+    direction. The larger group then consists of several, between which nothing is slow.
     """
     size = np.bincount(inferred.grouping.labels)
     ways = {c.groups[0] if c.reach is Reach.LEAVING else 1 - c.groups[0] for c in across}
@@ -169,16 +169,16 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
     return [c for c in across if c.groups[0] == int(size.argmin())]
 
 
-# Capacity that other traffic takes all the time is missing just like what was lost.
+# Capacity that other traffic always takes looks like lost capacity.
 _CAUSES = ": a cable is down, or other traffic was present all the time"
 _WHICH = (
-    "look for a cable of the trunk that is down or came up at a lower speed, and at what its ports carry "
+    "look for a cable of the trunk that is down or came up at a lower speed, and check what its ports carry "
     "while nothing is measured: rates alone do not tell a lost cable from traffic that is always there"
 )
 
 
 def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, hosts: int = 1) -> Finding:
-    """`share`: of what like trunks carry; NaN: unknown. `hosts`: the group's, if that is per host; else 1."""
+    """`share`: of similar trunks' rate; NaN: unknown. `hosts`: of the group if that is per host; else 1."""
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
@@ -200,21 +200,22 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     )  # fmt: skip
 
 
-# Words by reach, for groups with these names.
+# Words by reach, to format with the groups' names.
 _WORDS = {
-    Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
-    Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
-    Reach.BETWEEN: "what goes from {0} to {1}", Reach.CROSSING: "all traffic between groups",
+    Reach.LEAVING: "traffic leaving {0}", Reach.ENTERING: "traffic entering {0}",
+    Reach.SENT: "all traffic that hosts of {0} send",
+    Reach.RECEIVED: "all traffic that hosts of {0} receive",
+    Reach.BETWEEN: "traffic from {0} to {1}", Reach.CROSSING: "all traffic between groups",
 }  # fmt: skip
 
 
 def where(capacity: Capacity, inferred: Inferred) -> str:
-    """Returns words such as `what leaves group2`."""
+    """Returns words such as `traffic leaving group2`."""
     return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
 
 
 def shared(inferred: Inferred) -> list[Finding]:
-    """Returns limits that all groups have alike: the network as it was built, not a fault."""
+    """Returns limits that all groups share alike: by design, not a fault."""
     found = []
     for reach in Reach:
         limits = [
@@ -234,7 +235,7 @@ def shared(inferred: Inferred) -> list[Finding]:
 
 
 def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
-    """Returns a finding on limits of one kind. `what`: words for the traffic that each limits."""
+    """Returns a finding on limits of one kind. `what`: words for the limited traffic."""
     rates = [limit.bytes_per_second for limit in limits]
     low, high = min(rates), max(rates)
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
@@ -247,13 +248,13 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     )  # fmt: skip
 
 
-# What hosts of one switch or chip do together under a shared limit.
+# Words for the direction of a limit within a group.
 _OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
 _BUILT_SO = "this is by design: compare with what was ordered"
 
 
 def shared_within(located: Located) -> list[Finding]:
-    """Returns what hosts share within a group, or all together, so that each is as slow as the others."""
+    """Returns limits that hosts share within a group, or all together, and that slow all of them alike."""
     outline = located.structure
     sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
     # Limits of groups that permutations revealed are other findings (`shared`).
@@ -267,7 +268,7 @@ def shared_within(located: Located) -> list[Finding]:
         if alike := [limit for limit in known if limit.reach is reach]:
             numbers = sorted({sizes.get(limit.groups[0], outline.ranks) for limit in alike})
             hosts = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-            one = _alike(alike, f"what {hosts} hosts of one switch or chip {do} together", _BUILT_SO)
+            one = _alike(alike, f"traffic that {hosts} hosts of one switch or chip {do} together", _BUILT_SO)
             told.append(replace(one, groups=tuple(limit.groups[0] for limit in alike)))
     return told
 

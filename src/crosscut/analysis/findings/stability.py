@@ -1,4 +1,4 @@
-"""What changes during a measurement: hosts whose links flap, drift and steps, periodic dips."""
+"""Finds changes during a measurement: flapping links, drift, steps and periodic dips."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# Spread of an unstable host over the median host's; less is a difference of degree.
+# Least spread of an unstable host, as a multiple of the median host's.
 SMALLEST_RATIO = 2.0
 SMALLEST_DRIFT = 0.03
 # Logarithm: a host is slow in a repetition in which its messages are this far below their own median.
@@ -32,10 +32,9 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True) -> list[Finding]:
-    """Returns all findings; of each host, and of all hosts together, the one that says most.
+    """Returns all findings: an unstable host only if no other names it, drift only without a step of all.
 
-    Not `timed`: some phases are missing, so it is unknown when the others ran, and periodic dips are not
-    looked for.
+    Not `timed`: phases are missing, so it is unknown when the others ran, and periodic dips are not sought.
     """
     found = deviations(samples)
     if found is None:
@@ -53,7 +52,7 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
 
 
 def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
-    """Returns hosts whose messages vary from repetition to repetition far more than those of others."""
+    """Returns hosts whose messages vary between repetitions far more than those of others."""
     ends = {Direction.OUT: found.source, Direction.IN: found.destination}
     spreads = {way: _spread(found.logs, those, samples.ranks) for way, those in ends.items()}
     doubts = {way: _doubts(spread) for way, spread in spreads.items()}
@@ -67,22 +66,20 @@ def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
         middle = found.of_ends(ends[worst], samples.ranks, ends[worst] == rank)[:, rank]
         slow = int((middle < DEEP).sum())
         of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
-        what = (
-            f"{name(rank)} is unstable: the same messages vary {ratio:.1f} times as much as others'{of_them}"
-        )
+        what = f"{name(rank)} is unstable: its messages vary {ratio:.1f} times as much as others'{of_them}"
         told.append(Finding(
             FindingKind.UNSTABLE, what, ranks=(rank,), hosts=(name(rank),),
             direction=Direction.BOTH if len(wild) == 2 else worst, effect=Effect(ratio),
             false_alarm=float(doubts[worst][rank]), phases=tuple(int(phase) for phase in samples.phase[:64]),
-            advice="a link that comes and goes, or a host that does something else at times: look at its "
-            "log, the port's error and link-down counters, and what runs there",
+            advice="a flapping link, or other work on the host at times: check its log, the port's error and "
+            "link-down counters, and what runs there",
         ))  # fmt: skip
-    # If more than a few are unstable, it is noise of the place, not of a host.
+    # If more than a few are unstable, the noise is not that of single hosts.
     return told if len(told) <= max(1, samples.ranks // 8) else []
 
 
 def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
-    """[rank] root mean square, clipped at 4 times the outer 0.5 % quantiles: no single stall may decide."""
+    """[rank] root mean square, clipped at 4 times the outer 0.5 % quantiles: no single stall decides."""
     low, high = np.nanquantile(deviations, [0.005, 0.995])
     squares = np.clip(deviations, 4 * low, 4 * high) ** 2
     there = np.isfinite(squares)
@@ -93,7 +90,7 @@ def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
 
 
 def _doubts(spread: Floats) -> Floats:
-    """[rank] adjusted probability, by how spreads differ between hosts (their logarithms: about normal)."""
+    """[rank] adjusted probability that chance makes a spread this large, with normal log spreads of hosts."""
     doubts = np.ones(len(spread))
     there = np.isfinite(spread) & (spread > 0)
     if there.sum() < 4:
@@ -109,7 +106,7 @@ def _doubts(spread: Floats) -> Floats:
 def drift(found: Deviations) -> list[Finding]:
     """Returns a finding if all messages become faster or slower over the repetitions.
 
-    Tested by Kendall's tau (Mann, Econometrica 13, 1945; Kendall).
+    The test is Kendall's tau (Mann, Econometrica 13, 1945).
     """
     middle = found.common()
     middle = middle[np.isfinite(middle)]
@@ -120,7 +117,7 @@ def drift(found: Deviations) -> list[Finding]:
     change = float(np.median(middle[-third:]) - np.median(middle[:third]))
     if abs(change) < SMALLEST_DRIFT:
         return []
-    from scipy.stats import kendalltau  # half a second to import, which a steady run need not spend
+    from scipy.stats import kendalltau  # the import takes half a second, which a steady run saves
 
     p = float(kendalltau(np.arange(count), middle).pvalue)
     if not p < FALSE_ALARMS:

@@ -1,4 +1,4 @@
-"""Histograms with round bin edges, without the few values too far out to draw to scale."""
+"""Histograms with round bin edges, which leave out the few values too far out to draw to scale."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
 
-# A larger share of the values is not taken for outliers.
+# A larger share of the values does not count as outliers.
 LARGEST_SHARE_FAR_OUT = 0.05
 # Powers of ten are not exact for smaller spans.
 _SMALLEST_SPAN = 1e-290
@@ -41,7 +41,7 @@ def histogram(values: Floats, most_bins: int = 12) -> Histogram:
     first_kept, end_kept = body(there)
     finite = there[first_kept:end_kept]
     low, high = float(finite.min()), float(finite.max())
-    # The bins span at least 0.1 % of the value; otherwise nearly equal values make twelve bins of rounding.
+    # The bins span at least 0.1 % of the value; otherwise nearly equal values show twelve bins of rounding.
     step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
     bins = np.floor(finite / step)  # by number, not by edge, so that rounding cannot lose a value
     first = bins.min()
@@ -53,13 +53,13 @@ def histogram(values: Floats, most_bins: int = 12) -> Histogram:
 def body(ordered: Floats) -> tuple[int, int]:
     """Returns the slice (first, end) of sorted values to draw to scale.
 
-    This is everything, unless a few outliers would take three quarters of the axis. Outliers lie more than
+    It holds all values, unless a few outliers would take three quarters of the axis. Outliers lie more than
     three interquartile ranges from the quartiles (Tukey, Exploratory Data Analysis, 1977, section 2D). A
     second cluster is not an outlier, however far away.
     """
     count = len(ordered)
     low, high = (float(quartile) for quartile in np.percentile(ordered, (25, 75)))
-    # When most values are nearly equal, the next one must not become an outlier.
+    # If most values are nearly equal, the next one must not become an outlier.
     reach = 3 * max(high - low, 0.01 * abs(high))
     first = int(np.searchsorted(ordered, low - reach, side="left"))
     end = int(np.searchsorted(ordered, high + reach, side="right"))

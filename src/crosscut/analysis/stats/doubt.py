@@ -17,7 +17,7 @@ _ROUNDING = 1e-9
 
 
 def normal_tail(deviations: Floats) -> Floats:
-    """P(Z > z)."""
+    """Returns P(Z > z) for a standard normal Z."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr(-np.asarray(deviations, np.float64)), np.float64)
@@ -38,10 +38,10 @@ def holm(p_values: Floats) -> Floats:
 
 
 def tail_factor(residuals: Floats, noise: float) -> float:
-    """Estimates how much heavier than normal the tails of the noise are; 2 with fewer than 10 values above.
+    """Estimates how much heavier than normal the tails of the noise are; 2 if fewer than 10 values exceed 0.
 
-    This is the largest residual above zero over the expected largest of as many normal ones. Only noise acts
-    above zero, because contention and faults only slow.
+    This is the largest residual over the expected largest of as many normal ones. Only positive residuals
+    count: they are noise alone, because contention and faults only slow.
     """
     above = residuals[residuals > 0]
     if len(above) < 10:
@@ -54,7 +54,7 @@ def tail_factor(residuals: Floats, noise: float) -> float:
 
 
 def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
-    """Returns [value] the adjusted probability that noise alone puts it so far below the median.
+    """Returns [value] the adjusted probability that noise alone puts it this far below the median.
 
     NaN values stay NaN; with fewer than three finite values all are NaN.
     """
@@ -63,7 +63,7 @@ def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
     if there.sum() < 3:
         return found
     middle = float(np.median(values[there]))
-    # The values' own spread, but no less than what noise alone gives.
+    # The values' own spread, but at least that of the noise.
     spread = max(noise, 1.4826 * float(np.median(np.abs(values[there] - middle))), _ROUNDING)
     factor = tail_factor(values[there] - middle, spread)
     with np.errstate(over="ignore"):  # overflow to infinity is as good as a large deviation

@@ -1,10 +1,10 @@
 """The median and its non-parametric 95 % confidence interval.
 
 The interval is bounded by two order statistics whose ranks come from the binomial distribution, which
-assumes nothing of the samples' shape. (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication
-Systems, EPFL Press 2010, theorem 2.1; recommended for measurements of networks by Hoefler and Belli, SC15,
-section 3.1.3.) From 20 samples on, correlation between consecutive samples moves the ranks farther apart
-(`stretch`). docs/coverage.py shows how often the interval contains the median.
+assumes nothing about the samples' distribution (J.-Y. Le Boudec, Performance Evaluation of Computer and
+Communication Systems, EPFL Press 2010, theorem 2.1; recommended for measurements of networks by Hoefler and
+Belli, SC15, section 3.1.3). From 20 samples on, correlation between consecutive samples moves the ranks
+farther apart (`stretch`). docs/coverage.py shows how often the interval contains the median.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 # With fewer samples no pair of order statistics reaches 95 %: 1 - 2 * 0.5^5 is 93.75 %.
 FEWEST_FOR_INTERVAL = 6
-# Fewer samples do not show how strongly consecutive samples are correlated.
+# With fewer samples, the correlation between consecutive ones cannot be estimated.
 FEWEST_FOR_CORRELATION = 20
 _MOST_CORRELATION = 0.99
 # Cells whose samples are ranked at once, to bound memory.
@@ -32,7 +32,7 @@ _CELLS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Medians:
-    """Medians along an axis; `low` and `high` are NaN where there are too few samples for an interval."""
+    """Medians along an axis; `low` and `high` are NaN if samples are too few for an interval."""
 
     median: Floats
     low: Floats
@@ -58,8 +58,8 @@ def interval_ranks(count: int) -> tuple[int, int] | None:
         return None
     from scipy.special import bdtr  # imported late, so that commands without statistics start faster
 
-    # Counts the k for which P(at most k samples lie below the median) <= tail. Every k that is ten standard
-    # deviations below the middle qualifies.
+    # Counts the k for which P(at most k samples lie below the median) <= tail. All k more than ten standard
+    # deviations below the middle qualify.
     first = max(0, count // 2 - 5 * math.isqrt(count))
     below = first + int((bdtr(np.arange(first, count // 2), count, 0.5) <= (1 - CONFIDENCE) / 2).sum())
     return below - 1, count - below
@@ -101,7 +101,7 @@ def _inflation(count: int) -> Callable[[Floats], Floats]:
 
 
 def medians(values: Floats, *, in_time_order: bool = True) -> Medians:
-    """Returns medians along the first axis, without NaN. Not `in_time_order`: samples are independent."""
+    """Returns medians along the first axis, ignoring NaN. Not `in_time_order`: samples are independent."""
     there = np.isfinite(values)
     if there.all():
         timed, ordered = values, np.sort(values, axis=0)

@@ -1,9 +1,9 @@
-"""Permutation tests: many at once on few repetitions, by permuting which run a repetition belongs to.
+"""Permutation tests: many at once on few repetitions, which are reassigned to the runs.
 
 The method is the step-down maximum of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing,
-Wiley 1993, algorithm 2.8. The probability of any false alarm among all tests stays below the level, whatever
-the noise looks like and however the tests depend on each other. Unlike a correction by the number of tests,
-it costs no power when thousands of routes have six repetitions each. It assumes that the repetitions of a run
+Wiley 1993, algorithm 2.8. The probability of any false alarm among all tests stays below the level, for any
+distribution of the noise and any dependence between the tests. Unlike a correction by the number of tests, it
+costs no power when thousands of routes have six repetitions each. It assumes that the repetitions of a run
 are exchangeable.
 """
 
@@ -21,7 +21,7 @@ from crosscut.analysis.stats.intervals import Floats
 Columns = NDArray[np.int64]
 Sides = NDArray[np.bool_]
 
-# All ways to divide the repetitions are tried if there are no more than this; otherwise this many are drawn.
+# If there are no more ways than this to divide the repetitions, all are tried; otherwise this many are drawn.
 MOST_EXACT = 4000
 _CELLS_AT_ONCE = 1 << 21
 # Smaller differences of logarithms are rounding errors.
@@ -51,7 +51,7 @@ def doubts(first: Floats, second: Floats) -> Floats:
 
 
 def orders(count: int) -> tuple[Columns, bool]:
-    """Returns [way, position] orders of `count` runs, and whether they are only a sample of all orders."""
+    """Returns [way, position] orders of `count` runs, and whether they are only a sample."""
     if math.factorial(count) <= MOST_EXACT:
         return np.array(list(permutations(range(count))), np.int64), False
     return _drawn(count), True
@@ -119,7 +119,7 @@ def _step_down(seen: Floats, permute: Callable[[Columns], Floats], *, drawn: boo
         running = np.maximum.accumulate(np.concatenate([highest[:, None], block], axis=1), axis=1)
         highest = running[:, -1]
         reached = (running[:, 1:] >= seen[part] * (1 - 1e-9)).sum(axis=0)
-        # A drawn sample lacks the observed division, which counts as one more (Phipson and Smyth,
+        # A drawn sample lacks the observed division, which is added (Phipson and Smyth,
         # Statistical Applications in Genetics and Molecular Biology 9, 2010).
         adjusted[part] = (reached + drawn) / (len(block) + drawn)
     falling = rising[::-1]

@@ -1,10 +1,10 @@
-"""Sequential test of a median: may be evaluated after every repetition and stopped at any time.
+"""Sequential test of a median, which may be evaluated after every repetition and stopped at any time.
 
 Each repetition is a coin toss: it meets the bound or misses it. If the median misses the bound, `met` has
-probability at most 1/2, whatever came before. Then the stake of a gambler who bets on `met`, spread over
-several probabilities above 1/2, is a supermartingale that starts at 1. The probability that it ever reaches
-1/α is at most α (J. Ville, Étude critique de la notion de collectif, 1939; for confidence sequences of
-quantiles S. R. Howard and A. Ramdas, Bernoulli 28, 2022). So a verdict reached at any time is wrong with
+probability at most 1/2, regardless of earlier tosses. Then the stake of a gambler who bets on `met`, spread
+over several probabilities above 1/2, is a supermartingale that starts at 1. The probability that it ever
+reaches 1/α is at most α (J. Ville, Étude critique de la notion de collectif, 1939; for confidence sequences
+of quantiles S. R. Howard and A. Ramdas, Bernoulli 28, 2022). So a verdict reached at any time is wrong with
 probability at most α, however often the test was evaluated. Nothing is assumed about the distribution of the
 times or the dependence between routes.
 """
@@ -39,15 +39,16 @@ def evidence(met: NDArray[np.int64], missed: NDArray[np.int64], share: float = 0
 
 
 def all_of(logs: Floats) -> float:
-    """Returns the evidence that every quantity meets its bound, which is the weakest of theirs.
+    """Returns the evidence that every quantity meets its bound: the weakest among them.
 
-    An intersection-union test needs no correction for their number (R. L. Berger, Technometrics 24, 1982).
+    An intersection-union test needs no correction for several quantities (R. L. Berger, Technometrics 24,
+    1982).
     """
     return float(logs.min()) if len(logs) else 0.0
 
 
 def any_of(logs: Floats) -> float:
-    """Returns the evidence that some quantity misses its bound, from the mean of their stakes.
+    """Returns the evidence that some quantity misses its bound: the log of the mean stake.
 
     The mean is itself a fair stake under any dependence (V. Vovk and R. Wang, Annals of Statistics 49, 2021).
     """
@@ -60,8 +61,8 @@ def any_of(logs: Floats) -> float:
 def repetitions_needed(count: int, reaches: Callable[[float], bool]) -> int | None:
     """Returns how many repetitions would decide, if the trend of the `count` measured continues.
 
-    `reaches(times)` tells whether `times` the counts so far are enough evidence. Returns None if 100 times
-    the counts are not.
+    `reaches(times)` tells whether `times` the counts so far are enough evidence. Returns None if 100 times as
+    many are not.
     """
     return next((math.ceil(count * times) for times in np.geomspace(1.1, 100, 48) if reaches(times)), None)
 

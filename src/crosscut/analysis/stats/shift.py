@@ -32,7 +32,7 @@ class Shift:
 
 
 def shift(first: Floats, second: Floats) -> Shift:
-    """`first` and `second` are logarithms, such as of times."""
+    """Estimates the shift from `first` to `second`, which are logarithms."""
     differences = np.sort((second[None, :] - first[:, None]).ravel())
     cut = _cut(len(first), len(second))
     middle = float(np.median(differences))

@@ -1,7 +1,7 @@
 """Spread and tail of repeated measurements: how steady each phase, route and rank is.
 
-The spread is the interquartile range over the median. The tail is the 99th percentile over the median, or the
-maximum over the median with fewer than 100 repetitions. Hoefler and Belli (SC15, rules 5 to 8) ask for both
+The spread is the interquartile range over the median. The tail is the 99th percentile over the median; with
+fewer than 100 repetitions, the maximum over the median. Hoefler and Belli (SC15, rules 5 to 8) ask for both
 beside the median, because network times are skewed: mean and standard deviation do not describe them.
 """
 
@@ -19,7 +19,7 @@ FEWEST_FOR_PERCENTILE = 100
 
 @dataclass(frozen=True)
 class Variation:
-    """Spread and tail, [subject] each; NaN with too few repetitions."""
+    """[subject] spread and tail; NaN with too few repetitions."""
 
     spread: Floats
     tail: Floats
