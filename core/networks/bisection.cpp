@@ -1,4 +1,4 @@
-// The capacity of the worst cut into halves: in closed form, or searched for.
+// Computes the capacity of the worst cut into halves, in closed form or by a search.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -160,7 +160,6 @@ std::vector<std::vector<Side>> cut_starts(const Graph& graph, const Adjacency& a
   std::vector<Vertex> order(static_cast<std::size_t>(graph.hosts));
   std::iota(order.begin(), order.end(), Vertex{0});
   std::vector<std::vector<Side>> starts{with_switches(graph, adjacency, order)};
-  // Keep hosts of one group together, then hosts of one switch.
   const auto switch_of = [&](Vertex host) {
     const auto leaving = adjacency.leaving(host);
     return leaving.empty() ? host : graph.head(leaving[0]);

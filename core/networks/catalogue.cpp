@@ -71,9 +71,9 @@ std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vert
                                       std::optional<Spread> spread) {
   const fs::path file = is_name(path) ? find_in_catalogue(path) : fs::path(path);
   std::error_code error;
-  // A device or a pipe would block or never end.
   if (fs::is_directory(file, error))
     throw UsageError(shown(file.string()) + " is a directory; a network is one file, in TOML");
+  // Reading a device or a pipe could block or never end.
   if (!fs::is_regular_file(file, error)) throw UsageError(shown(file.string()) + ": there is no such file");
   if (fs::file_size(file, error) > largest_bytes || error)
     throw UsageError(shown(file.string()) + ": larger than 16 MiB");

@@ -30,7 +30,7 @@ void apply(const TomlNode& root, std::string_view word, std::vector<Class>& clas
     const auto known = std::ranges::find(classes, key, &Class::name);
     if (known == classes.end()) {
       mistakes.add(value.line,
-                   "there is no class " + shown(key) + " of " + std::string(word) + suggestion(key, names));
+                   "there is no " + std::string(word) + " class " + shown(key) + suggestion(key, names));
       continue;
     }
     TableReader own(value, "[" + std::string(word) + "." + key + "]", mistakes);
@@ -77,7 +77,7 @@ void read_link_keys(TableReader& table, LinkClass& its, bool generated) {
   table.read("half_duplex", its.half_duplex);
   if (its.half_duplex && table.has("back_rate"))
     table.mistake("back_rate",
-                  "both directions of a half duplex link share its rate; leave one of the two out");
+                  "both directions of a half-duplex link share its rate; leave out back_rate or half_duplex");
 }
 
 void apply_to_classes(const TomlNode& root, Graph& graph, Mistakes& mistakes) {

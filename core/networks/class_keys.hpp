@@ -1,4 +1,4 @@
-// Keys of hosts, switches and links that are the same in listed and generated networks.
+// Reads keys of hosts, switches and links, the same in listed and generated networks.
 #pragma once
 
 #include "networks/reading.hpp"

@@ -18,12 +18,12 @@ namespace crosscut::networks {
 //
 // `link` is the capacity that the flow has for itself, `share` its max-min share of all that it shares with
 // others. The rate tends to the smaller of the two where they are far apart, hence to the link's where
-// nothing is shared. Where they are equal it is 2^(-1/p) of it; p -> infinity is the hard minimum. The scale
-// c, at most 1, is the part of a crowded capacity that its flows together achieve: far beyond the knee the
-// same table stays below the shares (12 pairs within an ASIC: 7.8 of the 7.8 of their share, but 12 between
-// modules 6.9 of 7.8). The rate never exceeds the share, so no capacity is exceeded. Two parameters serve all
-// rows of a network. They are a fit, not a mechanism: calibrate them on pairwise rates only, never on the
-// figures they then predict.
+// nothing is shared. Where they are equal, it is 2^(-1/p) of either; p -> infinity is the hard minimum. The
+// scale c, at most 1, is the part of a crowded capacity that its flows together achieve: far beyond the knee,
+// rates of the same table stay below the shares (12 pairs within an ASIC reach all 7.8 MB/s of their share,
+// but 12 pairs between modules 6.9 of 7.8). The rate never exceeds the share, so no capacity is exceeded. Two
+// parameters serve all rows of a network. They are a fit, not a mechanism: calibrate them on pairwise rates
+// only, never on the figures they then predict.
 class Knee {
  public:
   Knee() = default;
@@ -47,7 +47,7 @@ class Knee {
 // anew for every phase. Weights are log-normal (a rate is a product of many small gains and losses), with the
 // given coefficient of variation. The weight does not matter where a flow is alone, or where its link is
 // smaller than any share. The total rate through a capacity is unchanged. But a phase ends with its slowest
-// route, and the shared capacity is idle while the last flows drain at the rate of their own links.
+// route, and the shared capacity is not full while the last flows drain at the rate of their own links.
 class ShareSpread {
  public:
   ShareSpread() = default;

@@ -65,7 +65,7 @@ class Description {
     } else {
       read_explicit(root_, vertices_max_, network_->graph, lines_, mistakes_);
     }
-    // A missing part would be reported again as its consequences.
+    // After a mistake, these would report its consequences as further mistakes.
     if (mistakes_.none()) check_graph(network_->graph, lines_, mistakes_);
     if (mistakes_.none()) make_router();
     mistakes_.report();
@@ -106,7 +106,7 @@ class Description {
     const bool may_be_listed = key == "hosts" || key == "switches" || key == "links" || key == "switch" ||
                                key == "link" || key == "route";
     if (key == "host" && found->is_array())
-      mistakes_.add(found->line, "hosts are listed as [[hosts]]; [host] is for what all of them have");
+      mistakes_.add(found->line, "hosts are listed as [[hosts]]; [host] holds what they have in common");
     else if (!found->is_array() || !may_be_listed)
       mistakes_.add(found->line, std::string(key) + " must be a table; write [" + std::string(key) + "]");
   }
@@ -143,8 +143,8 @@ class Description {
     lines_.whole = given.line;
     for (const auto key : {"hosts"sv, "switches"sv, "links"sv})
       if (const auto* both = root_.find(key))
-        mistakes_.add(both->line,
-                      "[[" + std::string(key) + "]] beside [generator]; a network is either listed or made");
+        mistakes_.add(both->line, "[[" + std::string(key) +
+                                      "]] beside [generator]; a network is either listed or generated");
     for (const auto key : {"switch"sv, "link"sv})
       if (const auto* both = root_.find(key); both != nullptr && both->is_array())
         mistakes_.add(both->line,
@@ -258,7 +258,7 @@ class Description {
     if (mistakes_.full()) return;
     if (!graph.is_host(route.destination))
       return table.mistake("to", graph.name(route.destination) + " is a switch; a route must lead to hosts");
-    if (route.at == route.destination) return;  // "at = everywhere" includes the destination itself
+    if (route.at == route.destination) return;  // `at` may name all vertices, the destination included
     if (graph.is_host(route.via) && route.via != route.destination &&
         graph.host(route.via).forwards == Forwarding::no)
       return table.mistake("via", graph.name(route.via) + " is a host that does not forward");

@@ -8,7 +8,7 @@
 namespace crosscut::networks {
 namespace {
 
-// Limit on the vertices and links visited before a sample must do: some ten seconds.
+// Limit on the vertices and links visited, beyond which a sample of hosts is examined: some ten seconds.
 constexpr double most_steps = 2e9;
 constexpr std::int64_t smallest_sample = 8;
 
@@ -29,7 +29,7 @@ class View {
     std::ranges::fill(far_, Far{});
     at(source) = {0, 0};
     Seen seen;
-    std::vector<Vertex> through{source};  // hosts of one number of hops, whose links are followed next
+    std::vector<Vertex> through{source};  // hosts at the same number of hops, whose links are followed next
     while (!through.empty()) {
       const auto reached = spread(through);
       for (const Vertex host : reached) ++seen[{at(host).hosts, at(host).links}];
@@ -43,8 +43,8 @@ class View {
  private:
   Far& at(Vertex v) { return far_[static_cast<std::size_t>(v)]; }
 
-  // Visits everything reachable from these hosts through switches alone. Each host gets its fewest links. The
-  // given hosts enter in order of their own links, so that the queue stays ordered by links.
+  // Visits everything reachable from these hosts through switches alone, in order of links, so that each host
+  // gets its fewest.
   std::vector<Vertex> spread(const std::vector<Vertex>& through) {
     std::vector<Vertex> hosts;
     buckets_.clear();
@@ -86,7 +86,7 @@ class View {
   std::vector<std::vector<Vertex>> buckets_;
 };
 
-// Follows the routing tables: they avoid the wires of third groups, of which a graph knows nothing.
+// Follows the routing tables, which avoid the wires of third groups; a search of the graph would take them.
 Seen routed_from(const HostRoutes& routes, const Graph& graph, Vertex source) {
   Seen seen;
   for (Vertex host = 0; host < graph.hosts; ++host) {

@@ -86,13 +86,13 @@ class ExplicitReader {
     std::erase_if(names, [&](const std::string& name) {
       const auto [place, is_new] = named_.emplace(name, table.line());
       if (!is_new)
-        table.mistake(key, shown(name) + " is there already, from line " + std::to_string(place->second));
+        table.mistake(key, shown(name) + " is already defined on line " + std::to_string(place->second));
       return !is_new;
     });
     return names;
   }
 
-  void group_and_name(TableReader& table, Vertex first, std::size_t count) {
+  void read_group(TableReader& table, Vertex first, std::size_t count) {
     int group = -1;
     table.read("group", group, 0, 1'000'000'000);
     if (group < 0) return;
@@ -112,7 +112,7 @@ class ExplicitReader {
       its.name = names.empty() ? "host" : names.front();
       table.read("class", its.name);
       read_host_keys(table, its);
-      group_and_name(table, static_cast<Vertex>(graph_.host_names.size()), names.size());
+      read_group(table, static_cast<Vertex>(graph_.host_names.size()), names.size());
       table.finish();
       const bool is_own = std::ranges::any_of(
           item.members, [](const auto& m) { return m.key != "names" && m.key != "group"; });
@@ -140,7 +140,7 @@ class ExplicitReader {
       int level = 0;
       table.read("level", level, 0, 100);
       const auto first = graph_.hosts + static_cast<Vertex>(graph_.switch_names.size());
-      group_and_name(table, first, names.size());
+      read_group(table, first, names.size());
       table.finish();
       if (graph_.switch_classes.size() >= most_classes) {
         mistakes_.add(item.line,

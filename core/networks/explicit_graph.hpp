@@ -23,6 +23,7 @@ class VertexNames {
   std::vector<std::string_view> near_;  // for suggestions
 };
 
+// Lines of the file, for mistakes about vertices.
 struct Lines {
   std::vector<int> vertices;  // [vertex]; empty: `whole`
   int whole = 1;
@@ -35,8 +36,8 @@ struct Lines {
 // Expands ranges of names, "n[000-015,020]", as Slurm and pdsh write them.
 //
 // Appends the names in order. Several brackets multiply, the last one varying fastest. Leading zeros are
-// kept. Throws UsageError if `text` is not a list of names, and before it would make more than `most` names
-// in all.
+// kept. Throws UsageError if `text` is not a list of names, or if there would be more than `most` names in
+// all.
 void expand_names(std::string_view text, std::size_t most, std::vector<std::string>& names);
 
 // Reads [[hosts]], [[switches]], [[links]] with the defaults of [host], [switch], [link].

@@ -29,7 +29,7 @@ void FlowSet::start(const FlowTable& table, std::span<const double> weights) {
   together_ = 0;
 }
 
-// Reserves room for every possible use, so that coming and going allocates nothing.
+// Reserves room for every possible use, so that adding and removing flows allocates nothing.
 void FlowSet::number_capacities(const FlowTable& table) {
   if (++epoch_ == 0) {
     std::fill(marks_.begin(), marks_.end(), std::pair<std::uint32_t, Local>{});
@@ -112,9 +112,9 @@ void FlowSet::gather(Flow flow) {
   }
 }
 
-// Checks only now and then if all active flows are connected. In between, as in a burst in which everybody
-// sends to everybody, all are solved without a search. Solving more than what is connected to a change is
-// always correct: other rates stay the same.
+// Searches only now and then while all active flows are connected, as in a burst of all to all. In between,
+// all are solved without a search. Solving more flows than are connected to a change is always correct: the
+// other rates stay the same.
 void FlowSet::gather_connected() {
   if (together_ > 0 && active_flows_ * 8 > rates_.size()) {
     --together_;

@@ -20,8 +20,8 @@ constexpr Cost no_way{ShortestPaths::unreachable, 0, 0, 0};
 
 const Graph* checked_size(const Graph& graph) {
   if (graph.hosts > most_hosts)
-    throw UsageError("routing tables are made for " + std::to_string(most_hosts) +
-                     " hosts at most, not for " + std::to_string(graph.hosts));
+    throw UsageError("routing tables are made for at most " + std::to_string(most_hosts) +
+                     " hosts, not for " + std::to_string(graph.hosts));
   return &graph;
 }
 
@@ -100,7 +100,7 @@ void HostRoutes::fill(Vertex destination) {
     auto& ways = best[host];
     if (static_cast<Vertex>(host) == destination) continue;
     if (ways.empty())
-      throw UsageError("there is no way from " + graph_->name(static_cast<Vertex>(host)) + " to " +
+      throw UsageError("there is no path from " + graph_->name(static_cast<Vertex>(host)) + " to " +
                        graph_->name(destination));
     std::ranges::sort(ways, {}, [](const NextHop& way) { return std::pair(way.host, way.entering); });
     std::vector<std::pair<Vertex, Lane>> gateways;
@@ -124,7 +124,7 @@ HostRoutes::Length HostRoutes::length(Vertex source, Vertex destination) const {
   return length;
 }
 
-// Follows every table from every host: no path is longer than the shortest, so none is a loop.
+// Follows the tables from every host and checks that no path is longer than the shortest; so none is a loop.
 void HostRoutes::walk_all(Vertex destination, const std::vector<Cost>& cost) const {
   for (Vertex source = 0; source < graph_->hosts; ++source) {
     const auto walked = length(source, destination);

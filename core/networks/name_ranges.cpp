@@ -12,7 +12,7 @@ namespace crosscut::networks {
 namespace {
 
 constexpr std::size_t most_digits = 12;
-constexpr std::size_t longest_name = 255;
+constexpr std::size_t longest_text = 255;
 
 [[noreturn]] void not_names(std::string_view text, const std::string& why) {
   throw UsageError(shown(text) + " is not a name or a range of names: " + why +
@@ -76,7 +76,7 @@ std::string padded(std::int64_t value, std::size_t digits) {
 }
 
 void expand_names(std::string_view text, std::size_t most, std::vector<std::string>& names) {
-  if (text.empty() || text.size() > longest_name) not_names(text, "it is empty or too long");
+  if (text.empty() || text.size() > longest_text) not_names(text, "it is empty or too long");
   if (names.size() >= most) throw UsageError(shown(text) + " is one name more than are possible here");
   std::vector<std::string> made{""};
   std::string_view rest = text;

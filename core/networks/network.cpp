@@ -18,7 +18,7 @@ int adapters_of_a_rank(int adapters, int ranks_on_host) {
 }
 
 // Returns a link's payload bytes per second. The error's text is built only if needed: numbering a million
-// links must take no time.
+// links must be fast.
 double payload(double bits_per_second, const LinkClass& link, double efficiency) {
   if (!(bits_per_second > 0)) throw UsageError("the rate of link class " + link.name + " is not above 0");
   return bits_per_second / bits_per_byte * efficiency;
@@ -49,8 +49,8 @@ void Network::finish() {
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
     const auto& link = graph.link(static_cast<Lane>(2 * edge));
     capacities_[2 * edge] = payload(link.rate, link, protocol.efficiency);
-    // The second direction is not used for a half-duplex link, whose directions path() both counts on the
-    // first, nor for a one-way link.
+    // The second direction is unused if the link is half-duplex (path() counts both directions on the first)
+    // or one-way.
     if (!link.half_duplex && !link.one_way)
       capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
   }

@@ -4,7 +4,6 @@
 // drives the simulator, yields diameter, bisection and price (figures.hpp), and is what the lab builds.
 //
 // Rates are bits per second here, as in the files; `capacities()` are payload bytes per second, as in runs.
-// Hosts are vertices 0 .. hosts - 1; switches follow.
 #pragma once
 
 #include <array>
@@ -183,8 +182,8 @@ class Network {
   Spread spread = Spread::ecmp;
   std::uint64_t seed = 1;  // seed of the hash
 
-  // Numbers the capacities; call after graph, router and protocol are set. Throws UsageError if there is
-  // nothing to route on.
+  // Numbers the capacities; call after graph and protocol are set. Makes a router of shortest paths if there
+  // is none. Throws UsageError if there is no host, a rate is not above 0, or there are too many links.
   void finish();
 
   // Returns payload bytes per second, [CapacityIndex]: of lanes, then of switches, then of hosts' memories.
@@ -226,8 +225,8 @@ class Network {
 };
 
 // Reads a network from a file or the catalogue. Throws UsageError that names every mistake with file and
-// line. It has at most `vertices_max` hosts and switches, whatever the file requests. `spread` overrides the
-// file: forwarding databases know only a message's destination.
+// line. The network has at most `vertices_max` hosts and switches, whatever the file requests. `spread`
+// overrides the file: forwarding databases know only a message's destination.
 std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max = 4'000'000,
                                       std::optional<Spread> spread = std::nullopt);
 // Reads a network from text; `path` is used in messages only.

@@ -19,7 +19,7 @@ constexpr std::array byte_rates = {Scale{1e12, "TB/s"}, Scale{1e9, "GB/s"}, Scal
                                    Scale{1e3, "KB/s"}, Scale{1, "B/s"}};
 constexpr std::array times = {Scale{1, "s"}, Scale{1e-3, "ms"}, Scale{1e-6, "us"}, Scale{1e-9, "ns"}};
 
-// Returns four significant digits: a description's figures are not known more precisely.
+// Returns four significant digits, or a whole number from 1000 on: figures are not known more precisely.
 std::string digits(double value) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), std::fabs(value) >= 1000 ? "%.0f" : "%.4g", value);
@@ -72,15 +72,15 @@ void distances_text(const json::Value& far, std::string& text) {
   if (far.at("is_sample").boolean()) {
     line(text, "",
          "seen from " + std::to_string(far.at("looked_from_hosts").integer()) +
-             " evenly spaced hosts: a mean, and a lower bound of the diameter");
+             " evenly spaced hosts: a mean, and a lower bound on the diameter");
   } else if (!far.at("all_hosts_see_alike").boolean()) {
-    line(text, "", "mean over hosts, which do not all see alike");
+    line(text, "", "mean over hosts, which see different distances");
   }
 }
 
 void bisection_text(const json::Value& cut, std::string& text) {
   if (cut.is_null())
-    return line(text, "bisection", "not computed (one host, or too large to look for a cut)");
+    return line(text, "bisection", "not computed (one host, or too large to search for a cut)");
   const auto rate = [&](const char* key) { return scaled(cut.at(key).number(), bit_rates); };
   const bool is_bound = cut.at("kind").string() == "bound";
   line(text, "bisection",

@@ -46,7 +46,7 @@ class Tables {
     return listed(segments_, [](Vertex vertex, Lane lane) { return json::Array{vertex, lane}; });
   }
 
-  // Includes links that lead one way, to the host.
+  // Includes one-way links to the host.
   json::Value adapters(Vertex host) const {
     json::Array edges;
     for (const Lane lane : wired_.leaving(host)) edges.emplace_back(lane / 2);
@@ -84,7 +84,7 @@ class Tables {
     const int same = to.second < adapter_count(source) ? to.second : -1;
     lanes_.clear();
     network_.router->route({source, to.first, same, to.second, 0}, lanes_);
-    // The router ignores an adapter that no path uses: it then has no address to reach.
+    // The router ignores an adapter that no path enters. Nothing is sent to it, so it needs no entries.
     if (to.second >= 0 && adapter_of(to.first, lanes_.back()) != to.second) return;
     for (std::size_t start = 0; start < lanes_.size();) {
       auto end = start;

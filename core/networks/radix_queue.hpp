@@ -15,9 +15,8 @@ namespace crosscut::networks {
 // Progressive filling with such a queue of capacities.
 class RadixQueue {
  public:
-  // Calls `fix(item, share)` for each of the items with uses, the least share first, and as long as it has
-  // uses. `least`: the least of their shares. Rounding may leave slightly less than promised; shares do not
-  // fall.
+  // Calls `fix(item, share)` for each item that still has uses, in order of increasing shares. `least`: the
+  // least of their shares. A share that rounding has lowered slightly counts as unchanged.
   template <typename Items, typename Uses, typename Share, typename Fix>
   void fill(const Items& items, double least, const Uses& uses, const Share& share_of, const Fix& fix) {
     start(key_of(least));

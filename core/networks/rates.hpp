@@ -15,7 +15,7 @@
 namespace crosscut::networks {
 
 // The flows at one moment, each with the capacities it passes, as compressed rows. A capacity that occurs
-// twice in a row counts twice.
+// twice in one row counts twice.
 struct FlowTable {
   std::vector<std::int64_t> first{0};  // [flow + 1] into `uses`
   std::vector<std::int32_t> uses;

@@ -75,7 +75,7 @@ class TableReader {
 
  private:
   const TomlNode* ask(std::string_view key, TomlNode::Kind wanted, std::string_view example);
-  // Hands a text over; a UsageError that `parse` throws is a mistake of the key.
+  // Passes the text to `parse`; a UsageError that it throws becomes a mistake of the key.
   template <typename Parse>
   void read_parsed(std::string_view key, std::string_view example, const Parse& parse);
 

@@ -29,7 +29,7 @@ class Adjacency {
   std::vector<Lane> lanes_;
 };
 
-// Routers keep a reference to the graph, which must outlive them and stay as it is.
+// Routers keep a reference to the graph, which must outlive them unchanged.
 
 // Chooses among equal paths, hop by hop, always the same for the same flow.
 class PathChooser {
@@ -45,7 +45,7 @@ class PathChooser {
 
 // Routes with the fewest links, through switches and hosts that forward. Distances to each switch (or
 // forwarding host) are computed on first use and kept. Throws UsageError if there are too many such vertices.
-// A requested adapter is ignored if no path leads through it, or if the host forwards: there the routing
+// A requested adapter is ignored if no path leads through it, or if the host forwards: the routing then
 // chooses the interface. route() throws UsageError if there is no path at all.
 class ShortestPaths : public Router {
  public:
@@ -91,11 +91,12 @@ class ShortestPaths : public Router {
   mutable std::vector<std::vector<std::uint16_t>> tables_;
 };
 
-// Tables written by a person: at a vertex, towards a destination, the neighbour. Where they have no entry,
-// fewest links. Throws UsageError that names the first loop.
+// An entry of a hand-written table: at this vertex, messages to the destination go to the neighbour `via`.
 struct StaticRoute {
   Vertex at = 0, destination = 0, via = 0;
 };
+// Makes a router from such tables; where they have no entry, it takes the fewest links. Throws UsageError
+// that names the first loop.
 std::unique_ptr<Router> static_routes(const Graph& graph, std::vector<StaticRoute> routes, Spread spread,
                                       std::uint64_t seed);
 

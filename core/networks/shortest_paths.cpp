@@ -44,7 +44,8 @@ PathChooser::PathChooser(const RouteRequest& request, Spread spread, std::uint64
 std::size_t PathChooser::pick(std::size_t count) {
   if (count <= 1) return 0;
   if (spread_ == Spread::ecmp) return static_cast<std::size_t>(random_.below(count));
-  // Uses digit by digit: the same digit at each level would leave most paths of the second level unused.
+  // Uses one digit after another: the same digit at each level would leave most paths of the second level
+  // unused.
   const auto digit = digits_ % count;
   digits_ /= count;
   return static_cast<std::size_t>(digit);
@@ -63,7 +64,7 @@ ShortestPaths::ShortestPaths(const Graph& graph, Spread spread, std::uint64_t se
     passing_.push_back(v);
   }
   if (passing_.size() > most_passing)
-    throw UsageError("shortest paths are kept for " + std::to_string(most_passing) +
+    throw UsageError("shortest paths are kept for at most " + std::to_string(most_passing) +
                      " switches and hosts that forward, not for " + std::to_string(passing_.size()) +
                      "; use a generator that computes its routes");
   made_ = std::make_unique<std::once_flag[]>(passing_.size());
@@ -161,7 +162,7 @@ void ShortestPaths::route(const RouteRequest& request, std::vector<Lane>& lanes)
   if (route_between(asked, request, lanes)) return;
   asked.last = all.last;
   if (route_between(asked, request, lanes) || route_between(all, request, lanes)) return;
-  throw UsageError("there is no way from " + graph_->name(request.source) + " to " +
+  throw UsageError("there is no path from " + graph_->name(request.source) + " to " +
                    graph_->name(request.destination));
 }
 

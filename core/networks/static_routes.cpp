@@ -1,4 +1,4 @@
-// Routes written by a person.
+// Hand-written routes.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ class StaticRoutes : public Router {
     for (Vertex at = request.source; at != request.destination;) {
       next_lanes(at, request.destination, open);
       if (open.empty())
-        throw UsageError("there is no way from " + graph_->name(at) + " to " +
+        throw UsageError("there is no path from " + graph_->name(at) + " to " +
                          graph_->name(request.destination));
       const bool is_first = at == request.source && request.source_adapter >= 0;
       const Lane lane = is_first ? by_adapter(request, open, chooser) : open[chooser.pick(open.size())];
@@ -52,7 +52,7 @@ class StaticRoutes : public Router {
       if (graph_->head(lane) == found->via) open.push_back(lane);
   }
 
-  // Depth-first search towards each listed destination: tables mixed with shortest paths can turn back.
+  // Depth-first search towards each listed destination: tables mixed with shortest paths can loop.
   void check() const {
     constexpr double most_steps = 2e8;
     std::vector<Vertex> destinations;

@@ -41,15 +41,15 @@ void check_utf8(std::string_view text, const std::string& path) {
   }
 }
 
-// Returns where a text ends that begins at `at` with a quotation mark; three of them begin one of several
-// lines, which may itself end with two.
+// Returns where the string ends whose opening quotation mark is at `at`. Three marks open a string of several
+// lines, whose content may itself end with up to two.
 std::size_t end_of_text(std::string_view text, std::size_t at) {
   const char mark = text[at];
   const std::string three(3, mark);
   const bool has_lines = text.substr(at).starts_with(three);
   for (auto i = at + (has_lines ? 3 : 1); i < text.size(); ++i) {
     if (text[i] == '\\' && mark == '"') {
-      ++i;  // what is escaped ends nothing
+      ++i;  // skips the escaped character
     } else if (!has_lines && (text[i] == mark || text[i] == '\n')) {
       return text[i] == mark ? i + 1 : i;
     } else if (has_lines && text.substr(i).starts_with(three)) {
@@ -83,12 +83,12 @@ void check_keys(std::string_view text, const std::string& path) {
       in_key = true;  // an inline table has keys too
       dots = 0;
     } else if (c == '.' && in_key && ++dots > most_dots) {
-      refuse(path, line, "a key of more than " + std::to_string(most_dots) + " parts");
+      refuse(path, line, "a key has more than " + std::to_string(most_dots) + " parts");
     }
   }
 }
 
-bool breaks_belief(std::string_view text) {
+bool fails_assertion(std::string_view text) {
   try {
     static_cast<void>(toml::parse(text));
   } catch (const toml::parse_error&) {
@@ -101,17 +101,17 @@ bool breaks_belief(std::string_view text) {
 
 // The parser reads from front to back, so the shortest prefix that fails the assertion ends with the faulty
 // line.
-std::size_t line_of_broken_belief(std::string_view text) {
+std::size_t line_of_failed_assertion(std::string_view text) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] == '\n') ends.push_back(i);
   ends.push_back(text.size());
-  const auto fine = [&](std::size_t end) { return !breaks_belief(text.substr(0, end)); };
+  const auto fine = [&](std::size_t end) { return !fails_assertion(text.substr(0, end)); };
   const auto first = std::partition_point(ends.begin(), ends.end(), fine);
   return static_cast<std::size_t>(first - ends.begin()) + 1;
 }
 
-// A text without its closing quotation mark ends with the line or the file; toml++ then reports an invalid
+// A string without its closing quotation mark ends with the line or the file; toml++ then reports an invalid
 // character or the end of the file.
 bool is_open_text(std::string_view text, std::size_t line, std::string_view said) {
   constexpr auto nowhere = std::string_view::npos;
@@ -127,7 +127,7 @@ TomlNode converted(const toml::node& node, const std::string& path, int depth) {
   result.line = line_of(node);
   if (depth > deepest)
     refuse(path, static_cast<std::size_t>(result.line),
-           "tables and arrays are nested deeper than anything here is");
+           "tables and arrays are nested more than " + std::to_string(deepest) + " deep");
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table) {
       result.members.push_back({std::string(key.str()), converted(value, path, depth + 1)});
@@ -179,10 +179,10 @@ TomlNode read_toml(std::string_view text, const std::string& path) {
   } catch (const toml::parse_error& error) {
     const auto line = std::max<std::size_t>(1, error.source().begin.line);
     if (is_open_text(text, line, error.description()))
-      refuse(path, line, "a text that begins on this line has no end; close it with a quotation mark");
+      refuse(path, line, "the text that begins on this line is not closed; end it with a quotation mark");
     refuse(path, line, std::string(error.description()));
   } catch (const AssertionFailed&) {
-    refuse(path, line_of_broken_belief(text), "this is not valid TOML");
+    refuse(path, line_of_failed_assertion(text), "this is not valid TOML");
   }
 }
 

@@ -51,7 +51,7 @@ TEST(a_right_file_is_read) { CHECK_EQ(said(pair), "nothing"); }
 TEST(what_is_no_toml_has_its_line) {
   check_says("name = \"x\"\n[hosts\n", "f.toml:2: ");
   for (const auto* open : {"name = \"x\n[hosts]\n", "name = \"x", "name = \"x\n"})
-    check_says("seed = 1\n" + std::string(open), "f.toml:2: a text that begins on this line has no end");
+    check_says("seed = 1\n" + std::string(open), "f.toml:2: the text that begins on this line is not closed");
   check_says("seed = 1\nname = \"x\x01y\"\n", "f.toml:2: Error while parsing string");
   check_says("name = \"x\"\n\n[# no name\n\n\n", "f.toml:3: ");  // toml++ 3.3 asserts the contrary
   check_says("a = 1\nkin\xca\x8a = 2\n", "f.toml:2: ");
@@ -68,7 +68,7 @@ TEST(dots_count_in_keys_and_not_in_texts) {
   for (const std::string before : {"# \"\"\"\n", "name = \"\"\n", "name = \"\\\"\"\n", "name = '\"\"\"'\n",
                                    "name = \"\"\"\"x\"\"\"\"\"\n", "name = '''\n'\n'''\n"})
     check_says(before + "a" + dots + "a = 1\n",
-               "f.toml:" + std::to_string(lines_of(before)) + ": a key of more than 512 parts");
+               "f.toml:" + std::to_string(lines_of(before)) + ": a key has more than 512 parts");
 }
 
 TEST(unknown_keys_have_their_line_and_the_nearest_known) {
@@ -82,7 +82,7 @@ TEST(unknown_keys_have_their_line_and_the_nearest_known) {
   check_says("[generator]\nkind = \"crosbar\"\n",
              "f.toml:2: [generator] kind: unknown generator \"crosbar\"; did you mean crossbar");
   check_says("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\n[switch.leaf]\nlatency = \"1 us\"\n",
-             "f.toml:4: there is no class \"leaf\"");
+             "f.toml:4: there is no switch class \"leaf\"");
 }
 
 TEST(quantities_without_or_with_wrong_units_say_what_would_be_right) {
@@ -107,7 +107,7 @@ TEST(quantities_without_or_with_wrong_units_say_what_would_be_right) {
 
 TEST(names_must_exist_once_and_ends_must_match) {
   check_says(pair + "[[hosts]]\nnames = \"n[1-2]\"\n",
-             "f.toml:9: [[hosts]] names: \"n1\" is there already, from line 1");
+             "f.toml:9: [[hosts]] names: \"n1\" is already defined on line 1");
   check_says(pair + "[[links]]\nbetween = [\"n0\", \"z\"]\nrate = \"1 Gbit/s\"\n",
              "f.toml:9: [[links]] between: there is no host or switch \"z\"");
   check_says(pair + "[[links]]\nbetween = [\"n[0-1]\", \"n[0-1]\"]\nrate = \"1 Gbit/s\"\n",

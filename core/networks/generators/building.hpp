@@ -41,7 +41,7 @@ inline program::Parameter rate_parameter(std::string_view name, std::string_view
           .minimum = 1};
 }
 
-// The parameter that every generator with switches takes first.
+// The required parameter of most generators whose hosts are on switches.
 inline program::Parameter host_rate_parameter() {
   return rate_parameter(always_written, "", "rate of each host's link, in each direction");
 }
@@ -101,7 +101,7 @@ inline std::uint16_t add_link_class(Graph& graph, std::string name, double rate,
   return static_cast<std::uint16_t>(graph.link_classes.size() - 1);
 }
 
-// Called last: makes one class of hosts for each number of links that hosts have. Throws UsageError if the
+// Call it last: makes one class of hosts for each number of links that hosts have. Throws UsageError if the
 // file gives another number of adapters.
 inline void count_adapters(Graph& graph) {
   std::vector<std::int32_t> links(static_cast<std::size_t>(graph.hosts));

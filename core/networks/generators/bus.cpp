@@ -24,7 +24,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
 
 const std::array parameters = {
     count_parameter("hosts", "16", "hosts on the medium", 2),
-    rate_parameter(always_written, "", "rate of the medium, of all that is sent together"),
+    rate_parameter(always_written, "", "rate of the medium, all messages together"),
 };
 
 }  // namespace

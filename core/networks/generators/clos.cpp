@@ -9,7 +9,7 @@ namespace {
 // Returns how many spines carry what a leaf's hosts can send, divided by `taper`; rounded up.
 std::int32_t spines_for(const program::Parameters& given, double uplink_rate) {
   const double wanted = given.real("hosts_per_leaf") * given.real("rate") / given.real("taper");
-  // A quotient just above a whole number by rounding must not cost a spine.
+  // A quotient that rounding puts just above a whole number must not cost a spine.
   const double spines = std::ceil(wanted / (given.real("uplinks") * uplink_rate) * (1 - 1e-12));
   if (!(spines <= 1e9)) throw UsageError("taper and uplink_rate would need more than 10^9 spines");
   return std::max(1, static_cast<std::int32_t>(spines));
@@ -38,11 +38,11 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
 const std::array parameters = {
     count_parameter("leaves", "4", "leaf switches"),
     count_parameter("hosts_per_leaf", "16", "hosts on each leaf"),
-    count_parameter("spines", "0", "spine switches; 0: as many as the taper asks for", 0),
+    count_parameter("spines", "0", "spine switches; 0: as many as the taper requires", 0),
     program::Parameter{.name = "taper",
                        .kind = program::Parameter::Kind::real,
                        .initial = "1",
-                       .help = "what the hosts of a leaf can send, over what its uplinks carry",
+                       .help = "rate of a leaf's hosts together, over that of its uplinks",
                        .choices = {},
                        .minimum = 1e-3,
                        .maximum = 1e6},

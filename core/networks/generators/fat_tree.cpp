@@ -135,8 +135,7 @@ void bisect(const TreeShape& shape, const std::vector<TreeRow>& rows, ClosedForm
                          static_cast<double>(rows[level].count) / 2 * links.up * links.parallel * links.rate);
   }
   forms.bisection = narrowest;
-  forms.bisection_formula =
-      "half of the links between two levels, of the narrowest pair of levels" + shape.formula_source;
+  forms.bisection_formula = "half of the links between the narrowest pair of levels" + shape.formula_source;
 }
 
 // Every switch has `radix` ports. Below the top half of them go up (leaves with taper t: one in t + 1); at
@@ -160,9 +159,9 @@ std::vector<TreeLevel> from_radix(std::int32_t radix, std::int32_t levels, std::
 std::vector<TreeLevel> from_lists(const program::Parameters& given) {
   const std::vector<std::int32_t> down = numbers(given, "down"), up = numbers(given, "up");
   if (down.empty() || up.size() + 1 != down.size())
-    throw UsageError("down has " + std::to_string(down.size()) + " numbers and up " +
-                     std::to_string(up.size()) +
-                     "; down needs one for each level of switches, and up one less (the top has no way up)");
+    throw UsageError(
+        "down has " + std::to_string(down.size()) + " numbers and up " + std::to_string(up.size()) +
+        "; down needs one for each level of switches, and up one less (the top has no ports up)");
   std::vector<TreeLevel> shape(down.size());
   for (std::size_t level = 0; level < shape.size(); ++level) {
     shape[level].down = down[level];
@@ -193,7 +192,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   shape.levels.front().parallel = network.graph.host_classes.front().adapters;
   shape.words = words_for(shape.levels.size());
   shape.group_word = shape.levels.size() > 2 ? "pod" : "leaf";
-  shape.formula_source = " (Zahavi 2010, section 3: one for all levels where nothing is tapered)";
+  shape.formula_source = " (Zahavi 2010, section 3: the same for all levels unless tapered)";
   make_tree(shape, vertices_max, network);
 }
 

@@ -101,9 +101,8 @@ void bisect(const HyperxShape& shape, double switches, ClosedForms& forms) {
   forms.bisection = std::min(switches * shortest / 4 * shape.trunk_rate,
                              switches * shape.hosts_per_switch / 2 * shape.host_rate);
   forms.bisection_formula =
-      "S V / 4 links across the shortest dimension S of V switches, at most what half of the hosts send (Ahn "
-      "et "
-      "al. 2009, section 3)";
+      "S V / 4 links across the shortest dimension S of V switches, at most what half of the hosts send "
+      "(Ahn et al. 2009, section 3)";
 }
 
 void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {

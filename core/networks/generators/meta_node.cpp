@@ -80,8 +80,8 @@ void add_figures(const MetaNodes& net, ClosedForms& forms) {
 
 // With more than two meta-nodes, halves of whole meta-nodes are not the narrowest cut. Hosts wired to a
 // meta-node may move to its side: each costs its link to its own switch but saves the wire, so it fills up
-// the half for nothing. For 4 x 9, one meta-node and the nine hosts wired to it against all others is 9
-// links; Salmon's cut is 12.
+// the half at no cost. For 4 x 9, one meta-node and the nine hosts wired to it against all others is 9 links;
+// Salmon's cut is 12.
 void bisect(const MetaNodes& net, double rate, double wire_rate, ClosedForms& forms) {
   if (net.meta_nodes != 2 || net.wires * wire_rate > rate) return;
   forms.bisection = net.ends() * wire_rate;

@@ -98,9 +98,8 @@ void bisect(const Chassis& chassis, bool is_full, ClosedForms& forms) {
     forms.bisection = std::min(hosts, across_modules(chassis));
     forms.bisection_formula =
         std::string(chassis.is_mesh ? "(M / 2)^2 module_rate" : "M / 2 module_rate, backplane_rate / 2") +
-        ", at most what half of the ASICs, or of the hosts, pass (structure: Kurmann, Rauch and Stricker "
-        "2003, "
-        "figure 6)";
+        ", at most what half of the ASICs, or of the hosts, pass "
+        "(structure: Kurmann, Rauch and Stricker 2003, figure 6)";
   }
 }
 
@@ -128,15 +127,17 @@ const std::array parameters = {
         .help = "mesh: every module is wired to every other; central: all meet in one backplane",
         .choices = {"mesh", "central"}},
     host_rate_parameter(),
-    rate_parameter("asic_capacity", "",
-                   "what a chip takes from its hosts, and gives to them; without it, no limit"),
-    rate_parameter("asic_rate", "", "between a chip and its module, in each direction; without it, no limit"),
+    rate_parameter(
+        "asic_capacity", "",
+        "rate at which a chip takes from its hosts, and at which it gives to them; without it, no limit"),
+    rate_parameter("asic_rate", "",
+                   "rate between a chip and its module, in each direction; without it, no limit"),
     rate_parameter(
         "module_rate", "",
-        "between two modules (mesh) or a module and the backplane, in each direction; without it, no "
+        "rate between two modules (mesh) or a module and the backplane, in each direction; without it, no "
         "limit"),
     rate_parameter("backplane_rate", "",
-                   "of the central backplane, all messages together; without it, no limit"),
+                   "rate of the central backplane, all messages together; without it, no limit"),
 };
 
 }  // namespace

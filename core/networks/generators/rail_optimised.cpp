@@ -58,7 +58,7 @@ class RailRouter final : public ArithmeticRouter<RailNumbers> {
 RailNumbers read(const program::Parameters& given, double uplink_rate, std::int64_t vertices_max) {
   const double rails = given.real("rails"), on_rail = given.real("hosts_per_pod"), pods = given.real("pods");
   const double uplinks = given.real("uplinks");
-  // A quotient just above a whole number by rounding must not cost a spine.
+  // A quotient that rounding puts just above a whole number must not cost a spine.
   const double wanted = std::ceil(on_rail * given.real("rate") / (uplinks * uplink_rate) * (1 - 1e-12));
   const double spines = given.real("spines") > 0 ? given.real("spines") : std::max(1.0, wanted);
   check_room(on_rail * pods, rails * pods + spines, on_rail * pods * rails + rails * pods * spines * uplinks,

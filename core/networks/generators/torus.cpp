@@ -7,7 +7,7 @@ namespace crosscut::networks::generators {
 namespace {
 
 // Returns the number of edges in one line of vertices.
-inline std::int32_t lines_edges(std::int32_t size, bool wrap) { return wrap && size > 2 ? size : size - 1; }
+inline std::int32_t edges_of_line(std::int32_t size, bool wrap) { return wrap && size > 2 ? size : size - 1; }
 
 struct TorusDimension {
   std::int32_t size = 0, stride = 0;  // stride: distance between neighbours, in vertices
@@ -27,7 +27,7 @@ struct TorusNumbers {
     for (const std::int32_t size : shape.sizes) {
       dimensions.push_back({.size = size,
                             .stride = vertices,
-                            .line = lines_edges(size, shape.wrap),
+                            .line = edges_of_line(size, shape.wrap),
                             .wraps = shape.wrap && size > 2,
                             .one_way = shape.one_way,
                             .first_edge = 0});
@@ -88,7 +88,7 @@ class TorusRouter final : public ArithmeticRouter<TorusNumbers> {
 void check_torus(const TorusShape& shape, std::int64_t vertices_max) {
   double vertices = 1, links = 0;
   for (const std::int32_t size : shape.sizes) vertices *= size;
-  for (const std::int32_t size : shape.sizes) links += vertices / size * lines_edges(size, shape.wrap);
+  for (const std::int32_t size : shape.sizes) links += vertices / size * edges_of_line(size, shape.wrap);
   const double hosts = vertices * std::max(1, shape.hosts_per_switch);
   const bool switched = shape.hosts_per_switch > 0;
   if (shape.one_way && !(shape.wrap && std::ranges::all_of(shape.sizes, [](int size) { return size > 2; })))

@@ -12,7 +12,7 @@ namespace crosscut::networks::generators {
 struct TorusShape {
   std::vector<std::int32_t> sizes;    // [dimension]
   bool one_way = false;               // rings lead only from each vertex to the next one up
-  bool wrap = true;                   // in dimensions above 2: one cable already joins two vertices both ways
+  bool wrap = true;                   // closes lines of more than 2 vertices to rings
   std::int32_t hosts_per_switch = 0;  // 0: the vertices are hosts
   double host_rate = 0, rate = 0;     // bits/s; a host's link to its switch, links between vertices
 };
