@@ -72,8 +72,8 @@ def test_an_inventory_may_quote_its_columns_and_begin_with_an_indented_comment()
     [
         ("host,colour\n", "list.csv:1: unknown column 'colour'"),
         ("host,host\n", "list.csv:1: a column is named twice"),
-        ("rack,port\n", "neither a column 'host'"),
-        ("host,port\n\nn1\n", "list.csv:3: 1 cells, and the head has 2"),
+        ("rack,port\n", "there is no column 'host'"),
+        ("host,port\n\nn1\n", "list.csv:3: 1 cells, but the header has 2"),
         ('host,port\n"n1,2\n', "list.csv:2: "),
         ("host,switch\n,leaf1\n", "list.csv:2: names neither"),
         ("host,to_switch\nn1,leaf1\n", "list.csv:2: names host n1 and also 'to_switch'"),

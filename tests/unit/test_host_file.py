@@ -49,16 +49,16 @@ def test_ranges_expand(pattern: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("-oProxyCommand=x", "no host name"),
+        ("-oProxyCommand=x", "not a host name"),
         ("n[3-1]", "1 is below 3"),
-        ("n[a]", "no range"),
+        ("n[a]", "not a range"),
         ("n[1-999999999999]", "over 100000"),
         ("n1 slots=0", "from 1 to 4096"),
         ("n1 slots=many", "from 1 to 4096"),
         ("n1 slots=0000000019999", "from 1 to 4096"),
         (f"n1 slots={'9' * 5000}", "from 1 to 4096"),
         ("n1 4", "only slots=N"),
-        ("n1;reboot", "no host name"),
+        ("n1;reboot", "not a host name"),
     ],
 )
 def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:

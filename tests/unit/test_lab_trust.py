@@ -168,9 +168,9 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("cisco", "is no switch"),
-        ("kernel,buffer=1", "takes queues= alone; user,buffer=1 does"),
-        ("kernel,queues", "takes queues= alone"),
+        ("cisco", "is not a switch"),
+        ("kernel,buffer=1", "takes only queues=; write user,buffer=1"),
+        ("kernel,queues", "takes only queues="),
         ("kernel,queues=input", "one of fifo, routers, fair"),
         ("user,taps=x", "is not a setting"),
         ("user,buffer", "is not a setting"),

@@ -305,5 +305,5 @@ def test_commands_take_a_folder_of_launches_or_name_a_run_in_it(
     Path("here/launches.json").write_text("{")
     assert main(["fsck", "here"]) == 1
     said = capsys.readouterr().out
-    assert "it is not JSON" in said
+    assert "it is not valid JSON" in said
     assert said.count("intact") == 2

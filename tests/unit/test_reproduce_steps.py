@@ -111,7 +111,7 @@ def test_work_is_counted_from_the_first_sign_of_progress_to_the_last() -> None:
         ('wait = "poll"', 'wait = "pol"', "did you mean 'poll'"),
         ('wait = "poll"', 'backend = "udp"', "'udp' is unknown"),
         ('wait = "poll"', 'switch = "user"', "only a lab has one"),
-        ('wait = "poll"', 'switch = "soft"', "'soft' is no switch"),
+        ('wait = "poll"', 'switch = "soft"', "'soft' is not a switch"),
         ('wait = "poll"', 'worker = "n0"', "key 'worker': names a node"),
         ('wait = "poll"', 'network = "xibalba-er16"', "no network is between"),
         ("[2, 8, 4]", "[2, 8, 2]", "for each number once"),

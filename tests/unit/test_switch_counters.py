@@ -94,7 +94,7 @@ def test_of_many_ports_with_errors_the_first_of_them_are_named() -> None:
     [
         ("switch,port,counter\n", "list:1: the first line must name"),
         (HEAD + "leaf1,1,crc\n", "list:2: 3 cells"),
-        (HEAD + "leaf1,1,crc,many\n", "list:2: 'many' is no count"),
+        (HEAD + "leaf1,1,crc,many\n", "list:2: 'many' is not a count"),
         (HEAD + '"leaf1,1,crc,4\n', "list:2: "),
         ("", "list:1: the first line"),
     ],

@@ -1,4 +1,4 @@
-"""Reads ibnetdiscover's topology file (infiniband-diags): every switch, and what is on each of its ports."""
+"""Reads ibnetdiscover's topology file (infiniband-diags): every switch, and the neighbour at each port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANAGED = re.compile(r"MF\d+;([^:;]+):.*")
 
 
 def parse(text: str, name: str) -> Cabling:
-    """Parses the file; UsageError has file and line. A cable listed at both its switches is kept once."""
+    """Parses the file. A cable listed at both switches is kept once. Raises UsageError with file and line."""
     ports: list[Port] = []
     trunks: dict[tuple[tuple[str, str], tuple[str, str]], Trunk] = {}
     switch: tuple[str, str] | None = None  # GUID, name
@@ -28,7 +28,7 @@ def parse(text: str, name: str) -> Cabling:
         elif line.startswith("[") and switch is not None:
             found = _PORT.match(line)
             if found is None:
-                raise UsageError(f"{name}:{number}: no port of a switch as ibnetdiscover writes it")
+                raise UsageError(f"{name}:{number}: not a switch port as ibnetdiscover writes it")
             port, kind, guid, far_port, about = found.groups()
             if kind == "S":
                 here, there = (switch[0], port), (f"s-{guid.lower()}", far_port)

@@ -28,7 +28,7 @@ def parse(text: str, name: str) -> Cabling:
     if len(set(head)) != len(head):
         raise UsageError(f"{name}:{first}: a column is named twice")
     if "host" not in head and "to_switch" not in head:
-        raise UsageError(f"{name}:{first}: neither a column 'host' nor 'to_switch'")
+        raise UsageError(f"{name}:{first}: there is no column 'host' or 'to_switch'")
     ports: list[Port] = []
     trunks: list[Trunk] = []
     for number, cells in rows:
@@ -49,7 +49,7 @@ def parse(text: str, name: str) -> Cabling:
 
 
 def csv_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields number and cells of each line, except empty lines and comments. Raises UsageError if one has
+    """Yields (number, cells) of each line, except empty lines and comments. Raises UsageError if a line has
     more or fewer cells than the first."""
     columns = 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -61,5 +61,5 @@ def csv_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
             raise UsageError(f"{name}:{number}: {error}") from error
         columns = columns or len(cells)
         if len(cells) != columns:
-            raise UsageError(f"{name}:{number}: {len(cells)} cells, and the head has {columns}")
+            raise UsageError(f"{name}:{number}: {len(cells)} cells, but the header has {columns}")
         yield number, cells

@@ -1,6 +1,6 @@
-"""Reads what `lldpctl -f json` or `lldpctl -f keyvalue` prints on a host: switch and port (IEEE 802.1AB).
+"""Reads a host's switches and ports (IEEE 802.1AB) from `lldpctl -f json` or `lldpctl -f keyvalue`.
 
-The output does not name the host it comes from, so the file does: `n0001.json` or `n0001`.
+The output does not name the host, so the file must: `n0001.json` or `n0001`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _port(host: str, adapter: str, said: Mapping[str, object]) -> Port:
     chassis, port = said.get("chassis", {}), said.get("port", {})
     if not isinstance(chassis, Mapping) or not isinstance(port, Mapping):
         raise TypeError(f"{adapter} has no chassis and port")
-    # An object by name. If the neighbour gives no name, it is the chassis itself, with an id.
+    # The chassis is an object under its name; without a name, the object itself, which has an id.
     switch = next(iter(chassis), "") if "id" not in chassis else _value(chassis["id"])
     return Port(host, adapter, switch=str(switch), port=_value(port.get("id")) or str(port.get("descr", "")))
 

@@ -1,4 +1,4 @@
-"""What is known of a cluster's cables, whatever file it comes from."""
+"""A cluster's cables, as far as known from files of any format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IPV4_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 @dataclass(frozen=True)
 class Port:
-    """Where an adapter of a host is plugged in; "" for what is unknown."""
+    """The place where a host's adapter is plugged in; "" for each unknown part."""
 
     host: str
     adapter: str = ""
@@ -51,11 +51,11 @@ class Cabling:
     ports: tuple[Port, ...] = ()
     trunks: tuple[Trunk, ...] = ()
     above: Mapping[str, str] = field(default_factory=dict)
-    """The next switch up from each switch, from files that say no more than that."""
+    """The switch above each switch, from files that name no ports."""
     disagreements: tuple[str, ...] = ()
     """Sentences about files that disagree."""
     counted: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
-    """By switch and port: counters of errors and loss, and by how much they grew."""
+    """By switch and port: counters of errors and loss, and their growth."""
 
     def of_host(self, name: str) -> list[Port]:
         """Returns a host's ports by its whole name, or by the first part if only that is known."""
@@ -74,12 +74,12 @@ class Cabling:
 
 
 def short(name: str) -> str:
-    """Returns the first part of a host's name; an IPv4 address as a whole."""
+    """Returns the first part of a host's name; of an IPv4 address, all of it."""
     return name if _IPV4_ADDRESS.fullmatch(name) else name.partition(".")[0]
 
 
 def merged(parts: Iterable[Cabling]) -> Cabling:
-    """Fills gaps of one file from others. If two disagree, the later one is taken, and that is noted."""
+    """Merges files, each filling the others' gaps. If two disagree, the later one is used, which is noted."""
     ports: dict[tuple[str, str], Port] = {}
     trunks: dict[Trunk, None] = {}
     above: dict[str, str] = {}
@@ -95,7 +95,7 @@ def merged(parts: Iterable[Cabling]) -> Cabling:
 
 
 def _key(port: Port, known: Mapping[tuple[str, str], Port]) -> tuple[str, str]:
-    """Returns the key of a port; an entry without an adapter belongs to the host's only one."""
+    """Returns the key of a port; an entry without an adapter belongs to the host's only adapter."""
     exact = (short(port.host), port.adapter)
     if exact in known:
         return exact

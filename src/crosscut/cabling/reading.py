@@ -13,13 +13,13 @@ from crosscut.cabling.model import Cabling, merged
 
 LARGEST_FILE_BYTES = 64 << 20
 MOST_FILES = 100_000
-# What Slurm's topology.conf begins with, whichever it is: `SwitchName=`, `BlockName=`, `BlockSizes=`.
+# The first setting of Slurm's topology.conf: `SwitchName=`, `BlockName=` or `BlockSizes=`.
 _SETTING = re.compile(r"\w+\s*=")
 
 
 def read(paths: Sequence[Path]) -> Cabling:
-    """Reads all files and merges them; of a folder every file, such as lldpctl's output host by host. Raises
-    UsageError with file and line."""
+    """Reads and merges all files. A folder stands for its files, such as lldpctl's output on each host.
+    Raises UsageError with file and line."""
     return merged(_of_file(file) for path in paths for file in _files(path))
 
 
@@ -41,7 +41,7 @@ def _of_file(path: Path) -> Cabling:
     lines = map(str.strip, text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if not first:
-        raise UsageError(f"{path}: nothing is in it")
+        raise UsageError(f"{path}: it is empty")
     if first.startswith("{"):
         return lldp.parse_json(text, name, host)
     if first.startswith("lldp."):

@@ -1,4 +1,4 @@
-"""Reads Slurm's topology.conf, tree or block (topology.conf(5)): which nodes a switch has."""
+"""Reads the nodes of each switch from Slurm's topology.conf, tree or block (topology.conf(5))."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF = {"switchname": "switch", "blockname": "block"}
 
 
 def parse(text: str, name: str) -> Cabling:
-    """Parses the file; UsageError has file and line. A node under several switches keeps the first."""
+    """Parses the file. A node below several switches gets the first. Raises UsageError with file and line."""
     switch_of: dict[str, str] = {}
     above: dict[str, str] = {}
     for number, line in _lines(text):
@@ -40,7 +40,7 @@ def parse(text: str, name: str) -> Cabling:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yields (number of the first line, line), where a backslash at the end joins the next line."""
+    """Yields (number of its first line, line); a backslash at the end of a line continues it on the next."""
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].rstrip()

@@ -1,8 +1,8 @@
-"""Counters of switch ports before and after a measurement: what the switch saw and the hosts could not.
+"""Counters of switch ports before and after a measurement, for trouble that the hosts could not see.
 
-Reads two lists as CSV, with columns `switch,port,counter,value`, made from what the switch's own tools print
+Reads two lists as CSV, with columns `switch,port,counter,value`, made from the output of the switch's tools
 (`show interfaces counters errors`, ethtool -S on an open switch, SNMP's ifInErrors, perfquery). Names are as
-in the cabling. Only counters of errors, loss, pauses or links that went down matter, and only if they grew.
+in the cabling. Only counters of errors, loss, pauses or lost links matter, and only if they grew.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from crosscut.cabling.model import MOST_PORTS
 COLUMNS = ("switch", "port", "counter", "value")
 LARGEST_FILE_BYTES = 64 << 20
 Ports = Mapping[tuple[str, str], Mapping[str, int]]
-"""By switch and port: each counter, and by how much it grew."""
+"""By switch and port: counters and their growth."""
 
-# Counters of trouble, not of bytes or packets, by their Ethernet and InfiniBand names (RFC 2863, RFC 3635,
+# Counters of trouble, not of traffic, by their Ethernet and InfiniBand names (RFC 2863, RFC 3635,
 # IBTA vol. 1, 16.1.3).
 _TELLING = re.compile(
     r"err|crc|fcs|align|symbol|jabber|runt|fragment|collision|carrier|discard|drop|lost|miss|fifo|pause|xmit_?wait|"
     r"down|flap",
     re.IGNORECASE,
 )
-# Counters that also grow on a sound link under load: reported only beside a finding about what it connects.
+# Counters that also grow on a sound link under load, so they are only added to findings about its ends.
 _LOAD = re.compile(r"discard|drop|lost|miss|fifo|pause|xmit_?wait", re.IGNORECASE)
 
 
 def read(before: Path, after: Path) -> Ports:
-    """Returns what grew. Raises UsageError with file and line."""
+    """Returns the counters that grew. Raises UsageError with file and line."""
     first, second = _of_file(before), _of_file(after)
     found: dict[tuple[str, str], dict[str, int]] = {}
     for (switch, port, counter), now in second.items():
-        # A counter that was not listed before was zero, since switches omit zeros; one that fell was reset.
+        # A counter missing from the first list was zero, as switches omit zeros; one that fell was reset.
         if now > (was := first.get((switch, port, counter), 0)):
             found.setdefault((switch, port), {})[counter] = now - was
     if not set(first) & set(second):
@@ -58,7 +58,7 @@ def words(grown: Mapping[str, int]) -> str:
 
 
 def _uncommon(found: Mapping[tuple[str, str], Mapping[str, int]], ports: set[tuple[str, str]]) -> Ports:
-    """Drops counters that grew at more than half of the ports: those are the site's doing, not a cable's."""
+    """Drops counters that grew at more than half of the ports: the cause is the site, not a cable."""
     often = Counter(name for grown in found.values() for name in grown)
     kept = {
         port: {name: count for name, count in grown.items() if 2 * often[name] <= max(len(ports), 2)}
@@ -73,7 +73,7 @@ def _of_file(path: Path) -> dict[tuple[str, str, str], int]:
 
 
 def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
-    """Returns values by switch, port and counter, only for counters of trouble."""
+    """Returns the values of counters of trouble, by switch, port and counter."""
     rows = csv_rows(text, name)
     number, head = next(rows, (1, []))
     if sorted(cell.lower() for cell in head) != sorted(COLUMNS):
@@ -83,7 +83,7 @@ def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
     for number, row in rows:
         switch, port, counter, value = (row[place] for place in places)
         if not re.fullmatch(r"[0-9]{1,20}", value):
-            raise UsageError(f"{name}:{number}: '{value[:40]}' is no count")
+            raise UsageError(f"{name}:{number}: '{value[:40]}' is not a count")
         if _TELLING.search(counter):
             found[switch, port, counter] = int(value)
         if len(found) > MOST_PORTS:

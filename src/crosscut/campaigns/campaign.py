@@ -1,7 +1,7 @@
 """Campaigns: several measurements by one session into one directory, resumable step by step.
 
 The directory holds one run for each step (`NAME.zarr`) and the plan, `campaign.json`. The plan is written
-before anything is measured, so a resumed campaign measures what the first one set out to measure.
+before anything is measured, so a resumed campaign follows the same plan.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StepResult:
     step: CampaignStep
     out: Path
     state: str
-    """The run's state, or `refused` (the pattern cannot run so), `missing` (there is no run) or `damaged`."""
+    """The run's state, or `refused` (the session would not measure it), `missing` (no run) or `damaged`."""
     reason: str = ""
 
     @property
@@ -75,7 +75,7 @@ def as_typed(path: Path) -> str:
 
 
 def is_campaign(directory: Path) -> bool:
-    """True if the directory holds a campaign, that is several runs with a plan, and not a single run."""
+    """True if the directory holds a campaign (several runs with a plan) rather than a single run."""
     return (directory / PLAN).is_file()
 
 
@@ -139,9 +139,9 @@ def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
         if plan["schema"] != SCHEMA:
             raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
         steps = records.parse(plan["steps"], list[CampaignStep])
-        for step in steps:  # a name becomes a folder's, so it must not lead elsewhere
+        for step in steps:  # names become folders, so they must not lead elsewhere
             if not step.name or Path(step.name).name != step.name:
-                raise ValueError(f"'{step.name}' is no name of a step")
+                raise ValueError(f"'{step.name}' is not a name for a step")
         return dict(plan["launch"]), steps
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = "it holds something else" if isinstance(error, TypeError) else plainly(error)

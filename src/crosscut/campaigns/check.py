@@ -22,7 +22,7 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 _MOST_A_ROUND = 64
-# The repetitions that decide at best are spread over this many sessions, as no single launch should decide.
+# The fewest repetitions that can decide are spread over this many sessions, so that no single launch decides.
 _FIRST_LAUNCHES = 3
 # Starting another session may take at most this share of the time left.
 _MOST_STARTING = 0.1
@@ -116,7 +116,8 @@ class _Rounds:
     def _count(self, promises: Sequence[Promise], before: int) -> int:
         """Number of repetitions in the next round.
 
-        The first rounds share what decides at best. Each later round doubles the total, within _MOST_A_ROUND.
+        The first rounds share the fewest that can decide. Each later round doubles the total, adding at most
+        _MOST_A_ROUND.
         """
         first = math.ceil(_first_round(promises, self._spec) / _FIRST_LAUNCHES)
         count = first if before < first * _FIRST_LAUNCHES else before
@@ -133,7 +134,7 @@ def _first_round(promises: Sequence[Promise], spec: Spec) -> int:
 
 
 def _jobs(promises: Sequence[Promise]) -> list[list[Promise]]:
-    """Groups promises that a single measurement answers."""
+    """Groups promises that a single measurement can decide."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Promise]] = {}
     for promise in promises:
         found.setdefault((promise.pattern, tuple(sorted(promise.parameters.items()))), []).append(promise)

@@ -54,7 +54,7 @@ SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
 SIMULATED_STEPS = (CampaignStep("aapc", "aapc", sizes=(40_000_000,)),)
 
 
-# A network with an internal limit, and a planted fault that crosscut is not told about.
+# A network with an internal limit, and a planted fault that crosscut must find by measuring.
 EMULATED, FAULT = "two-leaves-16", Fault("slow", ("n0005",), share=0.4, direction="in")
 LAB_STEPS = (
     CampaignStep("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
@@ -112,8 +112,8 @@ def _drop(screen: Screen, result: StepResult) -> None:
     samples = load(view.dataset, 0)
     dense.phases(screen, samples, summary.phase_rates(samples))
     screen.line(
-        "in phase s each rank sends to rank + s; 8 links saturate the connection of two modules, so rates "
-        "fall at middle distances",
+        "in phase s each rank sends to rank + s; 8 links saturate the connection between two modules, so "
+        "rates fall at middle distances",
         "dim",
     )
 
@@ -165,14 +165,14 @@ def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path],
     """Writes a report on all runs, and one on the emulated cluster, which must begin by naming the fault."""
     if not measured:
         return
-    screen.title("Reports (each is one file; any browser opens it, without network)")
+    screen.title("Reports (each is one file, which any browser opens offline)")
     for runs, name in [(measured, ALL_RUNS)] * bool(emulated) + [(emulated or measured, REPORT)]:
         write(runs, directory / name, overwrite=True)
         screen.line((directory / name).absolute().as_uri())
 
 
 def _program() -> str:
-    """The command to type for crosscut: a path, as make has its folder on PATH only for itself."""
+    """The command to type for crosscut: a path, because its folder is on PATH only inside make."""
     beside = Path(sys.executable).parent / "crosscut"  # not resolved: an environment's Python is a link
     return as_typed(beside) if beside.is_file() else "crosscut"
 
@@ -210,7 +210,7 @@ def run(directory: Path, screen: Screen) -> int:
 
 def main(words: Sequence[str]) -> int:
     start = time.monotonic()
-    # In a folder that git ignores, and a new one each time, so that no measurement is overwritten.
+    # A new folder each time, so that no measurement is overwritten; git ignores it.
     directory = Path(words[0]) if words else Path("demo") / time.strftime("%Y%m%d-%H%M%S")
     screen = screen_for()
     try:

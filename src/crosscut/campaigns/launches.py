@@ -19,10 +19,10 @@ Once = Callable[[Job], tuple[JobOutcome, bool]]
 def measure(
     manifest: Manifest, job: Job, once: Once, told: Callable[[str], None]
 ) -> Iterator[tuple[JobOutcome, bool]]:
-    """Yields how each launch ended; stops after one during which a signal asked to stop.
+    """Yields (outcome, whether a signal asked to stop) for each launch; ends after such a signal.
 
-    `job` is that of every launch. Its time limit is for all launches together: each gets an equal share of
-    what is left.
+    `job` is the job of every launch. Its time limit is for all launches together: each gets an equal share of
+    the time left.
     """
     limit = job.options.get("time_limit_seconds")
     end = time.monotonic() + limit if isinstance(limit, int | float) else None

@@ -1,7 +1,7 @@
-"""Runs a search with a session: measures what it proposes, and feeds it the results.
+"""Runs a search with a session: measures the phases that it proposes, and feeds it the results.
 
-A node's ranks share its adapters, so the search is about nodes. A route between two nodes is one message from
-each of their ranks, all at once, and its rate is their sum.
+A node's ranks share its adapters, so the search compares nodes. A route between two nodes is one message from
+each rank of the first, all at once, and its rate is the sum of theirs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 PATTERN = "routes"
-# Message size at which the time is latency.
+# A message size whose time is latency alone.
 SHORT_BYTES = 1
 # If the emulating machine limited a larger share of phases, the others hardly show the network either.
 _MOST_LIMITED = 0.5
@@ -53,18 +53,18 @@ class Senders:
 
     @property
     def each(self) -> int:
-        """Number of ranks that send on each node: that of the node with the fewest."""
+        """Number of ranks that send on each node: as many as the node with the fewest has."""
         return min(map(len, self.ranks))
 
     def phases(self, phases: Sequence[Sequence[Route]], each: int) -> list[list[Route]]:
-        """Expands routes of senders to routes of ranks; the `each` ranks of a node follow one another."""
+        """Expands each route between senders to `each` consecutive routes between their ranks."""
         return [
             [(self.ranks[s][at], self.ranks[d][at]) for s, d in routes for at in range(each)]
             for routes in phases
         ]
 
     def of_ranks(self, found: Sequence[Finding]) -> list[Finding]:
-        """Translates findings to ranks: all ranks of a node, but only the first of each end of a route."""
+        """Translates findings to ranks: all ranks of a node, but only the first at each end of a route."""
 
         def first(routes: tuple[Route, ...]) -> tuple[Route, ...]:
             return tuple((self.ranks[s][0], self.ranks[d][0]) for s, d in routes)
@@ -128,7 +128,7 @@ class Gathered:
     def learn(self, run: Run, phases: Sequence[Sequence[Route]], each: int) -> Floats | None:
         """[route of senders] rates in bytes per second, with NaN for phases that the machine limited.
 
-        None if it limited every phase. `phases` are of ranks, with `each` routes per pair of senders.
+        None if it limited every phase. `phases` are routes of ranks, `each` for every pair of senders.
         """
         self.names = self.names or self.senders.named(run)
         self.nodes = self.nodes or tuple(run.node_names[ranks[0]] for ranks in self.senders.ranks)
@@ -152,12 +152,12 @@ def locate(
     how: LocateOptions,
     told: Callable[[int, int, bool], None],
 ) -> tuple[Gathered, Located | None]:
-    """Searches; returns what was gathered and what it shows.
+    """Searches; returns (the gathered data, what they show).
 
-    The latter is None if the emulating machine limited most of the measurements. `told` gets the phases
-    measured so far, those proposed now, and whether they are a repetition. A step that the machine limited
-    entirely is repeated, since the search cannot continue without it; after too many such repetitions the
-    search ends. Raises Interrupted or SessionError if nothing was measured.
+    The latter is None if the emulating machine limited most of the measurements. `told` gets the number of
+    phases measured so far, the number proposed now, and whether they are a repetition. A step that the
+    machine limited entirely is repeated, since the search cannot continue without it; after too many such
+    repetitions the search ends. Raises Interrupted or SessionError if nothing was measured.
     """
     senders = Senders.of(session, decided.options.ranks)
     search = Search(
@@ -232,7 +232,7 @@ def text(phases: Sequence[Sequence[Route]]) -> str:
 def network_only(
     seen: Floats, phases: Sequence[Sequence[Route]], numbers: Sequence[int], limited: frozenset[int]
 ) -> Floats:
-    """Replaces rates in phases that the emulating machine limited by NaN.
+    """Puts NaN in place of rates from phases that the emulating machine limited.
 
     `numbers`: [phase] its number in the run.
     """

@@ -1,4 +1,4 @@
-"""Checks against a stored run in half a minute: measures as much of it as fits, to see what became worse."""
+"""Checks against a stored run in half a minute: measures as much of it as fits, to see what is worse now."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from crosscut.session.measure import Decided
 MOST_REPETITIONS = 20
 # Unrecorded repetitions at the start of a job (core/src/conduct/job.hpp).
 _WARM_UP = 1
-# Share of the time left to spend on measuring; the rest is for connecting, writing and misjudged speed.
+# Share of the remaining time to spend on measuring; the rest is for connecting, writing and misjudged speed.
 _SHARE_MEASURED = 0.75
-# Shares of the time left for a first look at how much slower it is now: at the baseline's pace, and at most.
+# Shares of the remaining time for a first look at the present pace: planned at the baseline's pace, at most.
 _SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
 
 
@@ -48,7 +48,7 @@ class Pace:
 class QuickPlan:
     repetitions: int
     phases: int
-    """Number of the baseline's phases to measure, from the first."""
+    """Number of phases to measure, from the baseline's first."""
 
 
 def fewest(baseline: Run, asked: ComparisonSettings) -> int:
@@ -88,7 +88,7 @@ def _recorded_job(baseline: Run) -> Mapping[str, Any]:
 
 
 def plan(known: Pace, needed: int, slower: float, seconds: float) -> QuickPlan:
-    """Plans as many repetitions as fit, or fewer phases if too few fit. `slower`: time now over baseline."""
+    """Plans the repetitions that fit, or fewer phases if too few fit. `slower`: time now over baseline."""
     budget = _SHARE_MEASURED * seconds
     spent = slower * np.nancumsum(known.seconds)
     if (needed + _WARM_UP) * spent[-1] <= budget:
@@ -130,7 +130,7 @@ def measure(
 
 
 def _look(known: Pace, measured: Callable[[QuickPlan, str, float], Run], end: float) -> float:
-    """Returns how many times as long the first phases take now. Even one bad cable slows every phase."""
+    """Returns the first phases' time now over the baseline's. Even one bad cable slows every phase."""
     left = end - time.monotonic()
     looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
     run = measured(QuickPlan(1, looked), "first-look.zarr", time.monotonic() + _MOST_LOOKED * left)
@@ -173,7 +173,7 @@ def _of_phase(taken: Samples) -> Floats:
 
 
 def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
-    """Nodes that became worse by themselves, the worst first, with the reason."""
+    """Nodes that became worse, unless another change explains it: the worst first, with the reason."""
     does = {Family.OUT: "sends", Family.IN: "receives"}
     worst: dict[str, Difference] = {}
     for change in found.changes:

@@ -64,7 +64,7 @@ def _states(results: Sequence[StepResult]) -> str:
 
 
 def _cautions(screen: Screen, views: dict[str, View]) -> None:
-    """Shows each caution once: as it stands if all runs share it, otherwise with the runs it concerns."""
+    """Shows each caution once: its text alone if all runs share it, otherwise with the runs it concerns."""
     found: dict[CautionKind, dict[str, list[str]]] = {}
     advice: dict[CautionKind, str] = {}
     for name, view in views.items():
@@ -85,7 +85,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
 
 # Short forms for several runs; `show` gives the full text for each, with its own sizes.
 _IN_SHORT = {
-    CautionKind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
+    CautionKind.SKEW: "in some phases, ranks leave the barrier more than 5 % of the phase apart",
     CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "
     "interval",
     CautionKind.INDEPENDENCE_ASSUMED: "too few repetitions of some phases to estimate their correlation: the "
@@ -111,7 +111,7 @@ def _figures(screen: Screen, results: Sequence[StepResult], views: dict[str, Vie
 
 
 def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
-    """Rate of the median phase by size, for runs with several sizes; omits shapes with sizes of their own."""
+    """Rate of the median phase by size, for runs with several sizes; omits shapes with their own sizes."""
     rates: dict[str, dict[int, float]] = {}
     for name, view in views.items():
         measured = view.measured_sizes()

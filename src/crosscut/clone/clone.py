@@ -1,6 +1,6 @@
 """Copies a file or device to many nodes along a chain (Rauch, Kurmann, Stricker: Dolly).
 
-This is the client of a session whose ranks copy (core/src/clone).
+The session's ranks make the copies (core/src/clone); this is its client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True)
 class Order:
-    """What to copy, and where to."""
+    """What to copy, and where."""
 
     source: str
     """Path on the node of rank 0."""
@@ -41,10 +41,10 @@ class Copy:
     state: str
     """`verified`: on the disk, in its place, with the source's SHA-256; `differs`; `unfinished`; `lost`."""
     held_bytes: int
-    """In chunks that are there, received or kept."""
+    """In chunks received or kept."""
     received_bytes: int
     kept_bytes: int
-    """Already there, from an earlier attempt."""
+    """From an earlier attempt."""
     seconds: float
     """Until everything was on the disk; 0 if it never was."""
     sha256: str
@@ -72,8 +72,8 @@ class CloneOutcome:
 
 
 def clone(session: Session, order: Order) -> CloneOutcome:
-    """Copies; returns how it ended, even if nodes were lost. Raises the session's reason if it refuses;
-    nothing is written then."""
+    """Copies and returns the outcome, even if nodes were lost. Raises UsageError, with the session's reason,
+    if it refuses; then nothing is written."""
     warnings: list[str] = []
     for event in session.ask({"do": "clone", "job": order.as_json()}):
         if event["event"] == "warning":
@@ -83,5 +83,5 @@ def clone(session: Session, order: Order) -> CloneOutcome:
                 found = {**event, "copies": event.get("nodes"), "warnings": warnings}
                 return records.parse(found, CloneOutcome)
             except ValueError as error:
-                raise SessionError(f"the ranks said what cannot be understood: {error}") from error
+                raise SessionError(f"the ranks' answer cannot be understood: {error}") from error
     raise AssertionError("the stream of events ends by an exception")

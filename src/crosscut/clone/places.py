@@ -14,12 +14,12 @@ from crosscut.places import all_places
 from crosscut.places.base import Place
 from crosscut.session.measure import Decided, Launch, decide
 
-# Names the copying session, where a measuring one has its backend (core/src/commands/node_main.cpp).
+# Stands in place of a backend and makes the session a copying one (core/src/commands/node_main.cpp).
 BACKEND = "clone"
 
 
 def names() -> list[str]:
-    """Returns the places as they are typed after `--on`."""
+    """Returns the places as typed after `--on`."""
     return [place.one_each_as for place in all_places() if place.one_each_as]
 
 
@@ -34,7 +34,7 @@ def find(on: str) -> tuple[Place, str]:
 
 @contextmanager
 def decided(launch: Launch) -> Iterator[Decided]:
-    """Decides how to start the ranks; its files last while inside. Raises UsageError if it cannot."""
+    """Decides how to start the ranks. Its files exist inside the context. Raises UsageError if it cannot."""
     place, argument = find(launch.on)
     with tempfile.TemporaryDirectory(prefix="crosscut-clone-") as folder:
         each = place.one_each(argument, Path(folder))

@@ -1,5 +1,5 @@
-"""Shows how far copies are, always on standard error: a bar on a terminal, lines elsewhere. It follows the
-node that has least, since all are done when that one is."""
+"""Shows the progress of copies, always on standard error: a bar on a terminal, lines elsewhere. It follows
+the node that has the least, since all are done when that one is."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _number(event: Event, key: str) -> float:
 
 
 def notice(event: Event) -> str:
-    """Returns a line about what happened; empty if there is nothing to tell."""
+    """Returns a line about an event; empty if there is nothing to tell."""
     return worded(_NOTICES, event)
 
 
 def share(event: Event) -> float:
-    """Returns the share that the least complete copy has, from a progress event."""
+    """Returns the share that the least complete copy holds, from a progress event."""
     whole = _number(event, "bytes")
     return min(1.0, _number(event, "held_bytes") / whole) if whole > 0 else 1.0
 
 
 def position(event: Event) -> str:
-    """Formats `furthest behind: n07 (rank 7) with 256 MB  81.0 MB/s  ETA 4.6 s`, or how far checking is."""
+    """Formats `furthest behind: n07 (rank 7) with 256 MB  81.0 MB/s  ETA 4.6 s`, or the share checked."""
     held, whole, rate = (_number(event, name) for name in ("held_bytes", "bytes", "rate"))
     who = f"{event.get('node')} (rank {event.get('rank')})"
     if held >= whole:

@@ -53,7 +53,7 @@ class DescribedLink:
 @dataclass(frozen=True)
 class Graph:
     hosts: int
-    """How many of the vertices, from the first on, are hosts."""
+    """Number of hosts, which are the first vertices."""
     vertices: tuple[Vertex, ...]
     edges: tuple[DescribedLink, ...]
     group_word: str
@@ -75,7 +75,7 @@ class Network:
 
 
 def catalogue() -> Path | None:
-    """Returns the folder that CROSSCUT_NETWORKS names, else the networks that came with crosscut."""
+    """Returns the folder that CROSSCUT_NETWORKS names, else that of the networks that came with crosscut."""
     if named := os.environ.get(CATALOGUE_VARIABLE):
         return Path(named)
     for folder in (Path(__file__).parents[1] / "networks", Path(__file__).parents[3] / "networks"):
@@ -96,7 +96,7 @@ def environment() -> dict[str, str]:
 
 
 def ask(*words: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs `crosscut-core network WORDS`. Raises UsageError for wrong input, else CrosscutError."""
+    """Runs `crosscut-core network WORDS`. Raises UsageError for wrong input, CrosscutError if it fails."""
     executable = core.load().executable
     answer = core.ask([executable, "network", *words], TIMEOUT_SECONDS, environment())
     if answer.returncode != 0:
@@ -117,7 +117,7 @@ def load(file: str, *, graph: bool = False) -> Network:
 
 
 def ranks(file: str, ranks_per_host: int = 0) -> int:
-    """Returns the ranks without `-n`: `ranks_per_host` on every host; 0: as many as the network says."""
+    """Returns the default for `-n`: `ranks_per_host` on every host; 0: as many as the network says."""
     ask("check", file)  # reports every mistake
     checked = json.loads(ask("check", file, "--json").stdout)
     return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))

@@ -1,5 +1,5 @@
 """Finds the links that a message passes, from the forwarding tables of a network's description. Follows hosts
-that forward; among several equal paths the destination's number chooses."""
+that forward; the destination's number chooses among equal paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.network import paths
 from crosscut.network.paths import NextHops, Ways
 
-# The tables of all paths grow with hosts times switches.
+# Limits the tables of all paths, whose size grows with hosts times switches.
 MOST_HOSTS = 1024
 Step = tuple[int, int]
 Way = Callable[[int, int], Sequence[Step]]
@@ -19,8 +19,8 @@ Way = Callable[[int, int], Sequence[Step]]
 def of_file(file: str, *, by_tables: bool) -> Way | None:
     """Returns the paths in a network file, or None if the description alone does not determine them.
 
-    It does not if a hash spreads messages over equal paths, unless `by_tables` says that the measured network
-    forwards by tables, as emulated clusters do. A file that cannot be read also gives None.
+    A hash that spreads messages over equal paths leaves them undetermined, unless the measured network
+    forwards by tables (`by_tables`), as emulated clusters do. A file that cannot be read also gives None.
     """
     try:
         network = paths.load(file)
@@ -57,7 +57,7 @@ def of_tables(network: Ways) -> Way:
 def _across(
     at: int, edge: int, next_host: int, leaving: Mapping[int, int], ends: Sequence[tuple[int, int]]
 ) -> list[Step]:
-    """Returns the links from one host to the next, over the switches between; empty if there are none."""
+    """Returns the links from one host to the next, over the switches between; empty if none lead there."""
     found: list[Step] = []
     while True:
         a, b = ends[edge]

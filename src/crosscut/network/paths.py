@@ -1,4 +1,4 @@
-"""A network as `crosscut-core network ways` writes it: everything that a lab is built from."""
+"""A network as `crosscut-core network ways` writes it, from which a lab is built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.network import description
 class Host:
     name: str
     adapters: tuple[int, ...]
-    """Its edges; adapter k has the k-th."""
+    """The edge of each adapter."""
     ranks: int
     forwards: str
     """`no`, `ip` or `hardware`"""
@@ -75,7 +75,7 @@ class NextHops:
 
 @dataclass(frozen=True)
 class Segment:
-    """The edges by which switches forward frames for a host's adapter, as pairs (switch vertex, edge)."""
+    """The edges by which switches forward frames to a host's adapter, as pairs (switch vertex, edge)."""
 
     host: int
     adapter: int
@@ -120,7 +120,7 @@ def load(file: str) -> Ways:
 
 
 def parse(document: Mapping[str, Any]) -> Ways:
-    """Makes the network from the core's answer. Lanes 2 k and 2 k + 1 are the directions of edge k."""
+    """Parses the core's answer. Lanes 2 k and 2 k + 1 are the directions of edge k."""
     routes = [
         one | {"hops": [(at, lane // 2, *rest) for at, lane, *rest in one["at"]]}
         for one in document["routes"]

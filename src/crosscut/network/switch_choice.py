@@ -14,7 +14,7 @@ METAVAR = "kernel|user[,NAME=VALUE…]"
 
 
 class Queues(Enum):
-    """Whom the kernel's buckets serve next."""
+    """The order in which the kernel's buckets serve senders."""
 
     FIFO = "fifo"
     """First come, first served, everywhere."""
@@ -48,8 +48,8 @@ def _whole(value: str) -> int:
     return int(value)
 
 
-# Options of crosscut-switch for network and hosts (docs/reference/user-switch.md), with its own checks
-# (core/user_switch/options.cpp): it would complain only after half of the lab is built.
+# Options of crosscut-switch for network and hosts (docs/reference/user-switch.md). It checks them itself
+# (core/user_switch/options.cpp), but only after half of the lab is built.
 _WORDS: dict[str, Callable[[str], str]] = {
     "forwarding": _one_of("store", "cut"),
     "queues": _one_of("output", "input"),
@@ -76,10 +76,10 @@ class SwitchChoice:
 
 
 def parse(text: str) -> SwitchChoice:
-    """Parses what was typed after `--switch`. Raises UsageError that names what was wrong."""
+    """Parses the value of `--switch`. Raises UsageError that names the mistake."""
     kind, *settings = text.split(",")
     if kind not in (KERNEL, USER):
-        raise UsageError(f"'{kind}' is no switch; {KERNEL} (buckets and bridges) or {USER} (crosscut-switch)")
+        raise UsageError(f"'{kind}' is not a switch; {KERNEL} (bridges, buckets) or {USER} (crosscut-switch)")
     if kind == KERNEL:
         return SwitchChoice(kind, queues=_queues(settings))
     words: list[str] = []
@@ -101,7 +101,7 @@ def parse(text: str) -> SwitchChoice:
 
 def refuse_small_buffer(choice: SwitchChoice, frame_bytes: int) -> None:
     """Raises UsageError if a buffer has no room for one full frame, because then hardly anything passes.
-    `frame_bytes`: of such a frame, with its header."""
+    `frame_bytes`: size of a full frame, with its header."""
     if "--buffer" not in choice.options:
         return
     given = int(choice.options[choice.options.index("--buffer") + 1])
@@ -117,8 +117,8 @@ def _queues(settings: list[str]) -> Queues:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if name != _QUEUES or not equals:
-            also = f"; {USER},{setting} does" if name in OPTIONS and value else ""
-            raise UsageError(f"'{setting}': the kernel's switch takes {_QUEUES}= alone{also}")
+            also = f"; write {USER},{setting}" if name in OPTIONS and value else ""
+            raise UsageError(f"'{setting}': the kernel's switch takes only {_QUEUES}={also}")
         try:
             found = Queues(value)
         except ValueError:

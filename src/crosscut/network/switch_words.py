@@ -1,4 +1,4 @@
-"""Words for what carried a lab, from `--switch` as typed or as recorded by a run (untrusted text)."""
+"""Describes the switch that carried a lab, from `--switch` as typed or as recorded by a run (untrusted)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clause(switch: str) -> str:
 
 
 def noun(switch: str) -> str:
-    """Returns a name to set beside another's; the default has one, too."""
+    """Returns the switch's name, to compare with another's; the default has one, too."""
     try:
         chosen = parse(switch or KERNEL)
     except UsageError:
@@ -35,7 +35,7 @@ def noun(switch: str) -> str:
 
 
 def identity(switch: str) -> object:
-    """Returns a value that is equal for equal choices, in whatever order or unit they were typed."""
+    """Returns a value that is equal for equal choices, regardless of the order and units as typed."""
     try:
         chosen = parse(switch or KERNEL)
     except UsageError:
@@ -50,5 +50,5 @@ def _program(switch: str) -> str:
 
 
 def _shortened(switch: str) -> str:
-    """Returns the text cut short, without control characters."""
+    """Returns the text truncated, with control characters escaped."""
     return repr(switch if len(switch) <= _MOST_LETTERS else switch[:_MOST_LETTERS] + "…")
