@@ -1,4 +1,4 @@
-"""Programs started and ended by their process number, within a time limit."""
+"""Starts programs, and ends them by process id, within a time limit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# What takes longer than this hangs; everything measured here takes a second or two.
+# Everything measured here takes a second or two; a program that takes longer hangs.
 LIMIT_SECONDS = 60.0
 
 LISTENING = "0A"  # TCP_LISTEN in /proc/net/tcp, proc(5)
 
 
 class BenchmarkError(Exception):
-    """A program that was to be measured did not do its part; one sentence."""
+    """A program to be measured failed; the message is one sentence."""
 
 
 def pinned(core: int, words: Sequence[str]) -> list[str]:
@@ -34,8 +34,8 @@ def missing_programs(names: Sequence[str]) -> list[str]:
 
 
 def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float = LIMIT_SECONDS) -> str:
-    """Standard output of a program that must succeed. Its input stays open after `said`: to a session of
-    crosscut the end of file means stop."""
+    """Returns the output of a program that must succeed. Its input stays open after `said`, because end of
+    file stops a session of crosscut."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             list(words), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
@@ -60,7 +60,7 @@ def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float 
 
 @dataclass(frozen=True)
 class Used:
-    """What a program and all that it waited for took."""
+    """What a program and the children that it waited for took."""
 
     printed: str
     seconds: float
@@ -70,7 +70,7 @@ class Used:
 
 
 def used_by(words: Sequence[str], limit_seconds: float) -> Used:
-    """What a program that must succeed took, without earlier children of this process."""
+    """Runs a program that must succeed and returns what it used."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -93,7 +93,7 @@ def used_by(words: Sequence[str], limit_seconds: float) -> Used:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """By its own number, first politely; harmless where it has ended."""
+    """Ends the process with SIGTERM, then SIGKILL; harmless if it has ended."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             process.send_signal(number)
@@ -106,7 +106,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def running(words: Sequence[str | Path], patience_seconds: float = 2.0) -> Iterator[subprocess.Popen[bytes]]:
-    """A server beside what is done inside; it may end by itself, and is ended after `patience_seconds`."""
+    """Runs a server. At the end of the block it has `patience_seconds` to end by itself."""
     process = subprocess.Popen(
         list(words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -125,7 +125,8 @@ def free_port() -> int:
 
 
 def await_listener(port: int, server: subprocess.Popen[bytes], limit_seconds: float = 5.0) -> None:
-    """Until somebody listens on the port. Looked up, not connected to: some servers serve one client only."""
+    """Waits until a server listens on the port. Looks it up without connecting: some servers serve only one
+    client."""
     tables = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
     deadline = time.monotonic() + limit_seconds
     while time.monotonic() < deadline:

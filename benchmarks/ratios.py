@@ -1,6 +1,6 @@
-"""Ratios of paired measurements: what two programs did right after each other, so that a machine's moods
-cancel. The 95 % interval of the median of the pairs' log ratios is bounded by order statistics
-(crosscut.analysis.stats.intervals has the source): nothing is assumed of their distribution."""
+"""Ratios of paired measurements: two programs are measured right after each other, so that changes of the
+machine cancel. Order statistics bound the 95 % interval of the median log ratio
+(crosscut.analysis.stats.intervals has the source): nothing is assumed about the distribution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from crosscut.analysis.stats.intervals import medians
 
 FEWEST_PAIRS = 20
 HALF_WIDTH = 0.03
-"""Asked of every interval, as a share of the ratio."""
+"""Target for the interval, as a share of the ratio."""
 
 Measure = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """crosscut over its peer; `ours` and `theirs` are the pairs, in the order in which they were taken."""
+    """crosscut over its peer; `ours` and `theirs` are the pairs, in the order measured."""
 
     ours: tuple[float, ...]
     theirs: tuple[float, ...]
@@ -43,8 +43,8 @@ def ratio_of(ours: list[float], theirs: list[float]) -> Ratio:
 
 
 def compare(ours: Measure, theirs: Measure, most_pairs: int, limit_seconds: float, fewest: int) -> Ratio:
-    """Pairs in alternating order (AB, BA, AB, ...), at least `fewest`; then on until the interval is as
-    narrow as asked or a limit is reached. One pair before, not counted, warms up what is warmed only once."""
+    """Measures pairs in alternating order (AB, BA, AB, ...), at least `fewest`, until the interval is narrow
+    enough or a limit is reached. A first pair warms up and does not count."""
     ours(), theirs()
     mine: list[float] = []
     other: list[float] = []

@@ -1,8 +1,7 @@
-"""`python -m benchmarks.report`: what `crosscut report` takes for very many routes: time, memory, page size.
+"""`python -m benchmarks.report`: time, memory and page size of `crosscut report` for very many routes.
 
-The runs are simulated all-to-alls whose samples are then spread by 3 %, each by itself: equal samples
-would make a page that compresses as no measured one does. Kept to bounds: 1,024 ranks in under 10 s, 1 GB
-and 10 MB; 4,096 in under 60 s.
+The runs are simulated all-to-alls with 3 % noise added to each sample: equal samples would make a page that
+compresses like no measured one. Bounds: 1,024 ranks in 10 s, 1 GB and a page of 10 MB; 4,096 in 60 s.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def make(case: Case, run: Path) -> None:
 
 
 def spread(shard: Path, random: np.random.Generator) -> None:
-    """In place: the first entry of a shard's index says where its samples begin, and only samples
+    """Adds noise in place. The first entry of a shard's index says where its samples begin; only samples
     follow (docs/reference/run-format.md)."""
     begins = int(np.fromfile(shard, dtype="<u8", count=1)[0])
     samples = np.memmap(shard, dtype="<f8", mode="r+", offset=begins)
@@ -93,7 +92,7 @@ def measure(case: Case, folder: Path) -> Cost:
 
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
-    parser.add_argument("--ranks", type=int, nargs="*", help="only of so many ranks (1024 4096)")
+    parser.add_argument("--ranks", type=int, nargs="*", help="numbers of ranks (1024 4096)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write everything as JSON")
     args = parser.parse_args(words)
     machine = describe()

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.scale`: many ranks on few cores. `aapc` over 64 TCP ranks whose waits block must
-complete and leave the machine usable; 512 ranks on `null` take seconds; and how long starting takes.
+"""`python -m benchmarks.scale`: many ranks on few cores: `aapc` over 64 TCP ranks with blocking waits, which
+must complete and leave the machine usable; 512 ranks on `null`; and the time to start.
 
-A watch sleeps for a millisecond again and again meanwhile: how late it wakes is what another program on the
-machine feels.
+Meanwhile a watch sleeps for a millisecond at a time. How late it wakes is the delay that other programs on
+the machine see.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Cost:
     switches_per_second: float
     load_average: float
     late_median_seconds: float
-    """By how much the watch woke up too late."""
+    """How late the watch woke."""
     late_p99_seconds: float
 
 
 class Watch:
-    """How late a nap of a millisecond ends, while inside."""
+    """Records how late naps of a millisecond end."""
 
     def __init__(self) -> None:
         self.late: list[float] = []
@@ -65,7 +65,7 @@ class Watch:
 
 
 def finished_seconds(output: str) -> float:
-    """What the session's event `finished` says; an error where the job did not complete."""
+    """Returns the seconds in the event `finished`. Raises BenchmarkError if the job did not complete."""
     for line in output.splitlines():
         event = json.loads(line) if line.startswith("{") else {}
         if event.get("event") == "finished" and event.get("state") == "complete":
@@ -80,7 +80,7 @@ def measure(what: str, ranks: int, backend: str, job: dict[str, object], limit_s
         request = {**job, "backend": backend, "out": str(Path(folder) / "run.zarr")}
         output = output_of(session.command, session.requests(request), limit_seconds)
         wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Ranks are the children of the node, which waits for them: their times are its children's.
+    # The node waits for its ranks, so their times are among its children's.
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     switches = after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw
     late = statistics.quantiles(watch.late, n=100) if len(watch.late) > 1 else [0.0] * 99

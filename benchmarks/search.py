@@ -1,8 +1,8 @@
-"""`python -m benchmarks.search`: what `crosscut locate` takes as networks grow, and with which exponent.
+"""`python -m benchmarks.search`: how the cost of `crosscut locate` grows with the network, and its exponent.
 
-The first N hosts of a simulated fat tree without faults are searched. Processor time is that of crosscut and
-of the core, which simulates what the search asks for. Kept to bounds: 1,024 hosts in 20 s, 10,240 in
-5 minutes and 4 GB. A finding that is a fault is a false alarm here, and fails the benchmark.
+Searches the first N hosts of a simulated fat tree without faults. Processor time is that of crosscut and of
+the core, which simulates the search's phases. Bounds: 1,024 hosts in 20 s, 10,240 in 5 minutes and 4 GB. Any
+fault found is a false alarm and fails the benchmark.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from benchmarks.processes import BenchmarkError, used_by
 NETWORK = "fat-tree-10240"
 HOSTS = (128, 256, 512, 1024)
 LIMIT_SECONDS = 1800.0
-# [hosts] processor seconds at most, and MB.
+# By hosts: the most processor seconds and MB.
 BOUNDS = {1024: (20.0, float("inf")), 10_240: (300.0, 4000.0)}
-# Smaller searches are mostly the start of Python and of the core.
+# Smaller searches mostly start Python and the core.
 LEAST_FOR_EXPONENT = 256
 
 
@@ -57,7 +57,7 @@ def measure(network: str, hosts: int) -> Cost:
 
 
 def exponent(costs: list[Cost]) -> float | None:
-    """Exponent of processor time over hosts, by least squares of logarithms; None: too few sizes."""
+    """Returns the exponent of processor time over hosts, by least squares of logarithms; None if too few."""
     large = [cost for cost in costs if cost.hosts >= LEAST_FOR_EXPONENT]
     if len(large) < 2:
         return None
@@ -68,7 +68,7 @@ def exponent(costs: list[Cost]) -> float | None:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
     parser.add_argument(
-        "--network", default=NETWORK, help=f"a network of the catalogue, or a file ({NETWORK})"
+        "--network", default=NETWORK, help=f"a network from the catalogue, or a file ({NETWORK})"
     )
     parser.add_argument("--hosts", type=int, nargs="*", default=list(HOSTS), help="numbers of hosts")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write everything as JSON")

@@ -1,10 +1,10 @@
-"""`python -m benchmarks.user_switch`: what crosscut-switch carries and costs, beside the kernel's switch.
+"""`python -m benchmarks.user_switch`: rate and cost of crosscut-switch, against the kernel's switch.
 
 All nodes of an emulated cluster send to each other at once (aapc): 16 at 100 Mbit/s, 64 at 10. The same
-messages over both switches, one after the other: the rate of a node, against what its link carries as
-payload; processor time of the switch, and of the whole machine, for a megabyte of payload. The latter counts
-everything: the ranks and their TCP, token buckets, and whatever else this machine does meanwhile, hence a
-quiet one. Needs what a lab needs.
+messages go over one switch after the other. Compared are the rate per node, against its link's payload rate,
+and the processor time of the switch and of the whole machine per megabyte of payload. The machine's time
+includes the ranks and their TCP, token buckets, and all other programs: use a quiet machine. Needs what a
+lab needs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CLUSTERS = ((16, 100), (64, 10))
 """Nodes, Mbit/s."""
 SWITCHES = ("kernel", "user")
 MESSAGE_SECONDS = 0.08
-"""Time of a link at its rate; TCP's slow start is then a small part of it."""
-# A full frame of 1538 bytes on the wire has 1448 of payload beside time stamps (IEEE 802.3, RFC 7323).
+"""Time of a message at the link's rate, long against TCP's slow start."""
+# A full frame carries 1448 bytes of payload in 1538 on the wire, with TCP time stamps (IEEE 802.3, RFC 7323).
 PAYLOAD_SHARE = 1448 / 1538
 LIMIT_SECONDS = 300
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -45,12 +45,12 @@ class Carried:
     link_mbit_s: float
     switch: str
     rate_mbit_s: float
-    """Payload a node and direction: the median message."""
+    """Payload per node and direction, of the median message."""
     slowest_mbit_s: float
     """The median over phases of the slowest message."""
     payload_mb: float
     switch_ms_per_mb: float | None
-    """None: the kernel's costs are in the machine's."""
+    """None for the kernel, whose cost is part of the machine's."""
     machine_ms_per_mb: float
     machine_busy: float
     """Share of all cores."""
@@ -74,7 +74,7 @@ def cluster(folder: Path, nodes: int, mbit_s: float, switch: str) -> Iterator[st
 
 
 def machine_seconds() -> tuple[float, float]:
-    """(busy, all) of all cores since they were started: proc_stat(5)."""
+    """Returns the (busy, total) seconds of all cores since boot: proc_stat(5)."""
     user, nice, system, idle, wait, hard, soft, steal = map(
         int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     )

@@ -104,9 +104,9 @@ def _bytes(value: float) -> str:
 
 INTRODUCTION = """\
 The messages of six NAS benchmarks and their sizes, which Lobosco, Santos Costa and de Amorim (ICCS 2002)
-logged in their tables 3 and 4. Here the benchmarks are crosscut's own [workloads](../howto-workloads.md), each
-verified, under [`crosscut profile`](../howto-profile.md). Counts depend only on class and ranks, not on the
-machine or the time: `make messages` finds the same anywhere (6 minutes on two cores).
+logged in their tables 3 and 4. Here the benchmarks are crosscut's own [workloads](../howto-workloads.md),
+each verified, under [`crosscut profile`](../howto-profile.md). Counts depend only on class and ranks, not on
+the machine or the time: `make messages` finds the same anywhere (6 minutes on two cores).
 
 Counts include the untimed first iteration, which every benchmark but EP has. A GB is 10⁹ bytes. A test
 (`tests/golden/test_lobosco_messages.py`) computes the same numbers from the loops of NPB's sources.
@@ -143,8 +143,8 @@ reaches half of its bound on Myrinet: it has the most messages by far, 1.2 milli
   bytes. Ours have two gathers and a barrier at the end instead. Without the untimed iteration LU would have
   1 message in 251 fewer.
 - **MPICH.** Until 1.2.4 collective calls were the trees and rings counted here; later versions choose by
-  size, and send other numbers of messages for the same calls. Point-to-point messages do not depend on it: they are
-  nearly all of the messages of MG, CG, SP and LU.
+  size, and send other numbers of messages for the same calls. Point-to-point messages do not depend on it:
+  they are nearly all of the messages of MG, CG, SP and LU.
 - **Messages to oneself** count if MPICH 1.2 sent them (all-to-all, gather): in IS 16 of the 256 of each
   all-to-all. They cross no network, and are not in the last table.
 - **Bytes** are those of the data, without MPI's headers or the messages of a rendezvous.

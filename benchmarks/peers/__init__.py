@@ -1,1 +1,1 @@
-"""crosscut beside NetPIPE, sockperf and iperf3: the same question, asked of the same two cores, in turn."""
+"""Compares crosscut with NetPIPE, sockperf and iperf3: the same measurement on the same cores, in turn."""

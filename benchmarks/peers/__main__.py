@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers`: ratios of crosscut to its peers, with 95 % intervals."""
+"""`python -m benchmarks.peers`: ratios of crosscut's figures to its peers', with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ HEAD = (
 
 def parse(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=FEWEST_PAIRS, help="at least so many (%(default)s)")
-    parser.add_argument("--most-pairs", type=int, default=60, help="at most so many (%(default)s)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="comparisons with this in their name")
+    parser.add_argument("--pairs", type=int, default=FEWEST_PAIRS, help="fewest pairs (%(default)s)")
+    parser.add_argument("--most-pairs", type=int, default=60, help="most pairs (%(default)s)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="comparisons whose names contain TEXT")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write everything as JSON")
     args = parser.parse_args(words)
     if not 6 <= args.pairs <= args.most_pairs:
-        parser.error("from 6 pairs on there is a 95 % interval; --most-pairs is no less than --pairs")
+        parser.error("a 95 % interval takes 6 pairs; --most-pairs must be at least --pairs")
     return args
 
 
 def row(one: Comparison, found: Ratio) -> tuple[str, ...]:
     scale = 1e6 if one.less_is_better else 1e-9
     middle = [f"{sorted(values)[len(values) // 2] * scale:.2f}" for values in (found.ours, found.theirs)]
-    # A wide interval reaches anything; but where all of it lies beyond the peer, its width does not matter.
+    # A wide interval reaches anything, unless all of it lies beyond the peer: then its width does not matter.
     verdict = "yes" if one.reached(found.low, found.high) else "no"
     beyond = one.reached(found.high, found.low)
     if verdict == "yes" and found.half_width > HALF_WIDTH and not beyond:
@@ -83,11 +83,11 @@ def skip(what: str, why: str) -> None:
 
 
 def comparisons(only: str) -> list[Comparison]:
-    """Those asked for whose programs are here; the others are named with the reason."""
+    """Returns the comparisons asked for whose programs are installed; prints why others are skipped."""
     cores = two_cores()
     found = chosen(over_tcp(cores), only)
     if missing := missing_programs([LAUNCHER, "NPmpich2"]):
-        skip("NPmpich2", f"{', '.join(missing)} not here")
+        skip("NPmpich2", f"{', '.join(missing)} not installed")
     elif chosen(over_mpi(cores, Path()), only):
         try:
             found += chosen(over_mpi(cores, core_mpich()), only)
@@ -95,7 +95,7 @@ def comparisons(only: str) -> list[Comparison]:
             skip("NPmpich2", str(error))
     for one in found:
         if missing := missing_programs(one.programs):
-            skip(one.name, f"{', '.join(missing)} not here")
+            skip(one.name, f"{', '.join(missing)} not installed")
     return [one for one in found if not missing_programs(one.programs)]
 
 

@@ -1,4 +1,4 @@
-"""What is compared with what. A comparison is one entry here; both sides run on the same two cores."""
+"""The comparisons, one entry each; both sides run on the same two cores."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Comparison:
     peer: str
     what: str
     unit: str
-    """`us` of half a round trip, where less is better, or `GB/s`."""
+    """`us` for half a round trip, less is better; or `GB/s`."""
     programs: tuple[str, ...]
     ours: Measure
     theirs: Measure
     limit_seconds: float
-    """After this no further pair is begun."""
+    """No further pair starts after this."""
 
     @property
     def less_is_better(self) -> bool:
         return self.unit == "us"
 
     def reached(self, low: float, high: float) -> bool:
-        """The interval reaches the peer: 1.00 or below of times, or above of rates."""
+        """True if the interval reaches the peer: a ratio of 1 or less for times, 1 or more for rates."""
         return low <= 1 if self.less_is_better else high >= 1
 
 

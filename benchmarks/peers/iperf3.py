@@ -1,5 +1,5 @@
-"""iperf3, one stream one way in writes of a fixed size: the same bytes in the same pieces as crosscut's
-`pingpong --mode stream`, whose time ends with the receiver's acknowledgement of the last byte."""
+"""iperf3, one stream in one direction in writes of a fixed size: the same bytes in the same pieces as
+crosscut's `pingpong --mode stream`, whose time ends when the receiver has acknowledged the last byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from benchmarks.measuring import Session, samples
 from benchmarks.processes import BenchmarkError, await_listener, free_port, output_of, pinned, running
 
-PIECE_BYTES = 128 << 10  # its default
+PIECE_BYTES = 128 << 10  # iperf3's default
 PIECES = 6000
 
 
@@ -24,7 +24,7 @@ def iperf3_rate(cores: Sequence[int]) -> float:
     try:
         return float(json.loads(report)["end"]["sum_received"]["bits_per_second"]) / 8
     except (ValueError, KeyError, TypeError) as error:
-        raise BenchmarkError(f"iperf3 printed no report of this form: {error!r}") from error
+        raise BenchmarkError(f"iperf3 printed no report of the expected form: {error!r}") from error
 
 
 def crosscut_rate(session: Session, wait: str) -> float:

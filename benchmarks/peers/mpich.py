@@ -1,5 +1,5 @@
-"""crosscut's MPI program for the MPICH that Debian's NPmpich2 is linked with: a twin of the one that is
-installed, built once with that library's own compiler wrapper and kept under build/."""
+"""crosscut's MPI program for the MPICH of Debian's NPmpich2: a twin of the installed program, built once with
+that library's compiler wrapper and kept under build/."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 WRAPPER = "mpicxx.mpich"
 LAUNCHER = "mpiexec.mpich"
 VARIABLE = "CROSSCUT_CORE_MPICH"
-"""Names one that is there already."""
+"""Names an existing program to use instead."""
 BUILD_LIMIT_SECONDS = 1200
 
 
 def core_mpich() -> Path:
-    """Its path; builds it (minutes, once) where it is older than the sources."""
+    """Returns the program's path; builds it (minutes) if it is missing or older than the sources."""
     if named := os.environ.get(VARIABLE):
         return Path(named).absolute()
     target = ROOT / "build" / "benchmarks" / "crosscut-core-mpich"
@@ -31,7 +31,7 @@ def core_mpich() -> Path:
     if target.exists() and target.stat().st_mtime > max(sources, default=0):
         return target
     if shutil.which(WRAPPER) is None:
-        raise BenchmarkError(f"{WRAPPER} is not here: apt install libmpich-dev")
+        raise BenchmarkError(f"{WRAPPER} is not installed: apt install libmpich-dev")
     print(f"building {target.name} with {WRAPPER}, once", flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     words: list[str | Path] = [

@@ -1,8 +1,8 @@
-"""NetPIPE (Debian: NPtcp, NPmpich2): the ping-pong that crosscut's own pattern is modelled on.
+"""NetPIPE (Debian: NPtcp, NPmpich2): the model of crosscut's own ping-pong.
 
-It bounces a message n times, thrice, and reports the fastest of the three as time one way (netpipe.c: TRIALS
-3, MIN). Hence crosscut: 3 repetitions of n iterations, the fastest; and `--buffers one`, since NetPIPE
-receives into the memory that it sends from.
+It bounces a message n times in each of three trials and reports the fastest as one-way time (netpipe.c:
+TRIALS 3, MIN). So crosscut does 3 repetitions of n iterations and takes the fastest, with `--buffers one`,
+since NetPIPE receives into the memory that it sends from.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Sweep:
 
     @property
     def sizes(self) -> list[int]:
-        """netpipe.c, without perturbation: from any power of two 2^k on 1.5 * 2^k, 2^(k+1), ..."""
+        """As in netpipe.c without perturbation: after a power of two 2^k come 1.5 * 2^k, 2^(k+1), ..."""
         sizes, size, step = [], self.first, max(1, self.first // 2)
         while size <= self.last:
             sizes.append(size)
@@ -52,12 +52,12 @@ class Sweep:
 
 
 ONE_BYTE = Sweep(1, 1, 4000)
-# Where the peak is on loopback and in shared memory: below, calls dominate; above, caches overflow.
+# The peak on loopback and in shared memory: calls dominate below, caches overflow above.
 PEAK = Sweep(128 << 10, 768 << 10, 120)
 
 
 def read_seconds(path: Path) -> dict[int, float]:
-    """Lines of `bytes megabits_per_second seconds`."""
+    """Returns seconds by bytes, from lines of `bytes megabits_per_second seconds`."""
     try:
         words = [line.split() for line in path.read_text().splitlines()]
         found = {int(word[0]): float(word[2]) for word in words}
@@ -97,5 +97,5 @@ def latency(seconds: dict[int, float]) -> float:
 
 
 def peak_rate(seconds: dict[int, float]) -> float:
-    """Bytes per second at the size that is fastest."""
+    """Returns the bytes per second at the fastest size."""
     return max(size / time for size, time in seconds.items())

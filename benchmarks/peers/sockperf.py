@@ -1,8 +1,8 @@
-"""sockperf, ping-pong over TCP with blocking calls. Its shortest message has 14 bytes, its own header.
+"""sockperf, ping-pong over TCP with blocking calls. Its shortest message is its own header, 14 bytes.
 
-It stamps each message and takes half of (received - sent), what it does between two messages left out. Of its
-log of all messages: the mean of each third, the fastest of the three; as crosscut's 3 repetitions of n
-iterations, in which the work between two messages is contained.
+It stamps each message and reports half of (received - sent), without its work between two messages. The
+figure is the fastest of the means of the three thirds of its log. crosscut's is the fastest of 3 repetitions
+of n iterations, work between two messages included.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from benchmarks.processes import BenchmarkError, await_listener, free_port, outp
 MESSAGE_BYTES = 14
 PARTS = 3
 ITERATIONS = 8000
-RUN_SECONDS = 1  # the least it takes; half of it is warming up and cooling down, and not in the log
+RUN_SECONDS = 1  # its minimum; half of it is warm-up and cool-down, not in the log
 TABLE_HEAD = "packet,"
 
 
 def half_trip_seconds(log: Path) -> list[float]:
-    """Times of every message, in order; the last column is in microseconds, already halved."""
+    """Returns each message's time, in order, from the log's last column (microseconds, already halved)."""
     lines = iter(log.read_text().splitlines())
     for line in lines:
         if line.startswith(TABLE_HEAD):
@@ -31,7 +31,7 @@ def half_trip_seconds(log: Path) -> list[float]:
     try:
         return [float(line.rsplit(",", 1)[1]) * 1e-6 for line in lines if "," in line]
     except ValueError as error:
-        raise BenchmarkError(f"{log}: this version of sockperf logs in another form: {error}") from error
+        raise BenchmarkError(f"{log}: this version of sockperf logs in another format: {error}") from error
 
 
 def fastest_part(seconds: Sequence[float]) -> float:

@@ -1,1 +1,1 @@
-"""Prediction against truth: programs traced in one emulated cluster, predicted for others, measured there."""
+"""Prediction against truth: programs traced in one emulated cluster, predicted for and measured in others."""

@@ -1,10 +1,10 @@
-"""How well `crosscut predict` does: python -m benchmarks.prediction --class W --repeat 5.
+"""How well `crosscut predict` predicts: python -m benchmarks.prediction --class W --repeat 5.
 
-Every workload is traced in one emulated cluster and predicted from that trace for the others, in which it
-is then measured. Nothing is fitted to those. Three figures come from the first cluster. Half a round trip of
-8 bytes less the network's own is what processors add to a message: they work for as long as MPI_Send takes,
-the rest goes by until a receiver that sleeps has seen it. The third is their noise, from the traced run.
-Needs what labs need, and MPICH.
+Every workload is traced in one emulated cluster, predicted from that trace for others, and measured there.
+Nothing is fitted to the others. Three figures come from the first cluster. Half a round trip of 8 bytes, less
+the network's share, is the time that the hosts add to a message. Their processors work for the duration of
+MPI_Send, the overhead; the rest is the delay until a sleeping receiver sees the message. The third figure is
+noise, from the traced run. Needs what labs need, and MPICH.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.prediction", description=__doc__)
     parser.add_argument("--class", dest="problem_class", choices=applications.CLASSES, default="W")
     parser.add_argument("--workloads", nargs="+", default=["is", "cg", "mg", "ft", "lu"])
-    parser.add_argument("--ranks", type=int, default=4, help="one on each host: 4 or 8")
+    parser.add_argument("--ranks", type=int, default=4, help="ranks, one per host: 4 or 8")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each workload in each cluster")
     parser.add_argument("--switch", default=labs.SWITCH, help="kernel (no latencies), or %(default)s")
     parser.add_argument("--engine", choices=predicting.ENGINES, default=predicting.OWN)
-    parser.add_argument("--option", action="append", default=[], help="of SimGrid, NAME:VALUE; for all labs")
-    parser.add_argument("--json", type=Path, help="also write everything here")
+    parser.add_argument("--option", action="append", default=[], help="NAME:VALUE, for SimGrid, in all labs")
+    parser.add_argument("--json", type=Path, help="also write everything as JSON here")
     options = parser.parse_args()
     reason = lifecycle.unavailable()
     if reason is None and options.engine == predicting.SMPI:
@@ -52,7 +52,7 @@ def main() -> int:
     if reason is None and options.option and options.engine != predicting.SMPI:
         reason = "--option needs --engine smpi"
     if reason is None and (options.ranks < 2 or options.ranks % 2 or options.repeat < 1):
-        reason = "--ranks takes an even number, --repeat at least 1"
+        reason = "--ranks must be even, --repeat at least 1"
     if reason is not None:
         print(f"benchmarks.prediction: {reason}", file=sys.stderr)
         return 2
@@ -79,8 +79,8 @@ def _compare(options: argparse.Namespace, folder: Path) -> int:
     for lab in places[1:]:
         with truth.site(lab.write(folder), options.switch) as site:
             measured[lab.name] = _measured(options, site, lab, chosen, folder, trace=False)
-    # Known of a lab's switch before anything is measured: crosscut-switch's queues hold 8 MiB here and lose
-    # nothing, the kernel's hold 50 ms and do.
+    # Known before anything is measured: crosscut-switch's queues hold 8 MiB here and lose nothing; the
+    # kernel's hold 50 ms and lose frames.
     transport = dataclasses.replace(MPICH_TCP, deep_queues=delays)
     assumed = Assumed(options.engine, transport, tuple(options.option))
     rows = []
@@ -92,8 +92,8 @@ def _compare(options: argparse.Namespace, folder: Path) -> int:
         for lab, found in zip(places, zip(*traced, strict=True), strict=True):
             rows.append(comparing.row(one.name, lab, home, found, measured[lab.name][one.name]))
     print(f"\n{conditions.sentence(machine)}\n")
-    print(f"class {options.problem_class}, {options.ranks} ranks, one a host, {options.repeat} runs each; "
-          f"measured at home: processors work {units.seconds(overhead)} for a message, which is seen "
+    print(f"class {options.problem_class}, {options.ranks} ranks, one per host, {options.repeat} runs each; "
+          f"measured at home: processors work {units.seconds(overhead)} per message; receivers see it "
           f"{units.seconds(delay)} late\n")  # fmt: skip
     _tell(rows, places)
     conditions.write_json(options.json, _as_json(machine, options, assumed, (overhead, delay), rows))
@@ -109,7 +109,7 @@ def _measured(
     *,
     trace: bool,
 ) -> dict[str, list[truth.Run]]:
-    """By workload; in turns, so that a disturbance does not hit all runs of one."""
+    """Returns the runs by workload. Workloads take turns, so a disturbance does not hit all runs of one."""
     found: dict[str, list[truth.Run]] = {one.name: [] for one in chosen}
     for number in range(options.repeat):
         for one in chosen:
@@ -147,7 +147,7 @@ def _tell(rows: Sequence[Row], places: Sequence[Lab]) -> None:
     ]
     conditions.print_table(head, table)
     mean, worst = comparing.summary(rows)
-    print(f"\nerror of the communication time, where not traced: {100 * mean:.1f} % in the mean, "
+    print(f"\nerror of the communication time, where not traced: {100 * mean:.1f} % on average, "
           f"{100 * worst:.1f} % at most (aim: 7 % and 15 %)")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Predicted communication beside measured."""
+"""Compares predicted with measured communication times."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from crosscut.prediction.stream_replay import Transport
 
 @dataclass(frozen=True)
 class Assumed:
-    """What predictions take for granted, for all labs alike."""
+    """Assumptions of the predictions, the same for all labs."""
 
     engine: str
     transport: Transport
     options: tuple[str, ...]
-    """SimGrid's."""
+    """Of SimGrid."""
 
 
 @dataclass(frozen=True)
 class Noisy:
-    """A prediction with the noise that was fitted at home."""
+    """A prediction and the noise fitted at home."""
 
     prediction: predicting.Prediction
     noise_seconds: float
@@ -48,20 +48,20 @@ class Row:
     lab: Lab
     traced_here: bool
     predicted_seconds: float
-    """Communication: until a rank's end, less computing; mean of the ranks."""
+    """Communication: time until a rank's end, less computing; mean over ranks."""
     measured_seconds: float
-    """Communication, median of the runs."""
+    """Communication, median over runs."""
     spread: float
-    """Standard deviation over median of what was measured."""
+    """Standard deviation over median of the measured times."""
     runs: int
     noise_seconds: float
-    """For each message received, mean; fitted at home."""
+    """Mean per message received; fitted at home."""
     parts: dict[str, float]
-    """Seconds, of the prediction."""
+    """Seconds of the prediction, by cause."""
 
     @property
     def waited_seconds(self) -> float:
-        """What the parts without computing add up to."""
+        """The sum of all parts but computing."""
         return sum(seconds for name, seconds in self.parts.items() if name != "computing")
 
     @property
@@ -72,7 +72,7 @@ class Row:
 def predicted(
     home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, delay_seconds: float, assumed: Assumed
 ) -> tuple[Noisy, ...]:
-    """For each lab, the first of which is the home, from the one trace."""
+    """Predicts a run for each lab from its trace at home, which is the first lab."""
     trace = traces.read(home.folder)
     with tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as name:
         folder = Path(name)
@@ -96,7 +96,7 @@ def row(
     predictions: Sequence[Noisy],
     runs: Sequence[truth.Run],
 ) -> Row:
-    """`predictions`: from the trace of each run at home; the one in the middle counts, as of the runs."""
+    """`predictions`: from the trace of each run at home. The median one counts, as for the runs."""
     middle = sorted(predictions, key=lambda one: one.communication_seconds)[len(predictions) // 2]
     return Row(
         workload=workload,
@@ -112,6 +112,6 @@ def row(
 
 
 def summary(rows: Sequence[Row]) -> tuple[float, float]:
-    """Mean and largest size of the errors where the program was not traced."""
+    """Returns the mean and maximum of the absolute errors in labs where the program was not traced."""
     errors = [abs(one.error) for one in rows if not one.traced_here]
     return statistics.fmean(errors), max(errors)

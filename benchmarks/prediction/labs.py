@@ -1,9 +1,9 @@
-"""The emulated clusters: one where programs are traced, three for which they are predicted.
+"""The emulated clusters: programs are traced in one and predicted for the others.
 
-Carried by crosscut-switch they have latencies (docs/howto-lab.md), and pass frames on as they come, so that a
-message is on both of its links at once, as fluids are. Carried by the kernel they have none and take less of
-the processors, but let short messages pass unshaped. Rates are low: four to eight MPI ranks share the cores
-of one machine, and what is to be seen is the network.
+Labs on crosscut-switch have latencies (docs/howto-lab.md) and forward frames as they arrive (cut-through), so
+that a message is on both of its links at once, as in a fluid model. Labs on the kernel have no latencies and
+need less processor time, but let short messages pass unshaped. Rates are low, so that the network dominates:
+four to eight MPI ranks share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# Fluids lose no frames.
+# Deep queues: a fluid model loses no frames.
 SWITCH = "user,forwarding=cut,host-queue=10000,buffer=8MiB"
-# TCP with time stamps in Ethernet frames of 1,500 bytes: what of a link's rate is payload (lab and RFC 7323).
+# TCP with time stamps (RFC 7323) in Ethernet frames of 1,500 bytes.
 PROTOCOL = """[protocol]
 mtu = 1500
 headers = 52
@@ -28,13 +28,13 @@ class Lab:
     text: str
     says: str
     latency_seconds: float
-    """From host to host, of a single switch; the home lab's alone is used."""
+    """From host to host through one switch; used only for the home lab."""
     switches: int = 1
-    """On the longest way."""
+    """On the longest route."""
 
     def write(self, folder: Path, overhead_seconds: float = 0, delay_seconds: float = 0) -> Path:
-        """The file. Of each message the two processors work for `overhead_seconds`, half of it at each end;
-        `delay_seconds` it takes longer until its receiver, which sleeps between two looks, has seen it."""
+        """Writes the network file and returns its path. A message costs the processor at either end half of
+        `overhead_seconds`; its receiver, which sleeps, sees it `delay_seconds` late."""
         half = f'"{overhead_seconds / 2 * 1e9:.0f} ns"'
         host = f"[host]\nsend_overhead = {half}\nreceive_overhead = {half}\n" if overhead_seconds else ""
         each = delay_seconds / self.switches * 1e6
@@ -70,7 +70,7 @@ def home(hosts: int, *, delays: bool) -> Lab:
 
 
 def away(hosts: int, *, delays: bool) -> tuple[Lab, ...]:
-    """`delays`: whether what carries them has latencies; else others stand in for long ones."""
+    """`delays`: whether the labs' switch has latencies; without them there is no lab with a long one."""
     seconds = 100e-6 if delays else 0
     usual = _us(seconds)
     slower = Lab("slower", _crossbar(hosts, "25 Mbit/s", usual), f"one switch, 25 Mbit/s, {usual}", seconds)

@@ -1,4 +1,4 @@
-"""Runs of a workload in a lab under the profiler, and the time that it spends in communication there."""
+"""Runs a workload in a lab under the profiler and takes the time that it spends in communication."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LIMIT_SECONDS = 600.0
 class Run:
     folder: Path
     communication_seconds: float
-    """In calls of MPI from the end of MPI_Init to the start of MPI_Finalize, mean of the ranks."""
+    """In MPI calls, from the end of MPI_Init to the start of MPI_Finalize; mean over ranks."""
     computing_seconds: float
-    """Between these calls, mean of the ranks."""
+    """Between these calls; mean over ranks."""
 
 
 @contextlib.contextmanager
 def site(file: Path, switch: str) -> Iterator[lab.SessionLab]:
-    """A lab, as long as it is needed."""
+    """Opens a lab and releases it at the end."""
     opened = lab.open_site(str(file), switch)
     try:
         yield opened
@@ -54,7 +54,7 @@ def run(
     *,
     trace: bool,
 ) -> Run:
-    """One run, in a new folder; BenchmarkError where it fails or does not verify."""
+    """Runs once, in a new folder. Raises BenchmarkError if the run fails or does not verify."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -94,25 +94,25 @@ def _taken(folder: Path, found: profile.Profile) -> Run:
 
 
 def send_seconds(runs: Sequence[Run]) -> float:
-    """What a call of MPI_Send takes, which hands its message to the socket: of the program whose calls are
-    the shortest in the mean. 0: none calls it."""
+    """Returns the mean time of MPI_Send, which hands its message to the socket, in the run where it is
+    shortest; 0 if no run calls it."""
     calls = (call for one in runs for call in profile.load(one.folder).calls if call.name == "MPI_Send")
     return min((float(call.seconds.sum()) / call.count for call in calls if call.count), default=0.0)
 
 
 def median(runs: list[Run]) -> Run:
-    """The one in the middle, by communication."""
+    """Returns the run with the median communication time."""
     return sorted(runs, key=lambda one: one.communication_seconds)[len(runs) // 2]
 
 
 def spread(runs: list[Run]) -> float:
-    """Standard deviation of the communication, as a share of its median."""
+    """Returns the standard deviation of the communication time, as a share of its median."""
     seconds = [one.communication_seconds for one in runs]
     return statistics.stdev(seconds) / statistics.median(seconds) if len(seconds) > 1 else 0.0
 
 
 def half_round_trip_seconds(place: lab.SessionLab, count: int, repetitions: int, folder: Path) -> float:
-    """Median time of a message of so many bytes between the first two hosts, over MPI."""
+    """Returns the median time of a message of `count` bytes between the first two hosts, over MPI."""
     out = folder / "pingpong.zarr"
     shutil.rmtree(out, ignore_errors=True)
     words = ("pingpong", "--on", f"lab:{place.name}", "--backend", "mpi", "-n", "2", "--size", str(count),

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.profile`: by how much `crosscut profile` lengthens a call of MPI.
+"""`python -m benchmarks.profile`: how much time `crosscut profile` adds to an MPI call.
 
-The same program runs with and without the profiler in turns, one rank on one core, so that the calls
-themselves take as little time as they can. Aim: below 100 ns a call.
+The same program runs alternately with and without the profiler, one rank on one core, so that the calls
+themselves take as little time as possible. Aim: below 100 ns per call.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def compare(program: Path, count: int) -> list[dict[str, object]]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profile")
-    parser.add_argument("--pairs", type=int, default=7, help="runs with and without (%(default)s each)")
+    parser.add_argument(
+        "--pairs", type=int, default=7, help="runs with and without the profiler (%(default)s each)"
+    )
     parser.add_argument("--out", type=Path, help="write the results as JSON")
     args = parser.parse_args(argv)
     machine = describe()
@@ -104,7 +106,7 @@ def main(argv: list[str] | None = None) -> int:
     write_json(args.out, {"machine": machine, "results": results})
     plain = [float(str(one["added_nanoseconds"])) for one in results if one["how"] != "--trace"]
     reached = max(plain) < AIM_NANOSECONDS
-    print(f"at most {max(plain):.1f} ns a call without a trace; aim below {AIM_NANOSECONDS:.0f}: "
+    print(f"at most {max(plain):.1f} ns per call without a trace; aim below {AIM_NANOSECONDS:.0f}: "
           f"{'reached' if reached else 'MISSED'}")  # fmt: skip
     return 0 if reached else 1
 

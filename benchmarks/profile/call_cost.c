@@ -1,5 +1,5 @@
-/* Nanoseconds of a call, by itself: calls that do next to nothing, of which the profiler's part is the
- * largest. Prints a line for each: name and nanoseconds. */
+/* Times calls that do next to nothing, so that the profiler's share is largest. Prints a line per call: name
+ * and nanoseconds. */
 #include <mpi.h>
 #include <stdio.h>
 

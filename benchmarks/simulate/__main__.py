@@ -1,11 +1,11 @@
-"""`python -m benchmarks.simulate`: the simulator's time a phase, beside SimGrid's and alone at scale.
+"""`python -m benchmarks.simulate`: the simulator's time per phase, against SimGrid's and alone at scale.
 
-A random permutation of all hosts of a fat tree, messages of 1 MB, ways by destination-modulo. Beside SimGrid:
-the same flows over the same capacities, by S4U (platform with the ways written out, model made pure max-min),
-phases of both programs taken in turns. SimGrid's time is what it takes to start the flows and to wait for
-the last; ours is routing, indexing, solving and the samples. SMPI's is that of a whole phase of
-`crosscut run --engine smpi`, with its barrier, out of the difference of two runs. Alone: time and peak memory
-of up to a million hosts, on one core and on all.
+A phase is a random permutation of all hosts of a fat tree, with messages of 1 MB and routes by
+destination-modulo. Against SimGrid: the same flows over the same capacities in S4U (routes written out in the
+platform, pure max-min model); both programs take turns. SimGrid's time is that to start the flows and wait
+for the last; ours that of routing, indexing, solving and samples. SMPI's is that of a whole phase of
+`crosscut run --engine smpi`, barrier included, from the difference of two runs. Alone: time and peak memory
+with up to a million hosts, on one core and on all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BUILD = ROOT / "build" / "benchmarks" / "simulate"
 PATTERN = "random-pairwise"
 BESIDE = (64, 256, 1024)
 ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", 100_000, "fat-tree-1m")
-"""A name of the catalogue, or a fat tree of at least so many hosts."""
+"""Names from the catalogue, or the least number of hosts of a generated fat tree."""
 PHASES, ROUNDS = 16, 5
 SMPI_SHORT, SMPI_FLOWS = 20, 100_000
 LIMIT_SECONDS = 900
@@ -49,12 +49,12 @@ class Alone:
     workers: int
     reading_seconds: float
     phase_seconds: float
-    """The median phase; with several workers: of all phases together, over their number."""
+    """The median phase; with several workers the time of all phases over their number."""
     peak_bytes: float
 
 
 def build() -> tuple[Path, Path | None]:
-    """(solve_phases, s4u_flows); the latter None where SimGrid is not installed."""
+    """Builds and returns (solve_phases, s4u_flows); the latter is None without SimGrid."""
     configure = ["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DCROSSCUT_MPI=OFF",
                  "-DCROSSCUT_TESTS=OFF"]  # fmt: skip
     for command in (configure, ["cmake", "--build", BUILD, "--parallel", "2", "--target", "solve_phases"]):
@@ -83,7 +83,7 @@ def solve(program: Path, net: str, ranks: int, phases: int, *words: str | int | 
 
 
 def simgrid(player: Path, platform: Path, flows: Path) -> list[float]:
-    """Wall seconds of each phase."""
+    """Returns the wall seconds of each phase."""
     done = subprocess.run(
         [player, platform, flows, "--log=root.thresh:error"],
         capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
@@ -94,7 +94,8 @@ def simgrid(player: Path, platform: Path, flows: Path) -> list[float]:
 
 
 def fat_tree(folder: Path, hosts: int) -> Path:
-    """Three levels, full bisection: (radix / 2)^2 * radix = radix^3 / 4 hosts, at least so many as asked."""
+    """Writes the smallest fat tree of three levels and full bisection with at least `hosts` hosts: it has
+    (radix / 2)^2 * radix = radix^3 / 4."""
     radix = next(radix for radix in range(4, 129, 2) if radix**3 // 4 >= hosts)
     file = folder / f"fat-tree-{hosts}.toml"
     file.write_text(
@@ -105,7 +106,7 @@ def fat_tree(folder: Path, hosts: int) -> Path:
 
 
 def smpi(net: Path, folder: Path, hosts: int) -> float:
-    """Wall seconds a phase of `crosscut run --engine smpi`: the difference of a long run and a short."""
+    """Returns the wall seconds per phase of `crosscut run --engine smpi`, from a long and a short run."""
     walls = []
     more = SMPI_FLOWS // hosts
     for phases in (SMPI_SHORT, SMPI_SHORT + more):
@@ -124,11 +125,11 @@ def smpi(net: Path, folder: Path, hosts: int) -> float:
 class Beside:
     hosts: int
     ratio: Ratio
-    """S4U's time over ours, of pairs of phases."""
+    """S4U's time over ours, phase by phase."""
     crosscut_seconds: float
     s4u_seconds: float
     smpi_seconds: float | None
-    """None where SMPI is not built."""
+    """None without SMPI."""
 
     def row(self) -> tuple[str, ...]:
         ratio = f"{self.ratio.ratio:.0f} ({self.ratio.low:.0f}–{self.ratio.high:.0f})"
@@ -182,7 +183,7 @@ def alone_on(program: Path, net: str, name: str, workers: int) -> Alone:
 
 
 def slope(points: list[Alone]) -> float:
-    """Slope of the logarithms, by least squares."""
+    """Returns the exponent of phase time over hosts, by least squares of logarithms."""
     xs, ys = [math.log(one.hosts) for one in points], [math.log(one.phase_seconds) for one in points]
     return statistics.linear_regression(xs, ys).slope
 
@@ -191,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="also as JSON")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write everything as JSON")
     args = parser.parse_args(argv)
     machine = describe()
     print(sentence(machine), flush=True)
@@ -222,7 +223,7 @@ def main(argv: list[str] | None = None) -> int:
             for one, both in zip(single, several, strict=True)
         ],
     )  # fmt: skip
-    print(f"time of a phase grows as hosts^{slope(single):.2f} on one core")
+    print(f"the time per phase grows as hosts^{slope(single):.2f} on one core")
     write_json(args.out, {"machine": machine, "slope": slope(single),
                           "beside": [asdict(one) for one in compared],
                           "alone": [asdict(one) for one in (*single, *several)]})  # fmt: skip

@@ -1,8 +1,7 @@
-// Flows that start together, in SimGrid: the oracle that crosscut's rates are held against, and its peer in
-// speed.
+// Simulates flows that start together in SimGrid: the oracle of crosscut's rates, and its peer in speed.
 //
 // Usage: s4u_flows PLATFORM FLOWS [--simgrid-option ...]
-// FLOWS has a line "SOURCE DESTINATION BYTES" for each flow, phases apart by empty lines; names are the
+// FLOWS has a line "SOURCE DESTINATION BYTES" for each flow, with empty lines between phases; names are the
 // platform's hosts. Prints for each flow the seconds until its last byte, and for each phase, after "#", the
 // wall seconds that SimGrid took. Pure max-min: CM02 without window limit, correction factors and
 // cross-traffic.

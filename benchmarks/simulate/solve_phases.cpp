@@ -1,10 +1,9 @@
-// How long crosscut's simulator takes for a phase: the very code of the backend `sim`, without the run on
-// disk.
+// Times phases of crosscut's simulator: the code of the backend `sim`, without writing a run.
 //
 // Usage: solve_phases NETWORK RANKS PATTERN PHASES [WORKERS] [FLOWS]
 // Simulates the phases of PATTERN on the network's first RANKS hosts and prints one JSON object: seconds to
-// read the network, seconds of each phase (route, index, solve, samples), flows a phase, peak memory. With
-// FLOWS it also writes the flows of each phase into that file, for s4u_flows.
+// read the network, seconds of each phase (route, index, solve, samples), flows per phase, peak memory. Also
+// writes the flows of each phase to the file FLOWS, for s4u_flows.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -47,7 +46,7 @@ std::string rank_name(Rank rank, Rank ranks) {
   return "r" + digits;
 }
 
-// A line a flow, phases apart by an empty one.
+// Writes a line per flow, and an empty line after each phase.
 void write_flows(const char* path, const Pattern& pattern, Rank ranks, std::int64_t phases) {
   std::ofstream file(path);
   std::vector<Op> ops;

@@ -1,6 +1,6 @@
-"""Networks with known truth, made from seeds: how often `crosscut locate` finds what is there."""
+"""Scores `crosscut locate` on generated networks whose structure and faults are known."""
 
 import os
 
-# Before numpy: its small matrices take many times as long where BLAS shares them out among threads.
+# Before numpy: on its small matrices a multi-threaded BLAS takes many times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

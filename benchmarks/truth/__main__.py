@@ -1,7 +1,7 @@
-"""How often the truth is found, family by family: `make truth`, python -m benchmarks.truth --families torus.
+"""Scores crosscut locate by family of networks: `make truth`, python -m benchmarks.truth --families torus.
 
-Every network is a line of the record as soon as it is scored. A run that was ended goes on where it was; a
-line of other sources than today's does not count.
+Appends each scored network to the record, so that a stopped run resumes. Lines of the record made by other
+versions of the sources do not count.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import numpy as np
 from benchmarks.truth import networks
 from benchmarks.truth.score import Score, of_family
 
-# Seeds below are for tuning, or were looked at; see docs/how-it-locates.md.
+# Seeds below were used for tuning or inspected; see docs/how-it-locates.md.
 FIRST_SEED = 10_000
 _HERE = Path(__file__).parent
 _SOURCES = (_HERE, _HERE.parents[1] / "src/crosscut/analysis", _HERE.parents[1] / "src/crosscut/campaigns")
 _NAMES = {family.__name__: family for family in networks.ALL_FAMILIES}
-# Sizes of faults: what is left of a capacity.
+# Sizes of faults: the share left of a capacity.
 _SIZES = ((0.2, 0.4), (0.4, 0.6), (0.6, 0.85))
 
 Case = tuple[str, int, bool]
-"""Family, seed, whether it is healthy."""
+"""Family, seed, whether the network is healthy."""
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--healthy", type=int, default=300, help="networks of each family without a fault")
     parser.add_argument("--faulty", type=int, default=150, help="networks of each family with one fault")
     parser.add_argument(
-        "--record", type=Path, default=Path("build/truth.jsonl"), help="what is known already"
+        "--record", type=Path, default=Path("build/truth.jsonl"), help="scores so far (%(default)s)"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     options = parser.parse_args()
@@ -72,7 +72,7 @@ def _scored(case: Case) -> tuple[Case, Score]:
 
 
 def _digest() -> str:
-    """Digest of all files that decide what is found."""
+    """Returns a digest of the sources that decide what is found."""
     files = sorted(path for folder in _SOURCES for path in folder.rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
@@ -82,7 +82,7 @@ def _read(record: Path, source: str) -> dict[Case, Score]:
     for line in record.read_text(encoding="utf-8").splitlines() if record.exists() else ():
         try:
             entry = json.loads(line)
-        except ValueError:  # the last one, of a run that was killed
+        except ValueError:  # the last line of a killed run
             continue
         if entry["source"] == source:
             name, seed, healthy = entry["case"]
@@ -113,7 +113,7 @@ def _tables(known: dict[Case, Score]) -> Iterator[str]:
             f"{np.median([one.phases / max(one.ranks - 1, 8) for one in both]):.2f}",
         )  # fmt: skip
     yield ""
-    yield _row("what is left", *(f"{low:g} to {high:g}" for low, high in _SIZES))
+    yield _row("share left", *(f"{low:g} to {high:g}" for low, high in _SIZES))
     yield _row(*["---"] * (1 + len(_SIZES)))
     faults = [fault for score in known.values() for fault in score.faults]
     for kind in dict.fromkeys(kind for kind, *_ in faults):
@@ -127,7 +127,7 @@ def _row(*cells: object) -> str:
 
 
 def _at_most(wrong: int, count: int) -> str:
-    """The upper end of the exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
+    """Returns the upper end of the exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
     from scipy.stats import beta
 
     return f"{100 * float(beta.ppf(0.975, wrong + 1, count - wrong)) if wrong < count else 100:.1f} %"

@@ -1,7 +1,7 @@
-"""Tells whether one fault is found within its budget of phases: python -m benchmarks.truth.budget.
+"""Tests whether one fault is found within its budget of phases: python -m benchmarks.truth.budget.
 
-One bad access link among N hosts in at most 4 phases, one bad trunk in at most 4 log2 N; every phase counts,
-those of one byte included, but for those that measure again what is told (eight at most). A trunk is of
+One bad access link among N hosts in at most 4 phases, one bad trunk in at most 4 log2 N. All phases count,
+those of one byte included, except those that repeat measurements of findings (eight at most). A trunk has
 several cables; one of them is down, in one direction or both.
 """
 
@@ -22,7 +22,7 @@ from crosscut.analysis.findings import of_run
 from crosscut.analysis.search.thresholds import MOST_AGAIN
 
 LINK_PHASES, TRUNK_PHASES_PER_DOUBLING = 4, 4
-# As loud as the quieter of the two noises of the table of truth.
+# The middle of noise.py's sizes.
 NOISE = 0.02
 
 
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def bad_link(seed: int) -> Case:
-    """A crossbar with a host that sends or receives at half its rate or less."""
+    """Draws a crossbar with a host that sends or receives at half its rate or less."""
     random = np.random.default_rng(seed)
     ranks = int(random.integers(16, 257))
     truth = networks.crossbar(ranks, random)
@@ -60,8 +60,7 @@ def bad_link(seed: int) -> Case:
 
 
 def bad_trunk(seed: int) -> Case:
-    """Leaves under a root, each on a trunk of 2 to 4 cables, and fewer hosts' worth of it than hosts, or as
-    many."""
+    """Draws leaves under a root, each on a trunk of 2 to 4 cables that carries its hosts' traffic or less."""
     random = np.random.default_rng(seed)
     groups, each = int(random.integers(3, 13)), int(random.choice([6, 8, 12, 16, 24]))
     while not 16 <= groups * each <= 256:
@@ -91,8 +90,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.truth.budget", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=100, help="networks of each kind of fault")
-    parser.add_argument("--noise", type=float, default=NOISE, help="standard deviation")
-    parser.add_argument("--each", action="store_true", help="a line a failure, to look into")
+    parser.add_argument("--noise", type=float, default=NOISE, help="standard deviation of log rates")
+    parser.add_argument("--each", action="store_true", help="also print a line for each failure")
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.count)
     for name, make in (("access link", bad_link), ("trunk cable", bad_trunk)):

@@ -1,7 +1,7 @@
-"""Further families: fabrics of today, and hosts that are not all alike.
+"""Further families: today's fabrics, and unequal hosts.
 
-Each is a function of a random generator. What can be slow besides hosts is among the `parts` of a network: a
-cable of several that a hash chooses from, a single route, half of what a host's messages hash to.
+Each is a function of a random generator. The `parts` of a network are what can be slow besides hosts: a cable
+of several that a hash chooses from, a single route, half of a host's hash buckets.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from benchmarks.truth.parts import (
     taper,
 )
 
-# Rate within a node over that of its adapter.
+# Rate within a node over the rate of its adapter.
 _WITHIN_NODE = 9.0
 _ROUTES = 8
 
 
 def three_levels(random: np.random.Generator) -> Truth:
-    """Leaves, rows of leaves, and a root. What leaves a row is a limit; what leaves a leaf is none."""
+    """Leaves, rows of leaves, and a root. Only rows limit the traffic that leaves them, not leaves."""
     rows, leaves, each = int(random.integers(3, 6)), int(random.integers(2, 5)), int(random.integers(4, 13))
     b = Builder.of(labels_of(rows * leaves, each, random))
     leaf, row = b.labels, b.labels // leaves
@@ -44,8 +44,8 @@ def three_levels(random: np.random.Generator) -> Truth:
 
 
 def tapered_twice(random: np.random.Generator) -> Truth:
-    """Leaves, rows of leaves, and a root. What leaves a leaf is a limit, and what leaves a row is less than
-    its leaves' limits together. Any of these may have lost capacity."""
+    """Leaves, rows of leaves, and a root. Leaves limit the traffic that leaves them; a row's limit is less
+    than the sum of its leaves'. Any of these may have lost capacity."""
     rows, leaves, each = int(random.integers(3, 6)), int(random.integers(2, 5)), int(random.integers(4, 13))
     b = Builder.of(labels_of(rows * leaves, each, random))
     leaf, row = b.labels, b.labels // leaves
@@ -55,7 +55,7 @@ def tapered_twice(random: np.random.Generator) -> Truth:
     parts: list[Part] = []
 
     def trunks(groups: int, rate: float, kind: str, words: str) -> list[tuple[int, int]]:
-        """[group] what leaves it, and what enters it."""
+        """Adds trunks and returns their capacities by group: out, in."""
         found = []
         for group in range(groups):
             found.append((b.add(rate), b.add(rate)))
@@ -83,8 +83,8 @@ def tapered_twice(random: np.random.Generator) -> Truth:
 
 
 def dragonfly(random: np.random.Generator) -> Truth:
-    """Kim, Dally, Scott and Abts (ISCA 2008), minimal routing: a cable from each router to each other of its
-    group, and from each group to each other."""
+    """Kim, Dally, Scott and Abts (ISCA 2008), minimal routing: a cable between any two routers of a group,
+    and between any two groups."""
     routers, hosts = int(random.integers(2, 6)), int(random.integers(1, 4))
     groups = int(random.integers(3, 2 + routers * hosts))
     while routers * hosts * groups < 16:
@@ -119,7 +119,7 @@ def dragonfly(random: np.random.Generator) -> Truth:
 
 
 def torus(random: np.random.Generator) -> Truth:
-    """Three dimensions, first the first; a host a switch, cables as fast as hosts."""
+    """Three dimensions, routed in order; one host per switch, cables as fast as hosts."""
     extents = [int(random.integers(2, 6)) for _ in range(3)]
     while not 16 <= np.prod(extents) <= 128:
         extents = [int(random.integers(2, 6)) for _ in range(3)]
@@ -152,7 +152,7 @@ def torus(random: np.random.Generator) -> Truth:
 
 
 def hashed_cables(random: np.random.Generator) -> Truth:
-    """Leaves and spines in full bisection: messages of a route keep to one cable. One may be slow."""
+    """Leaves and spines in full bisection: a route's messages keep to one cable. One cable may be slow."""
     groups, each = shape(random)
     spines = max(2, each // int(random.integers(1, 3)))
     rate = HOST_RATE * each / spines
@@ -173,7 +173,7 @@ def hashed_cables(random: np.random.Generator) -> Truth:
 
 
 def rails(random: np.random.Generator) -> Truth:
-    """Nodes with an adapter for each of their ranks, and a switch for each rail; one adapter may be slow."""
+    """Nodes with an adapter per rank, and a switch per rail; one adapter may be slow."""
     nodes = _nodes(random)
     b = Builder.of(np.concatenate([np.arange(len(nodes[0]))] * len(nodes)))
     _within(b, nodes)
@@ -185,7 +185,7 @@ def rails(random: np.random.Generator) -> Truth:
 
 
 def nodes_of_ranks(random: np.random.Generator) -> Truth:
-    """Several ranks a node that share its adapter, a crossbar of nodes; an adapter may be slow."""
+    """A crossbar of nodes, each with several ranks that share its adapter; an adapter may be slow."""
     nodes = _nodes(random)
     node = np.repeat(np.arange(len(nodes)), len(nodes[0]))
     b = Builder.of(np.zeros(len(node), np.int64))
@@ -200,7 +200,7 @@ def nodes_of_ranks(random: np.random.Generator) -> Truth:
 
 
 def _nodes(random: np.random.Generator) -> tuple[tuple[int, ...], ...]:
-    """[node] its ranks, in order: 8 to 32 nodes of 2, 4 or 8."""
+    """Draws 8 to 32 nodes of 2, 4 or 8 ranks. Returns the ranks of each, in order."""
     nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
     return tuple(tuple(range(first, first + each)) for first in range(0, nodes * each, each))
 
@@ -222,7 +222,7 @@ def _of_nodes(
 
 
 def _within(b: Builder, nodes: tuple[tuple[int, ...], ...]) -> None:
-    """Messages of a node stay in it."""
+    """Keeps messages between ranks of a node within it."""
     for ranks in nodes:
         for s in ranks:
             within = b.add(_WITHIN_NODE * HOST_RATE)
@@ -253,7 +253,7 @@ def two_classes(random: np.random.Generator) -> Truth:
 
 
 def slow_routes(random: np.random.Generator) -> Truth:
-    """A crossbar, one route of which may be slow."""
+    """A crossbar with a route that may be slow."""
     ranks = int(random.integers(16, 257))
     b = Builder.of(np.zeros(ranks, np.int64))
     routes: list[Part] = []
@@ -269,7 +269,7 @@ def slow_routes(random: np.random.Generator) -> Truth:
 
 
 def half_buckets(random: np.random.Generator) -> Truth:
-    """A crossbar of hosts with two bonded cables each, of which a hash of the route picks one."""
+    """A crossbar of hosts with two bonded cables each; a hash of the route picks one."""
     ranks = int(random.integers(16, 257))
     b = Builder.of(np.zeros(ranks, np.int64))
     picked = random.integers(2, size=(ranks, ranks))

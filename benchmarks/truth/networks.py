@@ -1,7 +1,7 @@
-"""Networks from seeds: module chassis, trees with taper, leaves and spines, meta-nodes; with planted faults.
+"""Networks drawn from seeds: module chassis, trees with taper, leaves and spines, meta-nodes; with faults.
 
-The names of generators and what they stand for are those of docs/reference/networks.md; hosts are numbered at
-random. fabrics.py has further families.
+The generators' names and meanings are those of docs/reference/networks.md; hosts are numbered at random.
+fabrics.py has further families.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from benchmarks.truth.parts import (
 
 
 def chassis(random: np.random.Generator) -> Truth:
-    """Modules, each wired to each other, or all to a backplane."""
+    """Modules, each wired to every other, or all to a backplane."""
     groups, each = shape(random)
     b = Builder.of(labels_of(groups, each, random))
     limits: dict[tuple[str, int, int], float] = {}
     of = b.labels
     if random.random() < 0.5:
-        # What a random permutation sends from one module to another, on average, over the taper.
+        # The average that a random permutation sends from one module to another, over the taper.
         rate = each / groups * HOST_RATE / taper(random)
         index = {}
         for x in range(groups):
@@ -53,14 +53,14 @@ def chassis(random: np.random.Generator) -> Truth:
 
 
 def tree(random: np.random.Generator) -> Truth:
-    """Leaves under a root, uplinks trunked; hosts of a leaf have `taper` times what the uplink carries."""
+    """Leaves under a root, with trunked uplinks; hosts of a leaf have `taper` times the uplink's rate."""
     groups, each = shape(random)
     labels = labels_of(groups, each, random)
     return tree_with(labels, each * HOST_RATE / max(taper(random), 1.3 / (1 - 1 / groups)), random)
 
 
 def tree_of(groups: int, each: int, trunk_rate: float, random: np.random.Generator) -> Truth:
-    """A tree of so many leaves of so many hosts."""
+    """A tree of `groups` leaves with `each` hosts."""
     return tree_with(labels_of(groups, each, random), trunk_rate, random)
 
 
@@ -81,7 +81,7 @@ def crossbar(ranks: int, random: np.random.Generator) -> Truth:
 
 
 def fat_tree(random: np.random.Generator) -> Truth:
-    """Leaves and spines; a message keeps to the spine that a hash of its ends picks."""
+    """Leaves and spines; a hash of source and destination picks the spine."""
     groups, each = shape(random)
     spines = max(2, round(each / float(random.choice([1.0, 1.0, 1.5, 2.0]))))
     b = Builder.of(labels_of(groups, each, random))
@@ -104,8 +104,8 @@ def fat_tree(random: np.random.Generator) -> Truth:
 
 
 def meta_nodes(random: np.random.Generator) -> Truth:
-    """Salmon, Stein and Sterling (SC98): switches of hosts; each host has a wire to a host of another switch,
-    and forwards."""
+    """Salmon, Stein and Sterling (SC98): switches with hosts; each host forwards, and has a wire to a host of
+    another switch."""
     groups = int(random.integers(3, 9))
     each = (groups - 1) * int(random.integers(1, 1 + max(1, 24 // (groups - 1))))
     while groups * each < 16:
@@ -147,7 +147,7 @@ def any_crossbar(random: np.random.Generator) -> Truth:
 
 
 def uneven_tree(random: np.random.Generator) -> Truth:
-    """Leaves of 4 to 40 hosts under a root, each with as much uplink a host."""
+    """Leaves of 4 to 40 hosts under a root, with the same uplink rate per host."""
     sizes = random.integers(4, 41, size=int(random.integers(3, 9)))
     while not 16 <= sizes.sum() <= 256:
         sizes = random.integers(4, 41, size=int(random.integers(3, 9)))
@@ -163,7 +163,7 @@ ALL_FAMILIES = (*FAMILIES, any_crossbar, uneven_tree, *fabrics.FAMILIES)
 
 
 def make(seed: int, *, healthy: bool = False) -> Truth:
-    """One of the first families in turn. Every third is healthy as well."""
+    """Draws a network of one of the first families, in turn. Every third round has no fault."""
     random = np.random.default_rng(seed)
     truth = FAMILIES[seed % len(FAMILIES)](random)
     return with_faults(
@@ -175,10 +175,10 @@ def with_fault_of_any_size(truth: Truth, random: np.random.Generator, *, healthy
     return with_faults(truth, 0 if healthy else 1, random, *_ALL_SIZES)
 
 
-# What is left of a host's link, and of a trunk: faults that are plain to see, and all that the search is for.
+# Shares left of a capacity: faults that are easy to see; and (of hosts, of parts) all that the search is for.
 _PLAIN = (0.25, 0.5)
 _ALL_SIZES = ((0.3, 0.85), (0.2, 0.7))
-# How often a fault is one of a part.
+# How often a fault is in a part.
 _OF_TRUNKS, _OF_PARTS = 0.3, 0.6
 
 
@@ -186,15 +186,15 @@ def with_faults(
     truth: Truth, count: int, random: np.random.Generator, of_hosts: tuple[float, float] = _PLAIN,
     of_parts: tuple[float, float] = _PLAIN,
 ) -> Truth:  # fmt: skip
-    """Hosts with a slow link, in one direction; at most one trunk, cable or route that is slow."""
+    """Plants faults: hosts with a slow link in one direction, and at most one slow trunk, cable or route."""
     capacities, limits = truth.capacities.copy(), dict(truth.limits)
     faults: list[Fault] = []
     parts, often = (truth.parts, _OF_PARTS) if truth.parts else (_trunks(truth), _OF_TRUNKS)
     if truth.nodes:
-        often = 1.0  # a rank has nothing of its own that could be slow
+        often = 1.0  # ranks have nothing of their own that could be slow
     taken: set[int] = set()
     for _ in range(count):
-        place = float(random.random())  # in the range of sizes
+        place = float(random.random())  # within the range of sizes
         if parts and random.random() < often and all(fault.kind == "host" for fault in faults):
             share = of_parts[0] + place * (of_parts[1] - of_parts[0])
             part = parts[int(random.integers(len(parts)))]
@@ -213,8 +213,8 @@ def with_faults(
 
 
 def _trunks(truth: Truth) -> tuple[Part, ...]:
-    """Capacities of trunks follow those of hosts: all up, then all down. Of two groups each trunk is the
-    other's only like, so neither can be told to be slow."""
+    """Returns the trunks; their capacities follow those of hosts, all up, then all down. With two groups no
+    trunk can be told to be slow, as only one other resembles it."""
     groups = int(truth.labels.max()) + 1
     return tuple(
         Part("trunk", group, "out", 2 * truth.ranks + group, (reach, group, -1))

@@ -1,8 +1,8 @@
-"""Noise as measurements have it: what makes the same message take now this, now that time.
+"""Models of measurement noise.
 
-Each model draws logarithms of rate ratios, message by message and instant by instant. `size` is its scale:
-the standard deviation where it has one. A repetition of a phase is an instant; a phase's rates are medians
-of REPETITIONS of them, as `crosscut locate` takes them.
+Each model draws the logarithm of the rate ratio for each message and instant. `size` is its scale: the
+standard deviation, if it has one. Each repetition of a phase is an instant; a phase's rates are medians over
+REPETITIONS, as in `crosscut locate`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 REPETITIONS = 3
-# Models with another main part add normal noise of this share of `size`.
+# Normal noise that other models add, as a share of `size`.
 _BESIDE = 0.5
 
 
 @dataclass
 class Noise:
-    """One network's noise, from its first phase to its last."""
+    """The noise of one network, through all its phases."""
 
     kind: str
     size: float
@@ -36,16 +36,16 @@ class Noise:
 
     @classmethod
     def drawn(cls, ranks: int, random: np.random.Generator) -> Noise:
-        """Any model of any size."""
+        """Draws a model and a size."""
         return cls(str(random.choice(list(MODELS))), float(random.choice(SIZES)), ranks, random)
 
     def repeated(self, rates: Floats, ends: Integers, repetitions: int = REPETITIONS) -> Floats:
-        """[repetition, message] rates of one phase. `rates`: [message] without noise; `ends`: [message, 2]
-        source and destination."""
+        """Returns noisy rates [repetition, message] of one phase. `rates`: [message] without noise; `ends`:
+        [message, 2] source and destination."""
         return np.asarray(rates * np.exp([self._model(ends) for _ in range(repetitions)]))
 
     def seen(self, rates: Floats, ends: Integers) -> Floats:
-        """[message] medians of one phase."""
+        """Returns the medians [message] of one phase."""
         return np.asarray(np.median(self.repeated(rates, ends), axis=0))
 
 
@@ -62,7 +62,7 @@ def _student(size: float, ranks: int, random: np.random.Generator) -> Model:  # 
 
 
 def _slowing(size: float, ranks: int, random: np.random.Generator) -> Model:
-    """Exponential, and only ever slower."""
+    """Exponential slowdown, and normal noise."""
     normal = _normal(_BESIDE * size, ranks, random)
     return lambda ends: normal(ends) - random.exponential(size, len(ends))
 
@@ -79,7 +79,7 @@ def _stalls(size: float, ranks: int, random: np.random.Generator) -> Model:
 
 
 def _daemon(size: float, ranks: int, random: np.random.Generator) -> Model:
-    """On every host something runs at regular intervals, and slows its messages by ten times `size`."""
+    """A daemon runs on every host at regular intervals and slows its messages by ten times `size`."""
     normal, at = _normal(_BESIDE * size, ranks, random), [0]
     period, length = int(random.integers(10, 100)), int(random.integers(1, 4))
     offset = random.integers(period, size=ranks)
@@ -93,7 +93,7 @@ def _daemon(size: float, ranks: int, random: np.random.Generator) -> Model:
 
 
 def _correlated(size: float, ranks: int, random: np.random.Generator) -> Model:
-    """What both ends of a message do, each following itself: an autoregression of first order."""
+    """First-order autoregressive noise of both ends of a message."""
     normal, memory = _normal(_BESIDE * size, ranks, random), random.uniform(0.5, 0.95)
     state = [random.standard_normal((2, ranks))]
 
@@ -106,7 +106,7 @@ def _correlated(size: float, ranks: int, random: np.random.Generator) -> Model:
 
 
 def _neighbour(size: float, ranks: int, random: np.random.Generator) -> Model:
-    """Somebody else takes half of one host's link, one way, for some instants at a time."""
+    """Other traffic takes half of one host's link, in one direction, for some instants at a time."""
     normal = _normal(size, ranks, random)
     host, way, busy = int(random.integers(ranks)), int(random.integers(2)), [False]
 

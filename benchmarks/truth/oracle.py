@@ -1,8 +1,8 @@
-"""Max-min fair rates of messages that run together, fast enough for thousands of generated networks.
+"""Max-min fair rates of simultaneous messages, fast enough for thousands of generated networks.
 
 Progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2), many bottlenecks at a time: a
-capacity whose share is the smallest on the way of every message that passes it is one, whatever happens
-elsewhere. tests/integration/test_truth_oracle.py holds it against the core's simulator.
+capacity is a bottleneck if every message that passes it finds no smaller share on its route.
+tests/integration/test_locate.py compares it with the core's simulator.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from benchmarks.truth.noise import Floats, Integers, Noise
 
 
 def fair_rates(ways: Integers, capacities: Floats) -> Floats:
-    """`ways`: [message, step] indices of capacities, -1 where there is none; the unit is that of
-    `capacities`."""
+    """Returns rates in the unit of `capacities`. `ways`: [message, step] indices of capacities; -1: none."""
     none = len(capacities)
     left = np.append(capacities, np.inf)
     uses = np.where(ways < 0, none, ways)
@@ -46,8 +45,8 @@ def measure(
     ways: Integers, capacities: Floats, phases: Sequence[Sequence[tuple[int, int]]],
     noise: float | Noise, random: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Rates of all phases' routes, one after the other, each times an error: log-normal of this standard
-    deviation, or of a model. `ways`: [source, destination, step]."""
+    """Returns the rates of all phases' routes, concatenated, each times an error: log-normal with standard
+    deviation `noise`, or from its model. `ways`: [source, destination, step]."""
     found = []
     for routes in phases:
         ends = np.array(routes, np.int64).reshape(-1, 2)
@@ -60,7 +59,7 @@ def latencies(
     idle_seconds: Floats, phases: Sequence[Sequence[tuple[int, int]]], noise: float | Noise,
     random: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """What short messages take, each with an error as in `measure`. `idle_seconds`: [source, destination]."""
+    """Returns times of short messages, with errors as in `measure`. `idle_seconds`: [source, destination]."""
     found = []
     for routes in phases:
         ends = np.array(routes, np.int64).reshape(-1, 2)

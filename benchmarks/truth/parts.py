@@ -1,4 +1,4 @@
-"""Networks of known truth: capacities, the ways over them, latencies, limits, and what can be slow."""
+"""Networks of known truth: capacities, routes over them, latencies, limits, and parts that can be slow."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 HOST_RATE = 12.5e6  # bytes per second: Fast Ethernet; only ratios matter
-# Salmon, Stein and Sterling, SC98, section 3: from end to end without a switch, and what a host adds that
-# forwards. What a switch adds they give as 19 to 30 us; here also less, down to what noise hides.
+# Salmon, Stein and Sterling, SC98, section 3: end to end without a switch, and added by a host that forwards.
+# They give 19 to 30 us per switch; here the range extends down to latencies that noise hides.
 END_TO_END_SECONDS, FORWARD_SECONDS = 100e-6, 75e-6
 SWITCH_SECONDS = (1e-6, 30e-6)
 
@@ -20,25 +20,25 @@ SWITCH_SECONDS = (1e-6, 30e-6)
 class Fault:
     kind: str
     """`host`, `trunk`, `inner trunk` (of an inner group), `cable` (one of several that a hash chooses from),
-    `route`, or `bucket` (half of what a host's messages hash to)"""
+    `route`, or `bucket` (half of a host's hash buckets)"""
     subject: int
-    """Rank; number of the group; of a route source times ranks plus destination."""
+    """Rank; number of the group; for a route source times ranks plus destination."""
     direction: str
     """`out` or `in`"""
     share: float
-    """What is left of the capacity."""
+    """Share left of the capacity."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What can lose capacity besides the hosts' links."""
+    """A part of the network, other than a host's link, that can lose capacity."""
 
     kind: str
     subject: int
     direction: str
     capacity: int
     limit: tuple[str, int, int] | None = None
-    """The entry that it adds to `Truth.limits`."""
+    """Its key in `Truth.limits`."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class Truth:
     idle_seconds: NDArray[np.float64]
     """[source, destination] of a short message."""
     limits: dict[tuple[str, int, int], float]
-    """(reach, group, other group or -1): bytes per second, of limits that can be told; those of inner groups
-    with "inner " before the reach"""
+    """(reach, group, other group or -1): bytes per second; limits of inner groups have "inner " before the
+    reach."""
     faults: tuple[Fault, ...]
     spread: bool = False
-    """Messages keep to one of several cables."""
+    """Routes keep to one of several cables; limits are then not scored."""
     parts: tuple[Part, ...] = ()
     inner: Integers | None = None
-    """[rank] group within its group, where these have limits as well; numbers are of all groups together."""
+    """[rank] inner group, numbered across all groups; None if inner groups have no limits."""
     nodes: tuple[tuple[int, ...], ...] = ()
-    """[node] its ranks, where nodes have several; `labels` and subjects of faults are then of nodes."""
+    """[node] its ranks, if several; `labels` and subjects of faults are then nodes."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Builder:
 
     @classmethod
     def of(cls, labels: Integers) -> Builder:
-        """Hosts with a link of their own: capacity h out, ranks + h in."""
+        """Hosts with a link each: capacity h is out, ranks + h is in."""
         ranks = len(labels)
         ways = [[[s, ranks + d] for d in range(ranks)] for s in range(ranks)]
         return cls(ranks, labels, [HOST_RATE] * (2 * ranks), ways)
@@ -103,7 +103,7 @@ def labels_of(groups: int, each: int, random: np.random.Generator) -> Integers:
 
 
 def shape(random: np.random.Generator) -> tuple[int, int]:
-    """Groups and hosts of each: 16 to 256 hosts."""
+    """Draws a number of groups, and of hosts in each: 16 to 256 hosts in all."""
     while True:
         groups, each = int(random.integers(2, 13)), int(random.choice([4, 6, 8, 9, 12, 16, 24, 32, 48]))
         if 16 <= groups * each <= 256:
@@ -115,14 +115,14 @@ def taper(random: np.random.Generator) -> float:
 
 
 def idle_of(labels: Integers, more: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """One switch within a group, `more` of them to another."""
+    """Latencies with one switch within a group, and `more` on the way to another."""
     switch = float(random.uniform(*SWITCH_SECONDS))
     apart = labels[:, None] != labels[None, :]
     return np.asarray(END_TO_END_SECONDS + switch * (1 + more * apart))
 
 
 def uplinks(b: Builder, rate: float | Sequence[float], limits: dict[tuple[str, int, int], float]) -> None:
-    """`rate`: bytes per second of each group's, or of all."""
+    """Adds an uplink to each group. `rate`: bytes per second, one for all groups or one each."""
     of = b.labels
     groups = int(of.max()) + 1
     rates = [rate] * groups if isinstance(rate, float) else rate

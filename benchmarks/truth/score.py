@@ -1,4 +1,4 @@
-"""One network of known truth searched, and what was found held against it."""
+"""Searches a network of known truth and scores the findings against it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Integers = NDArray[np.int64]
 class Score:
     family: str
     ranks: int
-    """Senders: nodes, where these have several ranks."""
+    """Senders: nodes, if nodes have several ranks."""
     rand: float
     """Adjusted Rand index of the groups."""
     capacity_errors: tuple[float, ...]
-    """Relative, of limits that were found."""
+    """Relative errors of the limits found."""
     limits: int
-    """Limits that can be told of a network whose groups were found."""
+    """Limits that can be found; 0 if the groups were not found."""
     faults: tuple[tuple[str, float, bool], ...]
-    """Planted: kind, what is left of the capacity, whether it was named."""
+    """Planted faults: kind, share left of the capacity, whether it was named."""
     alarms: int
     """Faults named, planted or not."""
     phases: int
@@ -56,7 +56,7 @@ class Score:
 
 
 def adjusted_rand(a: Integers, b: Integers) -> float:
-    """Hubert and Arabie, Journal of Classification 2, 1985: 1 for equal partitions, 0 for chance."""
+    """Hubert and Arabie, Journal of Classification 2, 1985: 1 for equal partitions, 0 expected by chance."""
     table = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
     np.add.at(table, (a, b), 1)
 
@@ -70,7 +70,7 @@ def adjusted_rand(a: Integers, b: Integers) -> float:
 
 
 def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
-    """As `crosscut locate` does it: nodes with several ranks are one sender each."""
+    """Searches like `crosscut locate`: a node with several ranks is one sender."""
     random, senders = np.random.default_rng(seed), senders_of(truth)
     searching = Search(len(senders.ranks), seed=seed)
     while phases := searching.propose():
@@ -89,12 +89,12 @@ def senders_of(truth: Truth) -> Senders:
 
 
 def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
-    """The score of a network of the first families, with faults that are plain to see."""
+    """Scores a network of the first families, with faults that are easy to see."""
     return scored(networks.make(seed, healthy=healthy), noise, seed)
 
 
 def of_family(family: Callable[[np.random.Generator], Truth], seed: int, *, healthy: bool) -> Score:
-    """With one fault of any size, or none, and noise of any model and size."""
+    """Scores a network with one fault of any size, or none, and noise of any model and size."""
     random = np.random.default_rng(seed)
     truth = networks.with_fault_of_any_size(family(random), random, healthy=healthy)
     return scored(truth, Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)), seed)
@@ -120,7 +120,7 @@ def scored(truth: Truth, noise: float | Noise, seed: int) -> Score:
 
 
 def _same_groups(truth: Integers, labels: Integers) -> dict[int, int]:
-    """Found group to true group."""
+    """Maps found groups to true groups."""
     return {int(found): int(true) for found, true in zip(labels, truth, strict=True)}
 
 
@@ -140,7 +140,7 @@ def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> l
 
 
 def _errors_within(truth: Truth, located: Located) -> dict[tuple[str, int, int], float]:
-    """Relative errors of the limits of inner groups, matched by their hosts."""
+    """Returns the relative errors of inner groups' limits, matched by their hosts."""
     if truth.inner is None:
         return {}
     outline = located.structure
@@ -155,7 +155,7 @@ def _errors_within(truth: Truth, located: Located) -> dict[tuple[str, int, int],
 
 
 def inner_group(ranks: Sequence[int], truth: Truth) -> int:
-    """The inner group of just these ranks; -1: none."""
+    """Returns the inner group of exactly these ranks; -1: none."""
     if truth.inner is None or not ranks:
         return -1
     number = int(truth.inner[ranks[0]])
@@ -163,7 +163,7 @@ def inner_group(ranks: Sequence[int], truth: Truth) -> int:
 
 
 def _told(truth: Truth) -> set[tuple[str, int, int]]:
-    """Limits that can be told: no more than the inner groups of a group let pass."""
+    """Returns the limits that can be found: all but those not below the sum of their inner groups' limits."""
     if truth.inner is None:
         return set(truth.limits)
     told = set()
@@ -176,18 +176,18 @@ def _told(truth: Truth) -> set[tuple[str, int, int]]:
 
 
 def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:
-    """What leaves one of two groups is what goes from it to the other."""
+    """Restates a limit of one of two groups as a limit between them."""
     pairs = {"leaving": (group, 1 - group), "entering": (1 - group, group)}
     return ("between", *pairs.get(reach, (group, other)))
 
 
 def named_faults(found: Sequence[Finding], truth: Truth) -> set[tuple[str, int, str]]:
-    """(kind, subject, direction), as of planted faults."""
+    """Returns (kind, subject, direction) of each fault named, as in planted faults."""
     return {subject for finding in found if finding.kind.fault for subject in _subjects(finding, truth)}
 
 
 def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
-    """Faults that a finding names: a host both ways is two."""
+    """Returns the faults that a finding names: a host slow in both directions is two."""
     ways = (
         ("out", "in")
         if finding.direction is Direction.BOTH
