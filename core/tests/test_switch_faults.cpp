@@ -179,7 +179,7 @@ TEST(mistakes_in_the_list_of_faults_are_named_with_file_and_line) {
   CHECK((found[1].outage == Outage{.in = true, .shows = true, .lasts = 20'000'000, .every = 1'000'000'000}));
   CHECK((found[2].place == Port{4, 0} && found[2].is_known));
   const std::string good = "{\"host\": 0, \"half_duplex\": true}\n";
-  CHECK_THROWS_SAYING(UsageError, "bad:2: n0000 adapter 0 has a fault already", parse(good + good));
+  CHECK_THROWS_SAYING(UsageError, "bad:2: n0000 adapter 0 already has a fault", parse(good + good));
   CHECK_THROWS_SAYING(UsageError, "did you mean half_duplex", parse("{\"host\": 0, \"halfduplex\": true}"));
   CHECK_THROWS_SAYING(UsageError, "a share of the rate", parse("{\"host\": 0, \"in\": 0}"));
   CHECK_THROWS_SAYING(UsageError, "a share of the rate", parse("{\"host\": 0, \"out\": 1.5}"));

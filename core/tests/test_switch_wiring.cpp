@@ -165,14 +165,15 @@ TEST(mistakes_in_the_list_of_taps_are_named_with_file_and_line) {
   const auto entries = parse(good + "\nwhat follows an empty line is not read");
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].mac == default_mac(0, 0));
-  CHECK_THROWS_SAYING(UsageError, "taps:2: n0000 adapter 0 has a TAP already", parse(good + good));
+  CHECK_THROWS_SAYING(UsageError, "taps:2: n0000 adapter 0 already has a TAP", parse(good + good));
   CHECK_THROWS_SAYING(UsageError, "taps:1: the network has no host \"x\"", parse("{\"host\": \"x\"}"));
   CHECK_THROWS_SAYING(UsageError, "hosts are numbered 0 to 7", parse("{\"host\": 8}"));
   CHECK_THROWS_SAYING(UsageError, "has no adapter 1; it has 1, numbered from 0",
                       parse("{\"host\": 1, \"adapter\": 1}"));
   CHECK_THROWS_SAYING(UsageError, "did you mean netns", parse("{\"host\": 1, \"netn\": \"/x\"}"));
-  CHECK_THROWS_SAYING(UsageError, "is no absolute path", parse("{\"host\":1,\"netns\":\"a\",\"tap\":\"t\"}"));
-  CHECK_THROWS_SAYING(UsageError, "is no name of an interface",
+  CHECK_THROWS_SAYING(UsageError, "is not an absolute path",
+                      parse("{\"host\":1,\"netns\":\"a\",\"tap\":\"t\"}"));
+  CHECK_THROWS_SAYING(UsageError, "is not the name of an interface",
                       parse("{\"host\":1,\"netns\":\"/a\",\"tap\":\"a/../bcdefghijklmn\"}"));
   CHECK_THROWS_SAYING(UsageError, "address of a group",
                       parse("{\"host\":1,\"netns\":\"/a\",\"tap\":\"t\",\"mac\":\"ff:ff:ff:ff:ff:ff\"}"));
@@ -202,9 +203,9 @@ TEST(wrong_options_are_named) {
   CHECK_EQ(options.how.buffer.bytes_max, 65536);
   CHECK_THROWS_SAYING(UsageError, "--taps", parse({"net.toml"}));
   CHECK_THROWS_SAYING(UsageError, "did you mean --buffer", parse({"--bufer", "1"}));
-  CHECK_THROWS_SAYING(UsageError, "--queues \"both\": either output or input", parse({"--queues", "both"}));
+  CHECK_THROWS_SAYING(UsageError, "--queues \"both\": must be output or input", parse({"--queues", "both"}));
   CHECK_THROWS_SAYING(UsageError, "--mtu needs a value", parse({"--mtu"}));
-  CHECK_THROWS_SAYING(UsageError, "--framing \"-1\": from 0", parse({"--framing", "-1"}));
+  CHECK_THROWS_SAYING(UsageError, "--framing \"-1\": must be from 0", parse({"--framing", "-1"}));
   CHECK_THROWS_SAYING(UsageError, "one network", parse({"a", "b"}));
 }
 

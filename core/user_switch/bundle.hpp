@@ -1,4 +1,4 @@
-// TCP segments that a host passes on, or receives, in one piece, as adapters do for their hosts (TSO, LRO).
+// TCP segments that a host sends or receives in one piece, because adapters split and join them (TSO, LRO).
 // In the network between, each segment is a frame of its own.
 //
 // A bundle is an oversized frame behind a `virtio_net_hdr`, which gives the payload length of each segment
@@ -31,8 +31,8 @@ struct Bundle {
   std::int64_t frame_bytes(int number) const;
 };
 
-// Reads what a host has written: offload header and frame. Returns nothing if it contradicts itself, or if it
-// holds several frames but is not TCP.
+// Reads the offload header and frame that a host has written. Returns nothing if they contradict each other,
+// or if the frame stands for several but is not TCP.
 std::optional<Bundle> read_bundle(std::span<const std::byte> offloaded);
 
 // Frames `first` to `first + count - 1` of a bundle in one piece: their own header and part of the payload.

@@ -110,8 +110,8 @@ double Emulation::frame_seconds(Port port, const TapSettings& settings) const {
   return wiring_.full_frame_bytes(settings.mtu) / wiring_.bytes_per_second(port);
 }
 
-// Returns the frames that a link carries in a millisecond, which is how much TCP passes on at once by itself
-// (tcp(7): TSO autosizing); at least 4 on slow links.
+// Returns the frames that a link carries in a millisecond, at least 4 on slow links. Linux's TCP by itself
+// passes on about a millisecond's worth at once (tcp_tso_autosize()).
 int Emulation::bundle_frames(Port port, const TapSettings& settings) const {
   constexpr double seconds = 1e-3;
   constexpr int least = 4, most_bytes = 60'000;
@@ -193,7 +193,7 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   return Fate::sent;
 }
 
-// Answers an ARP request at once and without loading its links, since the switch knows its addresses.
+// Answers an ARP request at once and without loading a link, since the switch knows the hosts' addresses.
 Emulation::Fate Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   const auto asked = asked_for(frame);
   if (!asked) return Fate::group;

@@ -20,7 +20,7 @@
 namespace crosscut::user_switch {
 
 struct Pace {
-  double spin_seconds = 15e-6;     // end of each wait spent busy-waiting, while few frames are under way
+  double spin_seconds = 15e-6;     // busy-waiting at the end of each wait, while few frames are in flight
   double quantum_seconds = 20e-6;  // shortest time between two looks; longer under load
   bool realtime = true;            // real-time priority, above the hosts' processes
   int bundle_frames = 0;           // frames that hosts send or receive in one piece; 0: by the link's rate
@@ -38,7 +38,7 @@ class Emulation {
   Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettings& settings, const Pace& pace,
             int input);
 
-  // Called now and at each SIGUSR2, which also reports the result on stdout.
+  // The source is read now and at each SIGUSR2, which also reports the result on stdout.
   using FaultSource = std::function<std::vector<CableFault>()>;
   void set_fault_source(FaultSource read);
 

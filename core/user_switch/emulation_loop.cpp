@@ -1,5 +1,5 @@
-// The emulation's main loop: when the switch looks for work and when it sleeps. Also cable faults: when they
-// are read, and what happens to frames meanwhile.
+// The emulation's main loop: when the switch looks for work and when it sleeps. Also replaces cable faults
+// and sets carriers.
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -42,9 +42,9 @@ void Emulation::run(double seconds) {
   }
 }
 
-// A look costs the same however much it finds: the more frames are under way, the longer the pause before the
-// next. While few are, somebody may be measuring or waiting for one of them: wake up for whatever comes, and
-// busy-wait during the last part of each wait.
+// A look costs the same however much it finds: the more frames are in flight, the longer the pause before the
+// next. While few are, somebody may be measuring or waiting for one of them: wake up for each, and busy-wait
+// during the last part of each wait.
 void Emulation::rest(std::int64_t last_look) {
   constexpr std::int64_t few = 16, many = 64;  // frames
   const auto quantum = nanoseconds(pace_.quantum_seconds), spin = nanoseconds(pace_.spin_seconds);

@@ -58,7 +58,7 @@ Mac default_mac(std::int32_t host, int adapter) {
 
 Mac parse_mac(std::string_view text) {
   const auto mac = text.size() == 17 ? numbers_of<6>(text, ':', 16, 2) : std::nullopt;
-  if (!mac) throw UsageError(shown(text) + " is no hardware address; write one like 02:cc:00:00:00:01");
+  if (!mac) throw UsageError(shown(text) + " is not a hardware address; write one like 02:cc:00:00:00:01");
   if (is_group(*mac))
     throw UsageError(shown(text) + " is an address of a group (its first byte is odd), not of an adapter");
   return *mac;
@@ -66,7 +66,7 @@ Mac parse_mac(std::string_view text) {
 
 Ipv4 parse_ipv4(std::string_view text) {
   const auto address = numbers_of<4>(text, '.', 10, 3);
-  if (!address) throw UsageError(shown(text) + " is no IPv4 address; write one like 10.0.0.1");
+  if (!address) throw UsageError(shown(text) + " is not an IPv4 address; write one like 10.0.0.1");
   return *address;
 }
 

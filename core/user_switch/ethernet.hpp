@@ -1,4 +1,4 @@
-// What the switch must know about a frame: its receiver and its flow. Also answers to ARP requests.
+// Reads a frame's receiver and flow, and answers ARP requests.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Frames passing stations and queues, under a clock that the caller advances: the switch without its wires.
+// Moves frames through stations and queues, under a clock that the caller advances.
 //
 // A station passes one frame at a time, at its rate; it is one direction of a link, or the capacity inside a
 // switch. It takes frames from the queues that wait for it, in turn. A queue is first in, first out, and its
@@ -28,7 +28,7 @@ Instant instant_of(double seconds);
 using StationId = std::int32_t;
 using QueueId = std::int32_t;
 using PathId = std::int32_t;
-using Handle = std::uint32_t;  // the caller's name of a frame
+using Handle = std::uint32_t;  // the caller's name for a frame
 
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -48,7 +48,7 @@ struct QueueSpec {
 struct Step {
   StationId station = 0;
   QueueId queue = 0;
-  Instant delay = 0;  // behind the station: of the link, and of the switch that it leads to
+  Instant delay = 0;  // after the station: of the link, and of the switch that it leads to
   // True: the next step waits for the last bit (store and forward); false: for the header (cut-through).
   bool whole = true;
 };

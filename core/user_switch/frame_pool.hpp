@@ -1,4 +1,4 @@
-// Memory for the bundles under way. A slot holds what one read from a host returned.
+// Memory for the bundles in flight. A slot holds the bundle of one read from a host.
 #pragma once
 
 #include <algorithm>

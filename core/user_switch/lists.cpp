@@ -18,7 +18,8 @@ constexpr int adapters_max = 32;
 
 int adapter_of(std::int64_t number) {
   if (number < 0 || number >= adapters_max)
-    throw UsageError("adapter " + std::to_string(number) + ": from 0 to " + std::to_string(adapters_max - 1));
+    throw UsageError("adapter " + std::to_string(number) + ": must be from 0 to " +
+                     std::to_string(adapters_max - 1));
   return static_cast<int>(number);
 }
 
@@ -89,13 +90,13 @@ void check_names(const TapEntry& entry) {
   const auto is_plain = [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != ':' && c != '%'; };
   if (entry.tap.empty() || entry.tap.size() >= IFNAMSIZ || !std::ranges::all_of(entry.tap, is_plain) ||
       entry.tap == "." || entry.tap == "..")
-    throw UsageError("tap " + shown(entry.tap) + " is no name of an interface (at most " +
+    throw UsageError("tap " + shown(entry.tap) + " is not the name of an interface (at most " +
                      std::to_string(IFNAMSIZ - 1) + " characters)");
   if (!entry.netns.starts_with("/") || entry.netns.find('\0') != std::string::npos)
-    throw UsageError("netns " + shown(entry.netns) + " is no absolute path, as /run/netns/NAME");
+    throw UsageError("netns " + shown(entry.netns) + " is not an absolute path, such as /run/netns/NAME");
 }
 
-// What earlier entries use.
+// Ports and addresses of earlier entries.
 struct Taken {
   std::set<Port> ports;
   std::set<Mac> macs;
@@ -103,11 +104,11 @@ struct Taken {
 };
 
 void check_new(const TapEntry& entry, const std::string& name, Taken& taken) {
-  if (!taken.ports.insert(entry.port).second) throw UsageError(name + " has a TAP already");
+  if (!taken.ports.insert(entry.port).second) throw UsageError(name + " already has a TAP");
   if (!taken.macs.insert(entry.mac).second)
-    throw UsageError(name + ": " + to_text(entry.mac) + " is another's hardware address");
+    throw UsageError(name + ": " + to_text(entry.mac) + " is already another adapter's hardware address");
   for (const auto& address : entry.addresses)
-    if (!taken.addresses.insert(address).second) throw UsageError(name + ": an address is another's, too");
+    if (!taken.addresses.insert(address).second) throw UsageError(name + ": an address is listed twice");
 }
 
 TapEntry read_tap(std::string_view line, const PortNames& names) {
@@ -133,7 +134,7 @@ double share_of(const json::Value& entry, std::string_view key) {
   if (value == nullptr) return 1;
   const double share = value->number();
   if (!(share >= share_least && share <= 1))
-    throw UsageError(std::string(key) + ": a share of the rate, above 0 and at most 1");
+    throw UsageError(std::string(key) + ": must be a share of the rate, from 0.000001 to 1");
   return share;
 }
 
@@ -154,7 +155,7 @@ Outage outage_of(const json::Value& entry) {
   }
   const auto& which = lose->string();
   if (which != "in" && which != "out" && which != "both")
-    throw UsageError("lose " + shown(which) + ": in, out or both");
+    throw UsageError("lose " + shown(which) + ": must be in, out or both");
   outage.in = which != "out";
   outage.out = which != "in";
   outage.shows = is_set(entry, "carrier");
@@ -216,7 +217,7 @@ std::vector<CableFault> parse_faults(std::string_view text, const std::string& p
     if (line.empty()) return true;
     faults.push_back(read_fault(line, names));
     if (!seen.insert(faults.back().port).second)
-      throw UsageError(names.name(faults.back().port) + " has a fault already");
+      throw UsageError(names.name(faults.back().port) + " already has a fault");
     return true;
   });
   return faults;

@@ -53,15 +53,15 @@ void take_from(const networks::Network& network, Options& options) {
     options.tap.mtu = protocol.mtu > 0 ? std::min(protocol.mtu, mtu_most) : mtu_ethernet;
 }
 
-// Rejects a buffer that holds no full frame: such frames would vanish silently. Usually a unit is missing.
+// Rejects a buffer that holds no full frame: full frames would vanish silently. Usually a unit is missing.
 void refuse_small_buffer(const Options& options) {
   const auto frame = options.tap.mtu + static_cast<std::int64_t>(header_bytes);
   if (const auto given = options.how.buffer.bytes_max; given < frame)
-    throw UsageError("--buffer " + std::to_string(given) + ": no frame of this network fits (" +
-                     std::to_string(frame) + " bytes); give more, with a unit: 64KiB");
+    throw UsageError("--buffer " + std::to_string(given) + ": too small for a full frame of this network (" +
+                     std::to_string(frame) + " bytes); give a larger size with a unit, such as 64KiB");
 }
 
-// Slows the network down. What is not a rate (latencies) stays.
+// Slows the network down: divides its rates. Latencies stay.
 void dilate(networks::Graph& graph, double times) {
   for (auto& link : graph.link_classes) {
     link.rate /= times;

@@ -18,17 +18,18 @@ with their delays, queues and losses. NETWORK is a network file or a name of the
 
   --taps FILE|-        the hosts' TAP devices, one JSON object per line; -: standard input, up to an empty line
   --faults FILE        faulty cables, one JSON object per line; read again at SIGUSR2 (default: none)
-  --forwarding store|cut   whole frames first (default), or on from the header
-  --queues output|input    where switches queue: at the way out (default), or at the way in, with head-of-line blocking
-  --buffer BYTES       of each queue, at least a full frame; what does not fit is lost (default 128KiB)
-  --buffer-frames N    also so many frames at most (default: no such bound)
-  --framing BYTES      on the wire beside the frame (default: the network's, else 24: IEEE 802.3)
+  --forwarding store|cut   forward a frame once it is whole (default), or from its header on
+  --queues output|input    where switches queue: at the output (default), or at the input, with head-of-line blocking
+  --buffer BYTES       size of each queue, at least a full frame; frames that do not fit are lost (default 128KiB)
+  --buffer-frames N    also limits each queue to N frames (default: no limit)
+  --framing BYTES      bytes on the wire in addition to the frame (default: the network's, else 24: IEEE 802.3)
   --dilate N           divide all rates by N; latencies stay the same (default 1)
-  --mtu BYTES          of the TAPs (default: the network's, else 1500)
-  --host-queue FRAMES  that wait in a host, connections in turn, and as many again in its adapter (default 500)
+  --mtu BYTES          MTU of the TAPs (default: the network's, else 1500)
+  --host-queue FRAMES  most frames that wait in a host, whose connections take turns; as many again wait in its
+                       adapter (default 500)
   --checksums          let hosts compute and check checksums, which costs processor time (default: they skip them)
-  --bundle FRAMES      of a TCP connection that hosts send and receive in one piece; 1: one by one
-                       (default: what their link carries in 1 ms, at least 4)
+  --bundle FRAMES      frames of a TCP connection that hosts send and receive in one piece; 1: one by one
+                       (default: as many as their link carries in 1 ms, at least 4)
   --spin TIME          busy-wait for the last TIME of each wait while few frames are in flight (default 15us)
   --quantum TIME       shortest time between two looks for work (default 20us); with many frames in flight
                        at least 100us, or a quarter of a full frame on the slowest link if that is longer
@@ -47,7 +48,7 @@ using program::parse_bytes, program::parse_integer;
 template <class Number>
 void put(Number& to, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
-    throw UsageError("from " + std::to_string(least) + " to " + std::to_string(most));
+    throw UsageError("must be from " + std::to_string(least) + " to " + std::to_string(most));
   to = static_cast<Number>(value);
 }
 
@@ -62,13 +63,13 @@ double time_up_to(std::string_view text, double most_seconds) {
 
 double dilation_of(std::string_view text) {
   const double times = program::parse_real(text);
-  if (!(times >= 1 && times <= 1e9)) throw UsageError("from 1 to 1e9");
+  if (!(times >= 1 && times <= 1e9)) throw UsageError("must be from 1 to 1e9");
   return times;
 }
 
 bool second_of(std::string_view text, std::string_view first, std::string_view second) {
   if (text != first && text != second)
-    throw UsageError("either " + std::string(first) + " or " + std::string(second));
+    throw UsageError("must be " + std::string(first) + " or " + std::string(second));
   return text == second;
 }
 
@@ -79,7 +80,7 @@ struct Option {
 };
 
 constexpr std::int64_t huge = std::int64_t{1} << 40;
-constexpr int mtu_least = 68, mtu_most = 65'521;  // RFC 791; TUN_MAX_MTU less the header
+constexpr int mtu_least = 68, mtu_most = 65'521;  // RFC 791; the limit of a TAP, 65535 less the header
 
 const Option table[] = {
     {"--taps", [](auto value, auto& to) { to.taps = value; }},
@@ -125,7 +126,7 @@ Options parse_options(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (!name.starts_with("-") || name == "-") {
-      if (!options.network.empty()) throw UsageError("one network, not also " + shown(name));
+      if (!options.network.empty()) throw UsageError("give one network, not also " + shown(name));
       options.network = name;
       continue;
     }
@@ -140,7 +141,8 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.help || options.version) return options;
   if (options.network.empty()) throw UsageError("no network is named; see crosscut-switch --help");
-  if (options.taps.empty()) throw UsageError("--taps FILE or --taps - is needed: which TAP is which host's");
+  if (options.taps.empty())
+    throw UsageError("--taps FILE or --taps - is needed: it says which TAP is which host's");
   return options;
 }
 

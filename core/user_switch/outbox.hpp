@@ -1,7 +1,7 @@
-// Frames that have left the network, until their host gets them. Consecutive frames of a bundle are delivered
-// in one piece when the last of them is due, like an adapter that gathers what it receives (LRO, interrupt
-// mitigation). No frame waits longer than `hold` or for frames that are not on their way, and a single frame
-// does not wait at all.
+// Holds frames that have left the network until their host gets them. Consecutive frames of a bundle are
+// delivered in one piece when the last of them is due, like an adapter that gathers what it receives (LRO,
+// interrupt mitigation). No frame waits longer than `hold`, or for frames that are not in the network; a
+// single frame does not wait at all.
 #pragma once
 
 #include <cstdint>

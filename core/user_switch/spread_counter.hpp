@@ -1,4 +1,4 @@
-// Quantiles of times without keeping the times: counts by size, accurate to 1/16 of the value.
+// Quantiles of times, from counts in buckets instead of the times themselves: accurate to 1/16 of the value.
 #pragma once
 
 #include <algorithm>

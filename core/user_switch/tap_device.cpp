@@ -38,7 +38,7 @@ class Visit {
       throw_errno("entering the network namespace " + path +
                   " (needs root, or to be root in its user namespace)");
   }
-  // Going back needs no more rights than going there. If it fails, what follows uses descriptors only.
+  // Returning needs no more rights than entering. If it fails, all that follows uses descriptors only.
   ~Visit() { static_cast<void>(::setns(home_.get(), CLONE_NEWNET)); }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
@@ -122,7 +122,7 @@ Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_on
   unsigned offloads = settings.checksums ? 0 : TUN_F_CSUM;
   if (frames_at_once > 1 && !settings.checksums) offloads |= TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
   if (::ioctl(tap.get(), TUNSETOFFLOAD, offloads) != 0) throw_errno("setting the offloads" + where);
-  // The host's kernel splits what is longer.
+  // The host's kernel splits longer bundles.
   if (frames_at_once > 1)
     set_number(entry, IFLA_GSO_MAX_SEGS, frames_at_once, "bounding what is handed over at once" + where);
   set_up(entry, settings, where);

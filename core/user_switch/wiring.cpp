@@ -64,10 +64,10 @@ std::vector<networks::Lane> Wiring::lanes_between(Port source, Port destination,
   const networks::Lane out = lane_of(source);
   // A frame on a wire that ends at its receiver needs no routing.
   if (out == (lane_of(destination) ^ 1)) return {out};
-  // From a cable plugged in beside the destination's own, at its switch.
+  // The source's cable is plugged in at the destination's port.
   if (source == destination) return {out, out ^ 1};
   if (source.host == destination.host)
-    throw UsageError("no way leads from an adapter of " + network_.graph.name(source.host) + " to another");
+    throw UsageError("no path leads from an adapter of " + network_.graph.name(source.host) + " to another");
   std::vector<networks::Lane> lanes;
   network_.router->route({.source = source.host,
                           .destination = destination.host,
@@ -194,7 +194,7 @@ QueueId Wiring::queue(Waits where, std::int32_t of, networks::Lane entered_by, c
 void Wiring::add_passage(Hop from, Hop to, std::vector<Step>& steps) {
   const auto& graph = network_.graph;
   const networks::Vertex at = graph.head(from.lane);
-  if (graph.is_host(at)) {  // a forwarding host takes turns with its own frames
+  if (graph.is_host(at)) {  // forwarded frames take turns with the host's own
     const auto out = link_station(to.cable);
     steps.push_back({.station = out, .queue = queue(Waits::for_inside, out, from.cable, how_.buffer)});
     return;

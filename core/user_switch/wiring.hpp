@@ -61,11 +61,11 @@ class Wiring {
 
   FrameModel& model() { return model_; }
   const FrameModel& model() const { return model_; }
-  // Returns a path. `flow` selects among equal paths; only so many of its bits count that all paths can be
-  // kept. Throws UsageError if there is no path.
+  // Returns a path. `flow` selects among equal paths; only its low bits count, so that all paths can be kept.
+  // Throws UsageError if there is no path.
   PathId way(Port source, Port destination, std::uint64_t flow);
-  // Replaces all faults. Outages do not matter here. Frames already inside continue as they began. Throws
-  // UsageError and changes nothing if a cable cannot have such a fault.
+  // Replaces all faults but ignores outages. Frames already inside continue as they began. Throws UsageError
+  // and changes nothing if a cable cannot have such a fault.
   void set_faults(std::span<const CableFault> faults);
   // Traffic so far at each station of the paths made so far, and the station's name.
   struct Passed {

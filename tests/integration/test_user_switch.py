@@ -361,7 +361,7 @@ def test_a_buffer_without_room_for_a_frame_is_refused(
     command = [str(find_switch()), str(network), "--taps", "-", *words]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"no frame of this network fits ({frame} bytes)" in done.stderr
+    assert f"too small for a full frame of this network ({frame} bytes)" in done.stderr
 
 
 def test_a_namespace_that_is_not_there_is_named(network: Path) -> None:
