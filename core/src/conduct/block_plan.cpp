@@ -37,17 +37,17 @@ std::int64_t BlockPlan::cells_left() const {
   return cells;
 }
 
-// Returns how many repetitions, from `from` on, one block may hold. In an adaptive run a block ends where the
-// intervals are checked next.
+// Returns how many repetitions, from `from` on, one block may hold. An adaptive run checks the intervals
+// after each such block.
 std::int64_t BlockPlan::repetitions_at_once(std::int64_t from) const {
   if (asked_.interval <= 0) return asked_.cap - from;
   if (from < asked_.minimum) return std::min(asked_.minimum, asked_.cap) - from;
   return std::min(std::max<std::int64_t>(1, from / 4), asked_.cap - from);
 }
 
-// Returns the next block of a run with summaries, which measures all repetitions of a few phases before the
-// next phases, as many at once as the block's time limit allows. It always repeats up to the cap; intervals
-// are not checked.
+// Returns the next block of a run with summaries. Such a run measures all repetitions of a few phases before
+// it starts the next phases, with as many repetitions in a block as the time limit allows. It always repeats
+// up to the cap and checks no intervals.
 std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   for (std::int64_t first = 0; first < phases_;) {
     auto block = store_.largest_block(size_index_, 0, first);
@@ -55,8 +55,8 @@ std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
     const auto wide = block.phase_end - first;
     const auto done = store_.done(block);
     const auto open = std::find(done.begin(), done.end(), false);
-    // A lost rank leaves failed cells, so the store never counts the phases as done. Their last repetition
-    // tells that this session has measured them to the end.
+    // A lost rank leaves failed cells, so the store never counts the phases as done. If their last repetition
+    // was tried, this session has finished them.
     const bool tried = tried_.contains((block.repetition_end - 1) * phases_ + first);
     if (open != done.end() && !tried) {
       const auto cells = phase_seconds > 0 ? std::clamp(block_seconds / phase_seconds, 1.0, 1e9) : 1.0;
@@ -71,7 +71,7 @@ std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
 }
 
 // Returns which phases of a repetition are done, [phase]. Cells that failed after a rank was lost count as
-// done, so they are not measured again in this session.
+// done, so that this session does not measure them again.
 std::vector<bool> BlockPlan::row(std::int64_t repetition) const {
   auto done = store_.done({size_index_, 0, phases_, repetition, repetition + 1});
   for (std::int64_t phase = 0; phase < phases_ && !tried_.empty(); ++phase) {
@@ -114,8 +114,7 @@ std::optional<store::Block> BlockPlan::next(double phase_seconds) {
   return std::nullopt;
 }
 
-// Records that a repetition is done. Reads from the store the times that this process has not measured
-// itself.
+// Records that a repetition is done. Reads from the store the times that this process did not measure.
 void BlockPlan::recall(std::int64_t repetition) {
   for (auto& count : done_) count = std::max(count, repetition + 1);
   if (asked_.interval <= 0) return;

@@ -20,14 +20,14 @@ class BlockPlan {
   BlockPlan(const store::Store& store, std::int32_t size_index, std::int64_t phases, std::int64_t ranks,
             Repetition repetition);
 
-  // Returns the next block, or nullopt when everything is measured or precise enough. `phase_seconds`, the
+  // Returns the next block, or nullopt if everything is measured or precise enough. `phase_seconds`, the
   // wall time of one phase (0: not yet known), limits the size of the block.
   std::optional<store::Block> next(double phase_seconds);
   // Records the results of a block. `with_losses`: a rank was lost, so failed cells are not measured again in
   // this session.
   void remember(const store::BlockData& data, bool with_losses);
   const std::vector<std::int64_t>& repetitions_done() const { return done_; }  // [phase]
-  std::int64_t cells_left() const;  // phases times repetitions still to measure, up to the cap
+  std::int64_t cells_left() const;  // [phase, repetition] cells still to measure, up to the cap
 
  private:
   std::optional<store::Block> next_by_phase(double phase_seconds);
@@ -40,13 +40,13 @@ class BlockPlan {
   std::int32_t size_index_;
   std::int64_t phases_, ranks_;
   Repetition asked_;
-  std::int64_t repetition_ = 0;               // the first one not known to be done
+  std::int64_t repetition_ = 0;               // the first repetition not known to be done
   std::vector<std::int64_t> done_;            // [phase] repetitions
   std::set<std::int64_t> tried_;              // repetition * phases + phase; tried after a rank was lost
   std::vector<std::vector<double>> slowest_;  // [phase][repetition], seconds; adaptive runs only
 };
 
-// Returns the largest value, ignoring NaN (a rank without a message); NaN if there is no other.
+// Returns the largest value, ignoring NaN (a rank without a message); NaN if all are NaN.
 double largest_of(std::span<const double> values);
 
 }  // namespace crosscut::conduct

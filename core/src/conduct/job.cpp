@@ -63,7 +63,7 @@ std::vector<std::int64_t> sizes(const json::Value& value) {
 std::optional<std::pair<std::int64_t, std::int64_t>> phases(const json::Value& value) {
   if (value.is_null()) return std::nullopt;
   const json::Array& ends = value.array();
-  if (ends.size() != 2) refuse("expected the first and the last phase, as [1, 30]");
+  if (ends.size() != 2) refuse("expected the first and the last phase, such as [1, 30]");
   const std::int64_t first = json::integer_within(ends[0], 1, most_phases);
   return std::pair(first, json::integer_within(ends[1], first, most_phases));
 }
@@ -113,8 +113,8 @@ const json::Members<Job> members{
     member("metadata", &Job::metadata, metadata),
 };
 
-// The 95 % interval of a median needs 6 values: the smallest and the largest of 5 enclose the median with
-// only 1 - 2 / 2^5 = 93.75 %.
+// The 95 % interval of a median needs 6 values: the extremes of 5 values enclose the median with a
+// probability of only 1 - 2 / 2^5 = 93.75 %.
 constexpr std::int64_t least_for_interval = 6;
 
 void check_together(const Job& job) {

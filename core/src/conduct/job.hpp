@@ -1,4 +1,4 @@
-// A job: one measurement, as a session receives it and as the run on disk records it.
+// A job: one measurement, as received by a session and recorded in the run on disk.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,24 @@ struct Job {
   std::optional<std::pair<std::int64_t, std::int64_t>> phases;  // first and last, counted from 1
   // Repetitions are fixed or adaptive. Adaptive: at least `minimum_repetitions`, until the relative width of
   // the 95 % interval of every phase's median is at most `interval`, and at most `repetitions`.
-  std::int64_t repetitions = 0;  // 0: the backend's default (BackendInfo), with an interval at least 100
+  std::int64_t repetitions = 0;  // 0: the backend's default (BackendInfo); at least 100 with an interval
   std::int64_t minimum_repetitions = 20;
   double interval = 0;           // 0: fixed
   std::int64_t warm_up = 1;      // repetitions that are not recorded
-  std::int64_t iterations = 0;   // runs of a phase per sample; 0: found for each size
+  std::int64_t iterations = 0;   // runs of a phase per sample; 0: chosen for each size
   std::string sync = "barrier";  // "barrier" or "none"
   std::string wait = "auto";     // "block", "poll", "auto": poll while ranks fit the cores
   std::uint64_t seed = 1;
-  // Seed of the order in which sizes, and the phases of a block, are measured; 0: the given order. It does
-  // not change the run's layout on disk.
+  // Seed of the order of sizes, and of phases in a block; 0: the given order. The run's layout is the same.
   std::uint64_t order_seed = 0;
   std::int64_t memory_bytes = std::int64_t{2} << 30;  // limit on the buffers of a rank
   bool verify = false;                                // check every received byte
-  bool compute = false;                               // compute while the pattern runs; record how much
+  bool compute = false;                               // compute while the pattern runs; record the work done
   bool tolerate_failures = false;
-  // Keep connections for the session's next job with the same backend. A network that hashes ports then keeps
-  // every route on its path.
+  // Keep connections for the session's next job with the same backend, so that a network that hashes ports
+  // keeps every route on its path.
   bool keep_connections = false;
-  double time_limit_seconds = 0;                          // stop after the block that reaches it; 0: none
+  double time_limit_seconds = 0;                          // stop after the block that reaches it; 0: no limit
   std::int64_t raw_budget_bytes = std::int64_t{4} << 30;  // above this, keep summaries instead of raw samples
   std::string out;                                        // directory of the run
   bool resume = false;
@@ -48,7 +47,7 @@ struct Job {
   json::Value metadata = json::Object{};  // recorded unchanged (command line, host file, ...)
 };
 
-// Parses and checks a job. Throws UsageError that names the wrong or unknown member.
+// Parses and checks a job. Throws UsageError naming the invalid or unknown member.
 Job parse_job(const json::Value& value);
 json::Value to_json(const Job& job);
 

@@ -1,5 +1,5 @@
-// Builds a run's coordinates and attributes from the job, the pattern and the ranks, and records how much
-// processor time measuring took on each rank.
+// Builds a run's coordinates and attributes from the job, the pattern and the ranks, and records each rank's
+// effort: its processor time and the bytes it moved.
 #include <algorithm>
 #include <chrono>
 
@@ -16,7 +16,7 @@ constexpr std::int64_t most_coordinate_bytes = std::int64_t{64} << 20;
 
 constexpr auto short_preparation = std::chrono::seconds(1);
 
-// Value in `bytes` of a sample that has the requested message size.
+// The value in `bytes` of a sample with the requested message size.
 constexpr std::int64_t as_size = -1;
 
 }  // namespace
@@ -49,8 +49,8 @@ void JobRun::refuse_bytes_of_their_own() const {
   }
 }
 
-// Throws RunError if the job was stopped and its preparation has already taken a while; nothing is lost then.
-// A job that is prepared quickly still creates its run, which then records that it was stopped.
+// Throws RunError if the job was stopped after preparing for more than a second. A job stopped sooner still
+// creates its run, which records that it was stopped.
 void JobRun::end_if_stopped() {
   if (!should_stop() || std::chrono::steady_clock::now() - started_ < short_preparation) return;
   throw RunError("stopped while preparing the run; nothing was measured or written");
@@ -62,7 +62,7 @@ std::vector<double> JobRun::credited_bytes() {
   for (const auto size : shape_.sizes) {
     const auto phases = pattern_->extent(ranks, size).phases;
     for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
-      end_if_stopped();  // takes minutes with many phases and ranks
+      end_if_stopped();  // this loop takes minutes with many phases and ranks
       auto& credited = all.emplace_back(0);
       if (index >= phases) continue;
       if (info_.formula_per == "rank") {
@@ -175,7 +175,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
 }
 
 void JobRun::open_store(const json::Object& begun) {
-  if (job_.out.empty()) throw UsageError("the job has no `out`; name the directory of the run");
+  if (job_.out.empty()) throw UsageError("the job has no `out`; give the directory of the run");
   store_ = job_.resume ? store::Store::resume(job_.out, store_options(begun), job_.force)
                        : store::Store::create(job_.out, store_options(begun));
 }
@@ -188,8 +188,7 @@ void JobRun::remember_effort(std::int32_t size_index, const session::BlockOutcom
   for (std::size_t rank = 0; rank < total.size(); ++rank) total[rank].add(outcome.effort[rank]);
 }
 
-// Returns, for each size, one list over the ranks per figure, so that a reader without crosscut gets columns
-// as arrays.
+// Returns, for each size, one list over the ranks per quantity, so that readers without crosscut get arrays.
 json::Array JobRun::effort() const {
   json::Array sizes;
   for (const auto& [bytes, ranks] : effort_) {

@@ -52,7 +52,7 @@ bool JobQueue::stop_asked() {
 bool JobQueue::do_next(session::RankGroup& group) try {
   if (requests_.empty()) return false;
   const auto request = json::parse(requests_.take());
-  // Slurm copies standard input to every node; this line is for the nodes without rank 0.
+  // Slurm copies standard input to every node; this line is meant for the nodes without rank 0.
   if (request.find("do") == nullptr && request.find("conductor") != nullptr) return true;
   const auto& word = request.at("do").string();
   if (word == "end") {
@@ -79,7 +79,7 @@ void JobQueue::run_job(const json::Value& value, session::RankGroup& group) {
     group.reset();
     throw;
   } catch (const RunError& error) {
-    // Once a rank is lost for good, this session can measure nothing more.
+    // After losing a rank, this session can measure nothing more.
     if (!group.lost().empty() || interrupts_ > 1) throw;
     events_.error(error.what(), false);
     note_status(interrupts_ > 0 ? 130 : 1);

@@ -1,5 +1,5 @@
 // Takes a session's requests and runs its jobs one after another, on any kind of ranks. Requests arrive on
-// one descriptor, interrupts as signals; events leave on another descriptor.
+// one descriptor and interrupts as signals; events go to another descriptor.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ class JobQueue {
   int requests_fd() const { return requests_.fd(); }
   int signals_fd() const { return signals_.get(); }
 
-  // Reads the requests available now, without waiting. Returns false at the end of the input.
+  // Reads the available requests without waiting. Returns false at the end of the input.
   bool receive_requests();
-  // Reads the signals available now, without waiting. Throws RunError at the second one.
+  // Reads the pending signals without waiting. Throws RunError at the session's second signal.
   void receive_signals();
   bool interrupted() const { return interrupts_ > 0; }
 
   // True if there is nothing left to do.
   bool over() const;
-  // Carries out the oldest waiting request; returns false if none waits. Throws RunError if the session
+  // Carries out the oldest waiting request; returns false if there is none. Throws RunError if the session
   // cannot continue.
   bool do_next(session::RankGroup& group);
   // Removes and returns the oldest waiting request, or an empty string if there is none. For callers that
@@ -38,7 +38,7 @@ class JobQueue {
   // Reads waiting requests and signals. Returns true if the job in progress must stop.
   bool stop_asked();
 
-  // Records an exit status; the first that is not 0 remains. Other threads may read it.
+  // Records an exit status; the first one other than 0 is kept. Other threads may read it.
   void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
   int exit_status() const { return exit_status_; }
 

@@ -13,16 +13,16 @@
 namespace crosscut::conduct {
 namespace {
 
-// Largest share of a sample that the barrier's skew may take.
+// Largest share of a sample that may be due to the barrier's skew.
 constexpr double skew_share = 0.05;
 constexpr double warm_up_block_seconds = 1.0;
 constexpr double margin = 1.5;  // the skew itself varies
-// A phase whose warm-up took more than this many times the shortest sample needs no trial, although a first
+// A phase whose warm-up took more than this multiple of the shortest sample needs no trial, although a first
 // exchange is slower than later ones.
 constexpr double clearly_enough = 20;
 constexpr double shortest_sample = 100e-6;  // seconds
-// Shortest sample of a job that computes, in seconds for each rank on a core. Work is counted in units of
-// microseconds, but ranks share a core in time slices of milliseconds, and a sample must hold many slices.
+// Shortest sample of a job that computes, in seconds per rank on a core. A unit of work takes microseconds,
+// but ranks share a core in time slices of milliseconds, and a sample must span many slices.
 constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
@@ -45,7 +45,7 @@ double ranks_on_a_core(const session::RankGroup& group) {
 
 constexpr std::int64_t repetitions_for_interval = 100;
 
-// Returns a lower bound for the default repetitions: a requested interval needs many of them.
+// Returns a lower bound for the default repetitions: a requested interval needs many.
 std::int64_t least_repetitions(const Job& job) {
   return job.interval > 0 ? std::max(job.minimum_repetitions, repetitions_for_interval) : 1;
 }
@@ -63,7 +63,6 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       backend_(program::find_backend(job_.backend)) {
   const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
-  // Read values that are given as files here, once: other nodes may not have those files.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
   const auto ranks = group_.ranks();
@@ -124,7 +123,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
       .bytes = shape_.sizes[static_cast<std::size_t>(size_index)],
       .block = shifted,
       .iterations = iterations,
-      // The warm-up (repetition -1) stays raw: its times decide the iterations.
+      // The warm-up (repetition -1) stays raw: its times determine the iterations.
       .summarise = store_->kept() == store::Kept::phase_summaries && block.repetition_first >= 0};
   auto outcome = group_.run(request);
   outcome.data.block = block;
@@ -147,8 +146,8 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
   data = std::move(kept);
 }
 
-// Runs all phases without recording them. Returns the slowest rank's time of each, seconds, [repetition,
-// phase]; fewer if the job is stopped.
+// Runs all phases without recording them. Returns the time of each phase's slowest rank in seconds,
+// [repetition, phase]; fewer if the job is stopped.
 std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   std::vector<double> seconds;
   const auto phases = phases_of(size_index);
@@ -160,7 +159,7 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
       if (phase_seconds_ > 0)
         step = std::max<std::int64_t>(1, std::llround(warm_up_block_seconds / phase_seconds_));
       step = std::min(step, phases - phase);
-      // Number the repetition -1, so that verified bytes differ from those of every measured repetition.
+      // Number the repetition -1, so that its verified bytes differ from those of every measured repetition.
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
@@ -171,8 +170,7 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   return seconds;
 }
 
-// Returns the least duration of a sample, seconds, such that the skew with which ranks leave the barrier is a
-// small share of it.
+// Returns the shortest sample, in seconds, of which the barrier's skew is only a small share.
 double JobRun::shortest_sample_seconds() const {
   auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
   if (job_.sync != "barrier") return seconds;
@@ -183,8 +181,8 @@ double JobRun::shortest_sample_seconds() const {
   return seconds;
 }
 
-// Derives the iterations from the warm-up's times (slowest rank, seconds, [repetition, phase]), then corrects
-// them by a trial with that many: a phase run once takes longer than one of many runs back to back.
+// Derives the iterations from the warm-up's times (slowest rank, seconds, [repetition, phase]). Then corrects
+// them by a trial with that many iterations: one run of a phase takes longer than each of many in a row.
 std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
@@ -210,7 +208,7 @@ std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const do
 bool JobRun::should_stop() {
   if (!stopped_ && stop_asked_()) stopped_ = true;
   if (!stopped_ && job_.time_limit_seconds > 0 && seconds_since(started_) > job_.time_limit_seconds) {
-    events_.warn("the time limit is reached; --resume measures what is missing");
+    events_.warn("the time limit is reached; --resume measures the rest");
     stopped_ = true;
   }
   return stopped_;
@@ -221,7 +219,7 @@ void JobRun::measure_size(std::int32_t size_index) {
   BlockPlan plan(*store_, size_index, phases_of(size_index), shape_.ranks, repetition);
   iterations_ = store_->iterations(size_index);
   phase_seconds_ = 0;
-  if (!plan.next(0)) {  // also if a session was killed before it could record this
+  if (!plan.next(0)) {  // nothing left; an earlier session may have been killed before it recorded this
     store_->set_repetitions_done(size_index, plan.repetitions_done());
     return;
   }
@@ -232,7 +230,7 @@ void JobRun::measure_size(std::int32_t size_index) {
     store_->set_iterations(size_index, iterations_);
   }
   while (const auto block = plan.next(phase_seconds_)) {
-    if (should_stop()) break;  // only while cells are missing: a complete run was not stopped
+    if (should_stop()) break;  // checked only while cells are missing: a complete run is not "stopped"
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
     remember_effort(size_index, outcome);
@@ -242,9 +240,9 @@ void JobRun::measure_size(std::int32_t size_index) {
   store_->set_repetitions_done(size_index, plan.repetitions_done());
 }
 
-// Estimates the time left, seconds. A sample of a later size takes as long as one of this size (short
-// messages are repeated to fill it) or as its bytes take at this size's rate, whichever is longer. Sizes
-// below 64 KiB count as 64 KiB here, since their rate reflects latency rather than bandwidth.
+// Estimates the time left, in seconds. A sample of a later size takes as long as one of this size (iterations
+// fill it) or as long as its bytes take at this size's rate, whichever is longer. To find that rate, a size
+// below 64 KiB counts as 64 KiB, since its time reflects latency rather than bandwidth.
 double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
   const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
   const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
@@ -259,7 +257,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   return seconds;
 }
 
-// Returns the times of the slowest message and the slowest rank in the block's last phase, seconds.
+// Returns the times, in seconds, of the slowest message and the slowest rank in the block's last phase.
 std::pair<double, double> JobRun::newest_times(const store::BlockData& data) const {
   if (!data.phases.empty()) return {data.phases.back().messages.back(), data.phases.back().ranks.back()};
   const auto ranks = static_cast<std::size_t>(shape_.ranks);
@@ -343,7 +341,7 @@ void JobRun::run() {
       if (auto used = connections_.after(store_->attributes()); !used.is_null())
         ended.emplace_back("connections", std::move(used));
       store_->finish("failed", ended);
-    } catch (const RunError&) {  // the disk is full: what was measured is safe, and the first error says more
+    } catch (const RunError&) {  // the disk is full: all measurements are safe, and the first error says more
     }
     throw;
   }

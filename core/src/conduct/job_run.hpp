@@ -1,5 +1,4 @@
-// Runs one job from its first block to its last: divides it into blocks, measures them, and writes the run to
-// disk.
+// Runs one job: divides it into blocks, measures them, and writes the run to disk.
 #pragma once
 
 #include <functional>
@@ -25,10 +24,10 @@ store::PhaseSamples samples_of(const program::Phase& phase, Rank ranks, std::int
 
 class JobRun {
  public:
-  // Checks the job against the pattern and the ranks before anything starts; throws UsageError.
+  // Checks the job against the pattern and the ranks. Throws UsageError.
   JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
          std::string place);
-  // Measures the job. If that fails, closes the run as "failed" and throws.
+  // Measures the job. If that fails, records the run as "failed" and throws.
   void run();
   // True if no wrong byte was found; meaningful only with `verify`.
   bool all_bytes_right() const { return wrong_total_ == 0; }
@@ -67,7 +66,7 @@ class JobRun {
   const program::BackendInfo& backend_;
   std::unique_ptr<program::Pattern> pattern_;
   store::Shape shape_;
-  std::int64_t first_phase_ = 0;  // the pattern's phase number, from 0
+  std::int64_t first_phase_ = 0;  // the run's first phase, numbered from 0 within the pattern
   std::unique_ptr<store::Store> store_;
 
   std::vector<std::size_t> sizes_left_;  // indices of sizes not yet begun, in the order of measuring

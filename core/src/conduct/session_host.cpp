@@ -11,7 +11,7 @@
 namespace crosscut::conduct {
 namespace {
 
-// Time to collect further reports: what keeps one rank from joining keeps others too, at about the same time.
+// Time to collect further reports: one cause often keeps several ranks from joining at about the same time.
 constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
 constexpr int cause_tries = 20;
@@ -58,8 +58,8 @@ void SessionHost::announce() {
 }
 
 SessionHost::Gathered SessionHost::gather() {
-  // Allow more than the time-out: an ssh tree, or a loaded machine that starts hundreds of ranks, takes
-  // longer. A rank that cannot reach this node gives up a little after the time-out; if the launcher reports
+  // Allow more than the time-out: an ssh tree takes longer, as does a loaded machine that starts hundreds of
+  // ranks. A rank that cannot reach this node gives up shortly after the time-out; if the launcher reports
   // such ranks, wait for its report too.
   const double patience = setup_.timeout_seconds + 0.05 * setup_.ranks + (has_reports() ? 5 : 0);
   const auto frames = server_.await_all(patience, [this] { check_gathering(); });
@@ -72,7 +72,7 @@ SessionHost::Gathered SessionHost::gather() {
     if (is_new) all.facts.push_back(json::parse(joined.facts));
     all.welcome.node.push_back(node->second);
     if (!listeners.empty() && listeners.size() != joined.listeners.size())
-      throw UsageError("ranks have different numbers of interfaces; name the same number on every node");
+      throw UsageError("ranks have different numbers of interfaces; give the same number on every node");
     listeners.resize(joined.listeners.size());
     for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
       listeners[rail].push_back(joined.listeners[rail]);
@@ -81,7 +81,7 @@ SessionHost::Gathered SessionHost::gather() {
   return all;
 }
 
-// Called periodically while ranks join, when nothing else watches the inputs.
+// Called periodically while ranks join, since nothing else watches the inputs then.
 void SessionHost::check_gathering() {
   jobs_.receive_signals();
   if (jobs_.interrupted()) throw RunError("interrupted before all ranks had joined");

@@ -25,8 +25,7 @@ class SessionHost {
   session::Address address() const { return server_.address(); }
   Events& events() { return jobs_.events(); }
 
-  // Announces the conductor's address, conducts the session, and ends the ranks. Reports errors as events;
-  // never throws.
+  // Announces the conductor's address, conducts the session and ends the ranks; reports errors as events.
   void run();
   int exit_status() const { return jobs_.exit_status(); }
 
@@ -42,14 +41,14 @@ class SessionHost {
   // Returns why a rank ended, from its own message or the launcher's report; empty if neither has arrived.
   // With `wait`, waits up to 0.2 s for them, since they may arrive after the connection has ended.
   std::string cause(Rank rank, bool wait);
-  // True if the launcher reports the ends of ranks.
+  // True if the launcher reports how ranks end.
   bool has_reports() const { return setup_.reports_fd >= 0; }
   // Called by rank 0's measuring thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason);
 
  protected:
   virtual void conduct() = 0;
-  // Makes the server watch the inputs from now on.
+  // Makes the server watch the inputs.
   void watch_inputs();
 
   const session::RankSetup& setup_;
@@ -63,7 +62,7 @@ class SessionHost {
 
   Requests reports_;                        // from the launcher, about ranks that it saw end
   std::vector<launch::NodeReport> losses_;  // as the launcher reported them
-  std::optional<Deadline> all_heard_;       // while ranks join: when to report those that were lost
+  std::optional<Deadline> all_heard_;       // while ranks join: when to report losses_
   std::mutex mutex_;                        // guards rank_zero_reason_
   std::string rank_zero_reason_;
 };

@@ -20,7 +20,7 @@ bool is_stop(const std::string& line) {
     const auto* word = request.is_object() ? request.find("do") : nullptr;
     return word != nullptr && word->is_string() && word->string() == "stop";
   } catch (const UsageError&) {
-    return false;  // reported when its turn comes
+    return false;  // reported when the line's turn comes
   }
 }
 

@@ -17,12 +17,12 @@ class Requests {
  public:
   explicit Requests(int fd) : fd_(fd) {}
   int fd() const { return fd_; }
-  // Reads what is available now, without waiting.
+  // Reads the available bytes without waiting.
   void read();
   bool ended() const { return ended_; }  // end of file
   bool empty() const { return lines_.empty(); }
   std::string take();
-  // Removes a waiting {"do": "stop"}, even if jobs wait before it. Returns true if there was one.
+  // Removes a waiting {"do": "stop"}, even from behind waiting jobs. Returns true if there was one.
   bool take_stop();
 
  private:
@@ -32,20 +32,20 @@ class Requests {
   std::deque<std::string> lines_;
 };
 
-// Writes events from a thread of its own, so that a reader that stalls (a suspended front end) does not hold
-// up a measurement.
+// Writes events from a thread of its own, so that a stalled reader (a suspended front end) does not hold up a
+// measurement.
 class Events {
  public:
   explicit Events(int fd) : fd_(fd) {}
   ~Events();  // waits for the reader, as `ended` does
   void say(const json::Value& event);
-  // Drops the event if more than `most_waiting` events wait for the reader.
+  // Writes an event, or drops it if more than `most_waiting` events wait for the reader.
   void progress(const json::Value& event);
   void warn(const std::string& message) { say(json::Object{{"event", "warning"}, {"message", message}}); }
   void error(const std::string& message, bool usage) {
     say(json::Object{{"event", "error"}, {"message", message}, {"kind", usage ? "usage" : "run"}});
   }
-  // Writes the event `ended`, and waits until the reader has taken everything or closed its end.
+  // Writes the event `ended`, then waits until the reader has taken every event or closed its end.
   void ended();
   bool broken() const { return broken_; }  // the reader has closed its end
 

@@ -16,8 +16,8 @@ class UsedConnections {
   static constexpr std::size_t most_rows = std::size_t{1} << 14;
 
   void add(std::span<const store::Connection> used);
-  // Returns the attribute `connections` of a run that has these attributes: the connections of earlier
-  // sessions, then those of this one. Null if there are none. Beyond `most_rows` it has a count but no rows.
+  // Returns the attribute `connections` for a run with these attributes: the connections of earlier sessions,
+  // then those of this one; null if there are none. Beyond `most_rows` it has a count but no rows.
   json::Value after(const json::Value& attributes) const;
 
  private:

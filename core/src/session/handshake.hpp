@@ -2,8 +2,8 @@
 // parses any further byte.
 //
 // Three messages of fixed length. Listener: magic, nonce L. Connector: hello, nonce C, HMAC(secret, "connect"
-// | L | hello | C). Listener: HMAC(secret, "accept" | L | hello | C). No hello can be replayed
-// or altered.
+// | L | hello | C). Listener: HMAC(secret, "accept" | L | hello | C). No hello can be replayed or
+// altered.
 #pragma once
 
 #include <array>

@@ -35,8 +35,7 @@ struct RankSetup {
   // -1: none.
   int reports_fd = -1;
   // Rank 0 only: called in the measuring thread with the conductor's address, before rank 0 joins; the
-  // address is empty if there is no conductor. For launchers that pass it to the other ranks themselves
-  // (MPI).
+  // address is empty if there is no conductor. For launchers that distribute it themselves (MPI).
   std::function<void(const std::string& address)> announce;
   // Called with the reason why this rank cannot continue, before run_rank returns a status other than 0. If
   // not set, the reason goes to standard error only.

@@ -18,9 +18,9 @@ constexpr std::int64_t most_ranks = std::int64_t{1} << 24;
 constexpr std::int64_t most_slots = std::int64_t{1} << 24;
 constexpr std::int64_t most_phases = std::int64_t{1} << 32;
 constexpr std::int64_t most_repetitions = 1'000'000'000;
-// Limits the index of a shard to 256 MiB: 16 bytes per chunk, written whole when the file is created.
+// Limits the index of a shard, written whole when the file is created, to 256 MiB: 16 bytes per chunk.
 constexpr std::int64_t most_chunks = std::int64_t{1} << 24;
-// Limit on one phase of all ranks, which is held in memory as a whole.
+// Limit on the samples of one phase, which are held in memory together.
 constexpr std::int64_t most_phase_bytes = std::int64_t{1} << 32;
 
 void check_extent(const char* what, std::int64_t value, std::int64_t most) {
@@ -131,7 +131,7 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     std::memcpy(bytes.data(), &nan, sizeof nan);
   } else {
-    const std::int64_t value = fill.integer();  // its first bytes are the shorter integers (two's complement)
+    const std::int64_t value = fill.integer();  // its first bytes are also the shorter integers
     std::memcpy(bytes.data(), &value, sizeof value);
   }
   return bytes;
@@ -139,7 +139,7 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
 
 namespace {
 
-// One array of a run. A sharded one has a file per size, each with chunks of its own.
+// One array of a run. A sharded array has one file per size.
 struct Row {
   std::string_view name;
   std::vector<std::string_view> dimensions;

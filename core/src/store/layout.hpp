@@ -1,4 +1,4 @@
-// Divides a run's arrays into files and chunks, and describes them. Pure functions of the run's options.
+// Divides a run's arrays into files and chunks, and describes them; a pure function of the run's options.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ constexpr std::int64_t element_bytes(Element element) {
   return bytes[static_cast<std::size_t>(element)];
 }
 
-// The chunks of one size's samples. A chunk holds whole phases of one repetition, or all phases of several
-// repetitions. All arrays share the grid, so a block touches the same chunks in each.
+// The chunks of one size's samples. A chunk holds whole phases of one repetition, all phases of several
+// repetitions or, with summaries, all repetitions of several phases. All arrays share the grid, so a block
+// touches the same chunks in each.
 struct ChunkGrid {
   std::int64_t repetitions = 0, phases = 0;              // of the array
   std::int64_t chunk_repetitions = 0, chunk_phases = 0;  // of a chunk
@@ -31,14 +32,14 @@ struct ChunkGrid {
   std::int64_t chunks() const { return repetition_chunks() * phase_chunks(); }
 };
 
-// Largest chunk of message_seconds, unless one phase of all ranks is larger by itself.
+// Largest chunk of message_seconds, unless a single phase is larger.
 inline constexpr std::int64_t largest_chunk_bytes = std::int64_t{256} << 10;
 
-// Largest chunk with summaries, in bytes of raw samples. It covers all repetitions of its phases, whose
-// samples rank 0 holds until they are summarised.
+// Largest chunk with summaries, in bytes of raw samples: all repetitions of its phases, which rank 0 holds in
+// memory until it has summarised them.
 inline constexpr std::int64_t largest_summed_bytes = std::int64_t{64} << 20;
 
-// Throws UsageError if the shape is empty or larger than a run can index (or, with summaries, summarise).
+// Throws UsageError if the shape is empty, or too large to index or (with summaries) to summarise.
 ChunkGrid chunk_grid(const Shape& shape, Kept kept);
 
 struct ArrayLayout {
@@ -61,8 +62,8 @@ struct ArrayLayout {
 // Return the size in bytes of the raw samples, and of the summaries that replace them.
 double raw_bytes(const Shape& shape);
 double summary_bytes(const Shape& shape);
-// Returns the most detailed kind of samples that fits in the budget; the least detailed may exceed it.
-// `by_rank` excludes phase summaries, which do not say what each rank lost or computed.
+// Returns the most detailed kind of samples that fits in the budget; the least detailed kind may exceed it.
+// `by_rank` excludes phase summaries, which lack what each rank lost or computed.
 Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Returns every array of a run with these options, in the order of the metadata.
@@ -76,8 +77,8 @@ inline constexpr std::int64_t schema_version = 2;
 constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
 
 json::Value array_metadata(const ArrayLayout& layout);
-// Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader needs to
-// open only one file.
+// Returns the group's metadata with that of all arrays inline ("consolidated"), so that readers open only
+// one file.
 json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes);
 
 }  // namespace crosscut::store

@@ -6,7 +6,7 @@
 namespace crosscut::store {
 namespace {
 
-// A run's numbers are little-endian, and so is every machine that the core is built for.
+// A run's numbers are little-endian, as is every machine that the core is built for.
 static_assert(std::endian::native == std::endian::little);
 
 struct IndexEntry {
@@ -24,8 +24,7 @@ IndexEntry entry_of(const ShardPlan& plan, std::int64_t chunk) {
           static_cast<std::uint64_t>(plan.chunk_bytes())};
 }
 
-// Calls `visit(chunk, part)` for each chunk that a block touches; `part` is the part of the block in that
-// chunk.
+// Calls `visit(chunk, part)` for each chunk that a block touches, with the part of the block in that chunk.
 template <typename Visit>
 void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
   const std::int64_t across = grid.phase_chunks();
@@ -42,8 +41,7 @@ void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
     }
 }
 
-// Consecutive phases of one repetition, in bytes: offset in the block's cells, offset in the chunk, and
-// length.
+// Consecutive phases of one repetition: offsets in the block's cells and in the chunk, and length, in bytes.
 struct Run {
   std::size_t in_block, in_chunk, bytes;
 };
@@ -89,7 +87,7 @@ Shard::Shard(const std::filesystem::path& path, const ShardPlan& plan)
       if (some[i] == missing) continue;
       if (some[i] != entry_of(plan, chunk)) bad_entry(file_, chunk, "points to the wrong place");
       if (plan.chunk_offset(chunk + 1) > size)
-        bad_entry(file_, chunk, "lies beyond the end: the file was cut short");
+        bad_entry(file_, chunk, "lies beyond the end: the file is truncated");
     }
   }
 }

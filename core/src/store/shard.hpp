@@ -1,7 +1,7 @@
-// One file of an array: the samples of one size in chunks at fixed offsets, behind an index.
+// One file of an array: an index, then the samples of one size in chunks at fixed offsets.
 //
-// The codec is Zarr's `sharding_indexed` with the index at the start. Chunk i lies at index bytes + i * chunk
-// bytes; readers see it once its index entry is set.
+// The codec is Zarr's `sharding_indexed` with the index at the start. Chunk i starts at byte index_bytes() +
+// i * chunk_bytes(); readers see it once its index entry is set.
 #pragma once
 
 #include <array>
@@ -30,13 +30,13 @@ struct ShardPlan {
 
 class Shard {
  public:
-  // Creates an empty shard. Its index is complete and on disk before the file gets its name.
+  // Creates an empty shard. Its index is on disk before the file gets its name.
   static void create(const std::filesystem::path& path, const ShardPlan& plan);
-  // Opens a shard and checks every index entry. Throws RunError that names the first bad one.
+  // Opens a shard and checks every index entry. Throws RunError naming the first bad entry.
   Shard(const std::filesystem::path& path, const ShardPlan& plan);
 
-  // Writes the cells of a block, which are in C order. Returns the chunks that readers cannot see yet, whose
-  // other cells hold the fill value; the caller must sync, then publish them.
+  // Writes the cells of a block, in C order. Returns the chunks that readers cannot see yet, whose other
+  // cells hold the fill value; the caller must sync(), then publish() them.
   [[nodiscard]] std::vector<std::int64_t> write(const Block& block, std::span<const std::byte> cells);
   void publish(std::span<const std::int64_t> chunks);
   void sync() { file_.sync(); }

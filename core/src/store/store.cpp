@@ -147,8 +147,7 @@ std::vector<Status> ZarrStore::read_status(const Block& block) const {
   return status;
 }
 
-// Reads a few phases of a repetition at a time, since the status of all phases and ranks may not fit in
-// memory.
+// Reads a few phases at a time, since the status of all phases and ranks may not fit in memory.
 std::vector<bool> ZarrStore::done(const Block& block) const {
   check_size(block.size_index);
   if (options_.kept == Kept::summaries) return summaries_done(block);
@@ -167,7 +166,7 @@ std::vector<bool> ZarrStore::done(const Block& block) const {
   return result;
 }
 
-// Cells held in memory count as done, so that further repetitions of their phases are measured. They reach
+// Cells held in memory count as done, so that the next repetitions of their phases are measured. They reach
 // the disk with the last repetition.
 std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
   std::vector<bool> closed;
@@ -181,7 +180,7 @@ std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
   return result;
 }
 
-// A summary cannot be extended: either all repetitions of a phase are done, or the phase starts again.
+// A summary cannot be extended: either all repetitions of a phase are done, or the phase starts over.
 bool ZarrStore::summary_closed(std::int32_t size_index, std::int64_t phase) const {
   const std::vector<Status> status =
       read_status({size_index, phase, phase + 1, 0, options_.shape.repetitions});
@@ -216,7 +215,7 @@ Block ZarrStore::largest_block(std::int32_t size_index, std::int64_t repetition,
   };
   Block block{size_index, phase, chunk_end(phase, grid_.chunk_phases, grid_.phases), repetition,
               repetition + 1};
-  if (options_.kept == Kept::phase_summaries) {  // raw samples are still gathered in memory
+  if (options_.kept == Kept::phase_summaries) {  // raw samples are still held in memory
     const std::int64_t phase_bytes = 8 * options_.shape.ranks * (options_.shape.slots + 1);
     const std::int64_t most = std::max<std::int64_t>(1, largest_summed_bytes / phase_bytes);
     block.phase_end = std::min(block.phase_end, phase + most);
@@ -259,7 +258,7 @@ std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const 
   std::vector<std::int64_t> values(index(shards_.layout(array).file_bytes() / element_bytes(Element::int64)));
   const auto path = chunk_path(directory_, shards_.layout(array));
   File(path, File::Mode::read).read_at(std::as_writable_bytes(std::span(values)), 0);
-  // Limit to what a job may request, so that a damaged file cannot keep a rank in its loop.
+  // Limit values to what a job may request, so that a damaged file cannot cause a near-endless loop.
   constexpr std::int64_t most_counted = 1'000'000'000;
   for (const std::int64_t value : values)
     if (value < 0 || value > most_counted)

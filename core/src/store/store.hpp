@@ -1,7 +1,7 @@
 // Writes a run, a Zarr v3 group (docs/reference/run-format.md). Only rank 0 has a store.
 //
-// Crash safety: data is written and fdatasync'ed before the 16-byte index entry of its inner chunk, and a
-// block's status cells come last. Everything with status `measured` can therefore be read.
+// Crash safety: the cells of a new inner chunk are on disk before its 16-byte index entry is written, and a
+// block's status cells come last. Therefore every sample with status `measured` can be read.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ inline constexpr std::array<std::string_view, 5> statistics = {"count", "minimum
                                                                "maximum"};
 using Summary = std::array<double, statistics.size()>;
 
-// The samples that a run keeps: all of them; a summary of each sample over the repetitions; or, if even that
-// is too large, a summary of each phase over the ranks.
+// What a run keeps: all samples; a summary of each sample over the repetitions; or, if even that is too
+// large, a summary of each phase over the ranks.
 enum class Kept : std::uint8_t { samples, summaries, phase_summaries };
 
 // Summary of one repetition of a phase over all its ranks.
@@ -37,10 +37,10 @@ struct PhaseSummary {
   Status status = Status::unmeasured;  // measured: every rank has measured it
 };
 
-// A connection that a run's messages used, as seen by the rank that opened it.
+// A connection used by a run's messages, as seen by the rank that opened it.
 struct Connection {
   Rank rank = 0, peer = 0;
-  std::int32_t index = 0;  // within the route and rail: channel * connections of a channel + stripe
+  std::int32_t index = 0;  // within the route and rail: channel * connections per channel + stripe
   std::int32_t rail = 0;
   std::int32_t local_port = 0, remote_port = 0;
   friend bool operator==(const Connection&, const Connection&) = default;
@@ -105,31 +105,30 @@ class Store {
   };
   // Creates the directory (which must not exist, or be empty) with all metadata and coordinates.
   static std::unique_ptr<Store> create(const std::filesystem::path& directory, Options options);
-  // Opens a run to continue it. `options` is what the job requests now. Throws UsageError that names every
+  // Opens a run to continue it; `options` is what the job requests now. Throws UsageError naming every
   // difference in the shape, the coordinates, and the attributes that must agree. With `force`, differences
   // that do not affect the arrays (nodes, backend, settings) are recorded in the attribute `resumed` instead.
   static std::unique_ptr<Store> resume(const std::filesystem::path& directory, Options options, bool force);
   virtual ~Store() = default;
 
   // Writes a block durably, its status last. Throws RunError with path and cause (disk full). With summaries,
-  // the blocks of a phase must follow one another; they become durable with its last repetition, or when
-  // another phase, set_repetitions_done or finish shows that no more will come.
+  // the blocks of a phase must follow one another. They become durable with the phase's last repetition, or
+  // when a block of another phase, set_repetitions_done() or finish() shows that no more will come.
   virtual void commit(const BlockData& data) = 0;
-  // Returns [repetition, phase]: true if all ranks of the cell are measured or skipped, so that it needs no
-  // measuring. Failed cells are measured again.
+  // Returns [repetition, phase]: true if every rank is measured or skipped. Failed cells are measured again.
   virtual std::vector<bool> done(const Block& block) const = 0;
   virtual Kept kept() const = 0;
-  // True with summaries over repetitions. All repetitions of a phase must then be committed before those of
-  // another, in blocks of the phases that largest_block names; `done` also counts cells held in memory.
+  // True with summaries over repetitions. Then all repetitions of a phase must be committed before those of
+  // another, in blocks with the phases of largest_block(); done() also counts cells held in memory.
   bool phase_by_phase() const { return kept() == Kept::summaries; }
-  // Returns the recorded iterations of a size (0: not yet known); set_iterations records them durably.
+  // Returns the recorded iterations of a size (0: not yet known); set_iterations() records them durably.
   virtual std::int64_t iterations(std::int32_t size_index) const = 0;
   virtual void set_iterations(std::int32_t size_index, std::int64_t iterations) = 0;
   // Records the repetitions done, [phase]. Phases that this size does not have keep 0.
   virtual void set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) = 0;
-  // Reads rank_seconds of a block that is done, for adaptive repetition after a resume: [repetition, phase,
-  // rank]. Cells without data are NaN, so with summaries all are. With phase summaries, returns only the
-  // slowest rank: [repetition, phase].
+  // Reads the rank_seconds of a block that is done, for adaptive repetition after a resume: [repetition,
+  // phase, rank]. Cells without data are NaN; with summaries, all are. With phase summaries, returns only
+  // those of the slowest rank: [repetition, phase].
   virtual std::vector<double> read_rank_seconds(const Block& block) const = 0;
   // Returns the largest block that may start at (size, repetition, phase) without crossing an inner chunk.
   virtual Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const = 0;

@@ -17,7 +17,7 @@ void write_json(const fs::path& path, const json::Value& value) {
   replace_file(path, std::as_bytes(std::span(text)));
 }
 
-// Arrays of one chunk, which `create` writes before the group's zarr.json.
+// Arrays with a single chunk, which `create` writes before the group's zarr.json.
 constexpr auto whole_names = std::to_array<std::string_view>(
     {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes"});
 // Sharded arrays. `create` writes only their metadata: their chunks are measurements.
@@ -31,7 +31,7 @@ bool is_one_of(std::span<const std::string_view> names, const fs::path& name) {
 
 bool is_metadata(const fs::path& name) { return name == "zarr.json" || name == "zarr.json.unfinished"; }
 
-// True for the parts of a chunk's path: "c", numbers, and a number with ".unfinished" behind it.
+// True for the parts of a chunk's path: "c", numbers, and a number followed by ".unfinished".
 bool is_chunk_part(const fs::path& part) {
   const std::string name = part.string();
   const auto digits = std::ranges::find_if_not(name, [](char c) { return c >= '0' && c <= '9'; });
@@ -39,8 +39,7 @@ bool is_chunk_part(const fs::path& part) {
   return name == "c" || rest.empty() || rest == ".unfinished";
 }
 
-// True for a path within a run that `create` makes before the group's zarr.json, and thus before any
-// measurement.
+// True for a path within a run that `create` makes before the group's zarr.json.
 bool is_made_first(const fs::path& within) {
   auto part = within.begin();
   if (!is_one_of(whole_names, *part) && !is_one_of(sharded_names, *part))
@@ -51,7 +50,7 @@ bool is_made_first(const fs::path& within) {
   });
 }
 
-// True if the directory holds at most what a process wrote that was killed before the run existed, and so no
+// True if the directory holds nothing but files of a process that was killed before the run existed, hence no
 // measurement.
 bool is_half_made(const fs::path& directory) {
   std::error_code error;
@@ -69,7 +68,7 @@ void make_empty_directory(const fs::path& directory) {
   if (error && status.type() == fs::file_type::none) throw_file_error("use", directory, error.value());
   if (fs::exists(status) && !fs::is_directory(status))
     throw UsageError(directory.string() +
-                     " is a file, but a run is a directory; name a new directory with --out");
+                     " is a file, but a run is a directory; give a new directory with --out");
   make_directories(directory);
   fs::directory_iterator entries(directory, error);
   if (error) throw_file_error("read", directory, error.value());
@@ -101,8 +100,7 @@ void write_whole_array(File& file, const Store::Options& options, const ArrayLay
                    "; please report it");
 }
 
-// Writes the metadata of each array and the initial values of those of one chunk, before anything is
-// measured.
+// Writes the metadata of each array, and the contents of the arrays with a single chunk.
 void write_whole_arrays(const fs::path& directory, const Store::Options& options,
                         std::span<const ArrayLayout> layouts) {
   for (const ArrayLayout& layout : layouts) {
@@ -133,7 +131,7 @@ json::Object first_attributes(const Store::Options& options, std::span<const Arr
       named.append(named.empty() ? "" : " ").append(layout.name);
   if (!named.empty()) attributes.set("coordinates", named);
   attributes.set("summaries", options.kept != Kept::samples);
-  // No array then has the dimension `slot`.
+  // With phase summaries, no array has the dimension `slot`.
   if (options.kept == Kept::phase_summaries) attributes.set("slots", options.shape.slots);
   if (std::ranges::any_of(coordinates.phase_label, [](const std::string& label) { return !label.empty(); }))
     attributes.set("phase_labels",
@@ -183,7 +181,7 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
     throw UsageError(
         directory.string() +
         ": another process is writing a run there; wait for it, or name another directory with --out");
-  // Check again now that no other process can be creating a run there.
+  // Check again under the lock, which excludes other processes.
   if (is_half_made(directory)) {
     for (const auto name : whole_names) fs::remove_all(directory / name);
     for (const auto name : sharded_names) fs::remove_all(directory / name);

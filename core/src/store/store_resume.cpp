@@ -19,8 +19,8 @@ struct Difference {
   bool may_be_forced = false;
 };
 
-// Attributes that must agree. Those that describe what is measured cannot be forced, since the arrays would
-// then mix two measurements.
+// Attributes that must agree. A difference in what is measured cannot be forced, since the arrays would then
+// mix two measurements.
 struct Setting {
   std::string_view attribute, member;
   bool may_be_forced;
@@ -37,8 +37,7 @@ constexpr std::array settings = {
     Setting{"network", "", true},      Setting{"faults", "", true},
 };
 
-// True if two values are equal apart from the order of members, which has no meaning and which other programs
-// change.
+// True if two values are equal apart from the order of members, which has no meaning and may be changed.
 bool same(const Value& a, const Value& b) {
   if (a.is_object() && b.is_object())
     return a.object().size() == b.object().size() && std::ranges::all_of(a.object(), [&](const auto& member) {
@@ -84,7 +83,7 @@ void check_schema(const Value& attributes, const fs::path& directory) {
   if (version.integer() > schema_version)
     throw RunError(directory.string() + " was written by a newer crosscut (schema version " +
                    std::to_string(version.integer()) + "; this one knows " + std::to_string(schema_version) +
-                   "): resume it with that one");
+                   "): resume it with that version");
 }
 
 std::string shortened(const Value* value) {
@@ -115,7 +114,7 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
   }
 }
 
-// Versions that differ in their last number only agree: such releases share their methods and formats.
+// Versions that differ only in their last number agree: such releases share methods and formats.
 void compare_versions(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
   const auto methods = [](const Value* version) {
     if (version == nullptr || !version->is_string()) return std::string();
@@ -126,7 +125,7 @@ void compare_versions(const Value& found, const Value& wanted, std::vector<Diffe
   differences.push_back({differs("version of crosscut", shortened(then), shortened(now)), true});
 }
 
-// Returns the identities of the nodes; the counters and clocks in their descriptions may change between runs.
+// Returns only the identities of the nodes, since the rest of their descriptions may change between runs.
 Value node_ids(const Value* nodes) {
   json::Array ids;
   if (nodes != nullptr && nodes->is_object()) return *nodes;  // many nodes are counted, not listed
@@ -206,7 +205,7 @@ void compare_coordinates(const fs::path& directory, const Store::Options& option
     if (layout.sharded || layout.name == "iterations" || layout.name == "repetitions_done") continue;
     const File file(chunk_path(directory, layout), File::Mode::read);
     if (file.size() != layout.file_bytes())
-      throw RunError(file.path().string() + " is shorter or longer than it should be; run `crosscut fsck`");
+      throw RunError(file.path().string() + " has the wrong length; run `crosscut fsck`");
     if (!holds(file, options, layout.name))
       differences.push_back({"coordinate " + std::string(layout.name), layout.name == "node"});
   }
@@ -290,7 +289,7 @@ bool ZarrStore::nothing_visible(std::int32_t size_index, std::int64_t repetition
 Value ZarrStore::missing_blocks() const {
   json::Array blocks;
   for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
-    json::Array open;  // phases missing in the repetitions from `since` on
+    json::Array open;  // phases missing in each repetition from `since` on
     std::int64_t since = 0;
     const auto close = [&](std::int64_t end) {
       for (const Value& phases : open)
@@ -321,7 +320,7 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   check_is_run(directory);
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + " is being written by another process");
-  // Read only under the lock: until it was free, another process may have been writing.
+  // Read only under the lock: before, another process may have been writing.
   const Value group = load(directory);
   const Value& attributes = member(group, "attributes", directory);
   check_schema(attributes, directory);

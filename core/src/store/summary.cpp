@@ -27,8 +27,8 @@ Summary summarise_counted(std::span<Counted> distinct, std::size_t n) {
   return {static_cast<double>(n), distinct.front().value, median, at(index_of_p99(n)), distinct.back().value};
 }
 
-// Summarises samples that have few distinct values, as those of a simulated phase often do: counting them is
-// ten times as fast as ordering. Returns nullopt for more than 16 distinct values.
+// Summarises samples with at most 16 distinct values, as in many simulated phases: counting them is ten times
+// as fast as ordering. Returns nullopt if there are more.
 std::optional<Summary> summarise_few_values(std::span<const double> samples) {
   std::array<Counted, 16> distinct;
   std::size_t known = 0, last = 0;
@@ -58,7 +58,7 @@ Summary summarise(std::span<double> samples) {
   if (const auto counted = summarise_few_values(samples)) return *counted;
   const std::size_t n = samples.size();
   const auto at = [&](std::size_t index) { return samples.begin() + static_cast<std::ptrdiff_t>(index); };
-  // Each step orders what the previous step left above its index.
+  // Each step reorders only the samples from the previous step's index on.
   std::ranges::nth_element(samples, at((n - 1) / 2));
   const double least = *std::min_element(samples.begin(), at((n - 1) / 2) + 1);
   const double below = samples[(n - 1) / 2];

@@ -1,5 +1,4 @@
-// The only implementation of Store. It is separate from store.hpp so that writing a run and resuming one can
-// be two source files.
+// The only implementation of Store, separate from store.hpp so that several source files can implement it.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,7 @@
 
 namespace crosscut::store {
 
-// Returns the path of the file that holds a size's samples; an array that is not sharded has one file, at
-// index 0.
+// Returns the path of the file with a size's samples. An array that is not sharded has one file, at index 0.
 std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
                                  std::int32_t size_index = 0);
 // Passes the contents of the coordinate `name` to `take`, piece by piece and in order; does nothing if `name`
@@ -27,7 +25,7 @@ void for_each_piece(const Store::Options& options, std::string_view name,
 std::string utc_now();
 void write_group(const std::filesystem::path& directory, const json::Value& metadata);
 
-// The open shards, at most 16: a run of many sizes must not use up the descriptors that sockets need.
+// The open shards, at most 16: a run with many sizes must not use up the descriptors that sockets need.
 class Shards {
  public:
   Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts)
@@ -69,7 +67,7 @@ class Shards {
 
 class ZarrStore : public Store {
  public:
-  // The directory already holds the run's metadata; `lock` keeps a second writer out.
+  // The directory of `lock` already holds the run's metadata; the lock keeps a second writer out.
   ZarrStore(File lock, Options options, json::Object attributes);
 
   void commit(const BlockData& data) override;
@@ -84,11 +82,10 @@ class ZarrStore : public Store {
   void set_attributes(const json::Object& changed) override;
   void finish(std::string_view state, const json::Object& changed) override;
 
-  // For a resume: throws RunError unless the files of the other arrays hold everything that the status calls
-  // measured.
+  // For a resume: throws RunError unless the other arrays have every chunk in which a sample is measured.
   void check_shards();
-  // Returns what remains to be measured, as a list of {size, phases: [first, end), repetitions: [first,
-  // end)}, by index. Lists at most 1,000 blocks.
+  // Returns the blocks still to be measured, at most 1,000, as a list of {size, phases: [first, end),
+  // repetitions: [first, end)}, by index.
   json::Value missing_blocks() const;
 
  private:
@@ -120,7 +117,7 @@ class ZarrStore : public Store {
   std::vector<ArrayLayout> layouts_;
   ChunkGrid grid_;
   std::string_view status_array_;
-  std::int64_t status_cells_;  // status cells of a repetition and phase: its ranks, or 1
+  std::int64_t status_cells_;  // status cells per repetition and phase: the ranks, or 1
   mutable Shards shards_;
   SummaryBuffer summaries_;
   std::vector<std::int64_t> iterations_, repetitions_done_;
