@@ -65,7 +65,7 @@ def test_a_name_cannot_lead_out_of_the_folder(name: str) -> None:
 
 
 def test_an_unknown_lab_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no lab y; there is x"):
+    with pytest.raises(UsageError, match="there is no lab y; known: x"):
         state.read("y")
 
 
@@ -262,7 +262,7 @@ def test_a_lab_on_its_way_down_is_gone_for_who_measures_on_it(root: Path) -> Non
     leaving = replace(RECORD, condition="leaving")
     state.write(leaving)
     assert is_gone("x")
-    assert describe.condition(leaving) == "broken: it was not taken down to the end"
+    assert describe.condition(leaving) == "broken: it was only partly taken down"
     with state.locked("x"):
         assert describe.condition(leaving) == "being taken down"
     (root / "x" / "lab.json").unlink()

@@ -45,5 +45,5 @@ def test_a_device_that_is_not_everybodys_is_told_with_its_mode(network, tmp_path
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     said = refusal(network)
     assert "(mode 0600)" in said
-    assert "--switch kernel needs none" in said
+    assert "--switch kernel works without" in said
     assert not (tmp_path / "labs").exists()

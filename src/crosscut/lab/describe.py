@@ -12,7 +12,7 @@ from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import host_bits_per_second
 from crosscut.lab.switch import program
 
-# Conditions in which nothing is wrong.
+# Conditions that are no fault.
 SOUND = ("up", "being built", "being taken down")
 
 
@@ -97,7 +97,7 @@ def _node(adapters: int, host: int, name: str, forwards: bool) -> Mapping[str, A
 
 
 def condition(record: state.Record) -> str:
-    """`up`, or what is wrong with it."""
+    """Returns one of `SOUND`, or what is wrong with the lab."""
     folder = state.folder(record.name)
     if (lost := _lost_holder(record)) is not None:
         return f"broken: {lost}"
@@ -114,7 +114,7 @@ def _unsettled(record: state.Record) -> str:
     """Condition of a lab that is not up: being changed, or abandoned when a command was killed."""
     leaves = record.condition == "leaving"
     if _is_free(record.name):
-        return "broken: it was not taken down to the end" if leaves else "broken: it was never finished"
+        return "broken: it was only partly taken down" if leaves else "broken: it was never finished"
     return "being taken down" if leaves else "being built"
 
 
@@ -136,12 +136,13 @@ def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
     lost = sorted(path.name for path in (folder / "net").iterdir() if str(path) not in pinned)
     if not lost:
         return None
-    more = f" and of {len(lost) - 1} more nodes" if len(lost) > 1 else ""
-    return f"the namespace of {lost[0]}{more} is gone"
+    if len(lost) == 1:
+        return f"the namespace of {lost[0]} is gone"
+    return f"the namespaces of {len(lost)} nodes are gone, among them that of {lost[0]}"
 
 
 def remedy(name: str, condition: str) -> str:
-    """Says in a clause what to do about a lab in this condition; empty if nothing is wrong."""
+    """Returns a clause about what to do in this condition; empty if nothing is wrong."""
     return "" if condition in SOUND else f"crosscut lab down {name} clears it away"
 
 

@@ -1,4 +1,4 @@
-"""Enters a node: its network, host name, shared memory and /etc/hosts. The rest is the machine's."""
+"""Enters a node: its network, host name, shared memory and /etc/hosts. All else is the machine's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from crosscut.lab.state import Record
 
 FABRIC = "fabric"
-# $1 is the lab's folder, $2 the node; the command follows. /sys is mounted anew because it shows the adapters
-# of the namespace that mounted it.
+# $1 is the lab's folder, $2 the node; the command follows. /sys is mounted again, because it shows the
+# adapters of the namespace that mounted it.
 _SETTLE = """lab=$1 node=$2; shift 2
 mount --bind "$lab/hosts" /etc/hosts && mount --bind "$lab/shm/$node" /dev/shm || exit 125
 mount -t sysfs -o ro sysfs /sys 2>/dev/null
@@ -58,7 +58,7 @@ while [ "${{1#-}}" != "$1" ]; do shift; done
 node=$1; shift
 exec {go} "$*"
 """
-# Stands for the node in a command that is quoted for a shell.
+# A placeholder for the node, in a command quoted for a shell.
 _MARK = "NODE-OF-SCRIPT"
 
 

@@ -1,4 +1,4 @@
-"""Folders and files that only this user can change. Nothing of another user is read or run.
+"""Folders and files that only this user can change. Nothing that another user owns is read or run.
 
 Every folder is opened relative to its parent (`dir_fd`) and checked through its descriptor. Once all of them
 belong to this user and are writable by nobody else, nobody else can replace what is below them, so their
@@ -33,24 +33,24 @@ def check(path: Path, top: Path, *, is_named: bool) -> None:
 
 
 def make(path: Path, top: Path, *, is_named: bool) -> None:
-    """Creates the missing folders (mode 0700), checks them like `check`, and removes others' read access.
+    """Creates the missing folders (mode 0700), checks them like `check`, and removes others' access.
 
-    A `top` that the user chose and created keeps its mode.
+    A `top` that the user chose keeps its mode.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             os.close(_walk(path, top, is_named=is_named, make=True))
         except FileNotFoundError as error:
             if attempt == _ATTEMPTS:
-                raise CrosscutError(f"{path}: it cannot be made: {error.strerror}") from error
+                raise CrosscutError(f"{path}: cannot be created: {error.strerror}") from error
         except OSError as error:
-            raise CrosscutError(f"{path}: it cannot be made: {error.strerror}; {_ELSEWHERE}") from error
+            raise CrosscutError(f"{path}: cannot be created: {error.strerror}; {_ELSEWHERE}") from error
         else:
             return
 
 
 def read(path: Path) -> str:
-    """Reads a regular file of this user. Raises CrosscutError for any other kind; OSError, ValueError."""
+    """Reads a regular file of this user. Raises CrosscutError for any other file, OSError and ValueError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -67,7 +67,7 @@ def read(path: Path) -> str:
 
 
 def _walk(path: Path, top: Path, *, is_named: bool, make: bool) -> int:
-    """Returns a descriptor of the deepest folder that exists."""
+    """Returns a descriptor of the deepest folder on the path that exists."""
     here = os.open("/", _ABOVE)
     above = Path("/")
     made = False
@@ -102,11 +102,11 @@ def _walk(path: Path, top: Path, *, is_named: bool, make: bool) -> int:
     return here
 
 
-_ELSEWHERE = "CROSSCUT_LABS=FOLDER names another place, a folder of your own"
+_ELSEWHERE = "set CROSSCUT_LABS to a folder of your own"
 
 
 def _refuse_shared(folder: Path, found: os.stat_result) -> None:
-    """Raises CrosscutError if others could rename what lies in this folder."""
+    """Raises CrosscutError if others could rename the entries of this folder."""
     if found.st_uid not in (0, os.geteuid()):
         raise CrosscutError(
             f"{folder}: belongs to {_user(found.st_uid)}, who could replace labs in it; {_ELSEWHERE}"
@@ -123,14 +123,14 @@ def _refuse_other(folder: Path, found: os.stat_result | None) -> None:
         return
     if stat.S_ISLNK(found.st_mode):
         raise CrosscutError(
-            f"{folder}: is a symbolic link, where crosscut needs a folder; remove it. {_ELSEWHERE}"
+            f"{folder}: is a symbolic link, where crosscut needs a folder; remove it, or {_ELSEWHERE}"
         )
     if not stat.S_ISDIR(found.st_mode):
-        raise CrosscutError(f"{folder}: is not a folder; remove it. {_ELSEWHERE}")
+        raise CrosscutError(f"{folder}: is not a folder; remove it, or {_ELSEWHERE}")
     if found.st_uid != os.geteuid():
         raise CrosscutError(
             f"{folder}: belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}, so its contents are "
-            f"not trusted; have it removed. {_ELSEWHERE}"
+            f"not trusted; have it removed, or {_ELSEWHERE}"
         )
     if found.st_mode & _OTHERS_WRITE:
         raise CrosscutError(

@@ -1,4 +1,4 @@
-"""Without root: a user namespace with root's rights, kept alive by a process that sleeps."""
+"""Labs without root: a user namespace with root's rights, kept alive by a process that sleeps."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def keeps(process: Process) -> bool:
     with contextlib.suppress(OSError):
         here, of_process = Path("/proc/self/ns/user").stat(), Path(f"/proc/{process.pid}/ns/user").stat()
         is_mine = Path(f"/proc/{process.pid}").stat().st_uid == os.geteuid()
-        # The start time is checked last, so everything seen before is about this process, not a later one.
+        # The start time is checked last, so the rest was seen of this process, not of a later one.
         return is_mine and not os.path.samestat(here, of_process) and process.alive()
     return False
 
 
 def start(note: Callable[[Process], None] | None = None) -> Process:
-    """Starts a holder and waits for its namespace; CrosscutError if the kernel allows none.
+    """Starts a holder and waits for its namespace. Raises CrosscutError if the kernel allows none.
 
-    `note` records the holder. Until it has, the holder ends with this process: nobody could find it.
+    `note` records the holder. Until then the holder ends with this process, as `down` could not find it.
     """
     reading, writing = os.pipe()
     waiting, going = os.pipe()
@@ -83,7 +83,7 @@ def _run(identity: tuple[int, int], writing: int, waiting: int) -> NoReturn:
             os.close(waiting)
             _sleep()
     except OSError as error:
-        with contextlib.suppress(OSError):  # closed: it was up, and then could not sleep
+        with contextlib.suppress(OSError):  # already closed if the holder was up but could not sleep
             os.write(writing, f"no user namespace can be made here: {error.strerror}".encode())
     finally:
         os._exit(1)
@@ -98,7 +98,7 @@ def _settle(user: int, group: int) -> None:
 
 
 def _sleep() -> None:
-    """Becomes a sleeping process, which outlives the terminal; never returns."""
+    """Turns this process into one that sleeps and outlives the terminal; never returns."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -109,7 +109,7 @@ def _sleep() -> None:
 
 
 def inside(record: Record, work: Callable[[], Result]) -> Result:
-    """Runs `work` in a child process that is root where the lab is."""
+    """Runs `work` in a child process, inside the lab's user and mount namespaces if it has a holder."""
 
     def go() -> Result:
         if record.holder is not None:

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.lab import enter, holder, removal, state  # fmt: skip
-from crosscut.lab.plan import addresses  # fmt: skip
+from crosscut.lab import enter, holder, removal, state
+from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import LabPlan, plan
 from crosscut.lab.plan.unlike import differences
 from crosscut.lab.switch import program
-from crosscut.network import paths, switch_choice  # fmt: skip
+from crosscut.network import paths, switch_choice
 
 # Programs that enter nodes; from util-linux, except sh.
 PROGRAMS = ("nsenter", "unshare", "mount", "sh")
@@ -32,7 +32,7 @@ class Choices:
     """None: named after the network."""
     dilation: float = 1.0
     exact: bool = False
-    """Refuse a network that the lab would differ from."""
+    """Refuse a network from which the lab would differ."""
     owner: state.Process | None = None
     switch: str = switch_choice.KERNEL
     """As typed: see switch_choice.py."""
@@ -46,7 +46,7 @@ def unavailable() -> str | None:
     try:
         import pyroute2  # noqa: F401
     except ImportError:
-        return "the Python package pyroute2 is not here; pip install 'pyroute2>=0.9'"
+        return "the Python package pyroute2 is not installed; pip install 'pyroute2>=0.9'"
     if os.geteuid() != 0 and not Path("/proc/self/ns/user").exists():
         return "not root, and this kernel has no user namespaces"
     return None
@@ -61,7 +61,7 @@ def up(file: str, choices: Choices) -> state.Record:
     switch = switch_choice.parse(choices.switch)
     in_kernel = switch.in_kernel
     if not in_kernel and (reason := program.unavailable()):
-        raise program.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel needs none")
+        raise program.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel works without")
     made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
     switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
@@ -119,11 +119,11 @@ def _build(record: state.Record, made: LabPlan, document: dict[str, object], fol
 def down(name: str) -> list[str]:
     """Takes a lab down, even one that is broken, half built or half removed.
 
-    Returns sentences about processes that the record names but that are not in the lab, and were left alone.
+    Returns sentences about processes left alone: the record names them, but they are not in the lab.
     """
     with state.locked(name) as folder:
         with contextlib.suppress(CrosscutError, OSError):
-            # Tells a measurement on this lab why its ranks end: `is_gone`.
+            # Tells a measurement on this lab why its ranks end (`is_gone`).
             state.write(replace(state.read(name), condition="leaving"))
         return _remove(name, folder)
 
@@ -146,7 +146,7 @@ def _remove(name: str, folder: Path) -> list[str]:
 
 
 def why_busy(name: str) -> str:
-    """Says which runs (with their processes) would lose their lab; empty if none is under way."""
+    """Returns a clause about the runs under way, which would lose their lab; empty if there is none."""
     with contextlib.suppress(CrosscutError):  # a broken record names no owner
         owner = state.read(name).owner
         if owner is not None and owner.alive():
@@ -169,14 +169,14 @@ def is_gone(name: str) -> bool:
 
 
 def plan_of(record: state.Record) -> LabPlan:
-    """Computes again the plan that a lab was built from."""
+    """Recomputes the plan that a lab was built from."""
     switch = switch_choice.parse(record.switch)
     described = paths.parse(state.read_network(record.name))
     return plan(described, record.dilation, shaped=switch.in_kernel, queues=switch.queues)
 
 
 def _refuse_second(name: str) -> None:
-    """Raises CrosscutError if the lab is up, or may be; what a crash left may be cleared away."""
+    """Raises CrosscutError if the lab is up, or may be. The remains of a crash may be removed."""
     try:
         condition = state.read(name).condition
     except state.OtherVersionError:
@@ -209,7 +209,7 @@ def name_of(argument: str) -> str:
 
 
 def for_one_run(argument: str, switch: str = switch_choice.KERNEL, dilation: float = 1.0) -> Choices:
-    """Choices for a lab that coexists with any other and is taken down by this process."""
+    """Choices for a lab whose name no other has, and which this process takes down."""
     stem = _as_name(Path(argument).name.removesuffix(".toml"))
     name = f"{stem[:48]}-{os.getpid()}"
     return Choices(name=name, dilation=dilation, owner=state.this_process(), switch=switch)

@@ -1,6 +1,6 @@
 """Takes a lab down from any state: first processes, then mounts, then files.
 
-Devices need no removal: they vanish with their namespaces, once nothing pins these and no process is inside.
+Devices need no removal: they vanish with their namespaces, once these are unpinned and no process is inside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def clear(folder: Path, holder: state.Process | None) -> None:
-    """Removes all but the folder itself. The caller holds its lock."""
+    """Removes everything but the folder itself, which the caller has locked."""
     _end_processes(folder, holder)
     for path in reversed(mounts_under(folder)):  # without root, they vanished with the holder
         namespaces.unmount(path)
@@ -57,7 +57,7 @@ def _mounts_of(process: str, folder: Path) -> list[str]:
     found = []
     table = Path(f"/proc/{process}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     for line in table.splitlines():
-        if folder.name not in line:  # cheap test: other labs may have thousands
+        if folder.name not in line:  # a cheap test, as other labs may have thousands of mounts
             continue
         path = _OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[4])
         if Path(path).is_relative_to(folder):
@@ -82,7 +82,7 @@ def processes(folder: Path, holder: state.Process | None) -> list[int]:
 
 
 def contains(folder: Path, holder: state.Process | None, process: state.Process) -> bool:
-    """True if this process runs and is in the lab (see `processes`); false if that cannot be seen."""
+    """True if `process` runs and is in the lab (see `processes`); false if that cannot be seen."""
     with contextlib.suppress(OSError):
         return _membership(folder, holder)(Path(f"/proc/{process.pid}")) and process.alive()
     return False
@@ -91,8 +91,8 @@ def contains(folder: Path, holder: state.Process | None, process: state.Process)
 def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], bool]:
     """Returns a test of whether a process, given its folder in /proc, is in the lab.
 
-    The test raises OSError if that cannot be seen. Without root, only processes in a lab see its mounts. That
-    is how they are found once their holder is gone, as its namespace's number may have been reused by then.
+    The test raises OSError if that cannot be seen. Without root, only processes in a lab see its mounts. They
+    identify these processes once the holder is gone, when its namespace's number may have been reused.
     """
     if os.geteuid() == 0:
         pinned = _pinned(folder)
@@ -118,7 +118,7 @@ def _namespace(entry: Path, kind: str) -> int:
 
 
 def _pinned(folder: Path) -> set[int]:
-    """Inode numbers of the namespaces that are pinned here."""
+    """Inode numbers of the namespaces pinned in the lab's folder."""
     found = set()
     for path in mounts_under(folder):
         with contextlib.suppress(OSError):
@@ -127,7 +127,7 @@ def _pinned(folder: Path) -> set[int]:
 
 
 def _end_processes(folder: Path, holder: state.Process | None) -> None:
-    """Sends SIGTERM, later SIGKILL, in rounds, as new processes may appear meanwhile."""
+    """Sends SIGTERM, later SIGKILL, in rounds, because new processes may appear meanwhile."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     killed = 0
     while found := processes(folder, holder):

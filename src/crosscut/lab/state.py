@@ -8,15 +8,15 @@
     NAME/ipc/NODE         System V shared memory and semaphores
     NAME/shm/NODE/      the node's /dev/shm
     NAME/hosts          every node's /etc/hosts
-    NAME/users/         who measures on it: one file for each session, named after the process
+    NAME/users/         the sessions that measure on it: a file for each, named after its process
     NAME/taps.json      with `--switch user`: the list of adapters given to crosscut-switch,
     NAME/faults.json      the bad cables,
     NAME/switch.said      its answers,
     NAME/switch.errors    and its error output
     NAME/enter          runs a command on a node, like ssh
 
-A lab exists as long as its folder, which is made first and removed last. Whoever changes the lab holds a
-`flock` on it. The folder and everything in it belong to this user alone (folders.py).
+A lab exists as long as its folder, which is made first and removed last. A process holds a `flock` on the
+folder while it changes the lab. The folder and everything in it belong to this user alone (folders.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ USERS = "users"
 
 
 class OtherVersionError(CrosscutError):
-    """The record is of another version of crosscut, whose lab may be up."""
+    """Another version of crosscut wrote the record, so the lab may be up."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Process:
     start_ticks: int
 
     def __post_init__(self) -> None:
-        """Raises ValueError: a record may say anything, and `kill` takes 0 and -1 for many processes."""
+        """Raises ValueError for 0 and less, by which `kill` means many processes: a record may hold them."""
         if self.pid <= 0:
-            raise ValueError(f"process {self.pid!r}, started at {self.start_ticks!r}, is none")
+            raise ValueError(f"process {self.pid!r}, started at {self.start_ticks!r}, does not exist")
 
     def alive(self) -> bool:
         return start_ticks(self.pid) == self.start_ticks
@@ -75,7 +75,7 @@ class Process:
 
     def reap(self) -> None:
         """Reaps the process if this one started it."""
-        with contextlib.suppress(ChildProcessError):  # mostly another's child
+        with contextlib.suppress(ChildProcessError):  # usually another process's child
             os.waitpid(self.pid, os.WNOHANG)
 
 
@@ -98,11 +98,11 @@ class Record:
     """The nodes' kernel parameters: values by sysctl name."""
     faults: tuple[Mapping[str, Any], ...] = ()
     owner: Process | None = None
-    """For a lab made for one run: the command that will take it down."""
+    """The process that will take the lab down, if it was built for one run."""
     holder: Process | None = None
-    """Without root: the process whose user namespace holds the lab."""
+    """The process whose user namespace holds the lab, if built without root."""
     switch_process: Process | None = None
-    """crosscut-switch, if it carries the frames."""
+    """The process of crosscut-switch, if that carries the frames."""
     seconds_to_build: float = 0.0
     version: int = VERSION
 
@@ -129,7 +129,7 @@ def start_ticks(pid: int) -> int | None:
 
 
 def spawn(command: list[str], environment: Mapping[str, str], actions: Sequence[tuple[Any, ...]]) -> Process:
-    """Starts a process without input. Unlike subprocess's, it outlives this command.
+    """Starts a process without input, in its own session, so that it outlives this command.
 
     `actions`: posix_spawn's file actions.
     """
@@ -151,7 +151,7 @@ def root() -> Path:
 def _place() -> tuple[Path, str, bool]:
     """Returns (topmost folder to be this user's alone, the labs' path below it, whether the user named it).
 
-    In /run, XDG_RUNTIME_DIR and /tmp, the topmost is the first folder that crosscut makes.
+    In /run, XDG_RUNTIME_DIR and /tmp, it is the first folder that crosscut makes.
     """
     if named := os.environ.get(VARIABLE):
         return Path(named).absolute(), "", True
@@ -197,13 +197,13 @@ def names() -> list[str]:
 
 
 def read(name: str) -> Record:
-    """Raises UsageError if there is no such lab, CrosscutError if its record is broken."""
+    """Reads a lab's record. Raises UsageError if there is no such lab, CrosscutError if it is broken."""
     path = folder(name) / "lab.json"
     if not path.parent.is_dir():
         there = ", ".join(names())
         raise UsageError(
             f"there is no lab {name}; "
-            + (f"there is {there}{spelling.hint(name, names())}" if there else "none is up")
+            + (f"known: {there}{spelling.hint(name, names())}" if there else "none is up")
         )
     with _broken(path):
         found = json.loads(folders.read(path))
@@ -216,7 +216,7 @@ def read(name: str) -> Record:
 
 @contextlib.contextmanager
 def _broken(path: Path) -> Iterator[None]:
-    """Turns any error about this file of a lab into a CrosscutError."""
+    """Turns an error about this file of a lab into a CrosscutError that says what to do."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -292,7 +292,7 @@ def enlist(name: str) -> Callable[[], None]:
 
 
 def measuring(name: str) -> list[Process]:
-    """Processes that measure on the lab now; those that were killed no longer count."""
+    """Processes that measure on the lab now, without those that were killed."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in (folder(name) / USERS).iterdir():

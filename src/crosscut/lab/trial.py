@@ -1,4 +1,4 @@
-"""Tries what a lab needs from the kernel, in namespaces that vanish with the process."""
+"""Tries the kernel features that a lab needs, in namespaces that vanish with the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RATE_BITS_PER_SECOND = 1e8
 
 
 def failure() -> str | None:
-    """Returns why a lab cannot be built, or None if the kernel has all that it needs."""
+    """Returns why a lab cannot be built, or None if the kernel has everything needed."""
     keeper = None
     try:
         keeper = holder.start() if holder.needed() else None

@@ -1,1 +1,1 @@
-"""Faults planted in a lab: the catalogue, planting and lifting, the processes behind some of them."""
+"""Faults planted in a lab: their catalogue, planting and lifting, and the processes that some need."""

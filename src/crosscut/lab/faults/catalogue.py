@@ -1,4 +1,4 @@
-"""The kinds of faults found in real machine rooms, and how a fault is checked and recorded. Pure."""
+"""The kinds of faults found in real machine rooms, and how a fault is checked and recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crosscut.lab.faults.kinds.slow import Slow
 from crosscut.lab.faults.kinds.swap import Swap
 from crosscut.lab.plan.plan import LabPlan
 
-# In the order of the help.
+# In the order in which the help shows them.
 KINDS: tuple[FaultKind, ...] = (
     Slow(), HalfDuplex(), Flap(), Loss(), Dead(), Mtu(), Compute(), Swap(), Miswire(),
 )  # fmt: skip
@@ -44,13 +44,13 @@ def from_json(entry: Mapping[str, Any]) -> Fault:
 
 
 def for_switch(faults: Iterable[Fault], made: LabPlan) -> str:
-    """Formats the faults for crosscut-switch, one bad cable a line."""
+    """Formats the faults for crosscut-switch, with one bad cable on each line."""
     lines = (line for fault in faults for line in kind_of(fault.kind).lines(fault, made))
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def check_options(kind: str, given: Mapping[str, str]) -> None:
-    """Raises UsageError for an option that this kind does not use. `given`: members of `Fault` as typed."""
+    """Raises UsageError for an option that this kind does not use. `given`: options as typed, by member."""
     for member, typed in given.items():
         if member not in kind_of(kind).options:
             others = ", ".join(names_with(member))
@@ -65,12 +65,12 @@ def names_with(member: str) -> list[str]:
 def check(fault: Fault, made: LabPlan, *, in_kernel: bool = True) -> None:
     """Raises UsageError, with the reason, if the fault cannot be planted in this lab.
 
-    Not `in_kernel`: crosscut-switch carries the lab.
+    `in_kernel`: the kernel carries the lab, not crosscut-switch.
     """
     kind = kind_of(fault.kind)
     if len(fault.nodes) != kind.nodes:
         raise UsageError(
-            f"{fault.kind} takes {kind.nodes} node{'s' * (kind.nodes > 1)}, and {len(fault.nodes)} "
+            f"{fault.kind} takes {kind.nodes} node{'s' * (kind.nodes > 1)}, but {len(fault.nodes)} "
             f"{'was' if len(fault.nodes) == 1 else 'were'} named"
         )
     if len(set(fault.nodes)) != len(fault.nodes):

@@ -1,7 +1,7 @@
 """A process that computes and counts: `python -m crosscut.lab.faults.computing FILE`, on a node of a lab.
 
-The count is kept in the first eight bytes of the file, so reading it disturbs no process. The process ends
-when its standard input closes.
+The count is in the first eight bytes of the file, so reading it does not disturb the process, which ends when
+its standard input closes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 COUNT = struct.Struct("=Q")
-# Takes a fraction of a millisecond, so the count is never far behind.
+# These steps take a fraction of a millisecond, so the count is never far behind.
 _STEPS_AT_ONCE = 2000
 
 

@@ -1,4 +1,4 @@
-"""A fault as typed, and the interface of a kind of fault. Pure."""
+"""A fault as typed, and the interface of a kind of fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault as typed. Its kind says which members have a meaning."""
+    """A fault as typed. Its kind says which members it uses."""
 
     kind: str
     nodes: tuple[str, ...]
@@ -67,25 +67,25 @@ class FaultKind(ABC):
     options: ClassVar[tuple[str, ...]] = ()
     """Members of `Fault` that this kind uses, besides `nodes`."""
     of_node: ClassVar[bool] = False
-    """It concerns the node rather than cables or switches, so crosscut-switch is told nothing about it."""
+    """The fault is in the node, not in cables or switches, so crosscut-switch need not know of it."""
     worker: ClassVar[bool] = False
-    """A process, returned by `work`, keeps the fault up. Only in labs on the kernel, unless `of_node`."""
+    """A process that runs `work` keeps the fault up. Only in labs on the kernel, unless `of_node`."""
 
     @abstractmethod
     def says(self, fault: Fault) -> str:
         """Describes in a clause what is wrong."""
 
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
-        """Raises UsageError if this lab cannot have it. Not `in_kernel`: crosscut-switch carries the lab."""
+        """Raises UsageError if this lab cannot have the fault. `in_kernel`: as for `catalogue.check`."""
 
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
-        """Nodes whose cables the fault touches, and which no second fault may touch."""
+        """Nodes whose cables the fault touches. No second fault may touch them."""
         return frozenset(nodes)
 
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         """Plants the fault in the kernel.
 
-        Not `planted`: restores everything to the plan, the worker having ended. `folder` is the lab's.
+        Not `planted`: restores everything to the plan, after the worker has ended. `folder` is the lab's.
         """
 
     def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
@@ -116,7 +116,7 @@ def port_of(made: LabPlan, fault: Fault, node: str) -> End:
 
 
 def ends(made: LabPlan, node: str, adapters: Iterable[int], direction: str = "both") -> Iterator[End]:
-    """Yields the ends to shape. What a node receives leaves by the far end of its cable."""
+    """Yields the ends to shape. Frames to a node are shaped where they leave, at the far end of its cable."""
     for adapter in adapters:
         _, near, far = cable_of(made, node, adapter)
         if direction != "in":
@@ -128,8 +128,8 @@ def ends(made: LabPlan, node: str, adapters: Iterable[int], direction: str = "bo
 def check_port(fault: Fault, made: LabPlan, *, in_kernel: bool, moves: bool = False) -> None:
     """Raises UsageError if a node's cable does not lead to a switch.
 
-    In user space that matters only for a cable that moves to another port (`moves`), and a node that forwards
-    cannot be moved.
+    For crosscut-switch that matters only if the fault moves the cable to another port (`moves`). The cable of
+    a node that forwards cannot be moved.
     """
     for node in fault.nodes:
         if port_of(made, fault, node).host is not None and (in_kernel or moves):

@@ -43,7 +43,7 @@ def shape(made: LabPlan, folder: Path, end: End, bucket: Bucket | None) -> None:
 
 
 def nothing(made: LabPlan, end: End) -> Bucket:
-    """A bucket of the end's own rate that has room for no frame."""
+    """A bucket with the end's own rate, but without room for a single frame."""
     return made.bucket(min(end.bits_per_second, 1e9), end.name).shut()
 
 

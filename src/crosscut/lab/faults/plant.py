@@ -47,7 +47,7 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
 
 
 def lift(name: str, which: str) -> list[Mapping[str, Any]]:
-    """Lifts one fault by its id (`f1`), those of a node, or `all`. Returns the records of those lifted."""
+    """Lifts one fault by its id (`f1`), those of a node, or `all`. Returns the lifted faults' records."""
     with state.locked(name) as folder:
         record = state.read(name)
         made = lifecycle.plan_of(record)
@@ -55,7 +55,7 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
         if not chosen and which != "all":
             there = "; ".join(f"{entry['id']}: {entry['says']}" for entry in record.faults)
             raise UsageError(
-                f"lab {name} has no fault {which}; " + (f"planted is {there}" if there else "none is planted")
+                f"lab {name} has no fault {which}; " + (f"planted: {there}" if there else "none is planted")
             )
         kept = tuple(entry for entry in record.faults if entry not in chosen)
         workers = [worker for worker in map(state.worker_of, chosen) if worker and worker.alive()]
@@ -89,7 +89,7 @@ def _tell_switch(record: state.Record, made: LabPlan, folder: Path, faults: Iter
 
 
 def refuse_overlap(record: state.Record, fault: Fault) -> None:
-    """Raises UsageError for a second fault on a cable: lifting one would undo the settings of the other."""
+    """Raises UsageError for a second fault on a cable: lifting one would undo the settings for the other."""
     for entry in record.faults:
         touched = kind_of(entry["kind"]).cabled(entry["nodes"]) & kind_of(fault.kind).cabled(fault.nodes)
         if touched:
@@ -122,8 +122,8 @@ def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) 
     """Raises CrosscutError if the process is not in the lab: a record alone is no reason to kill it."""
     if not removal.contains(folder, record.holder, worker):
         raise CrosscutError(
-            f"{folder / 'lab.json'}: process {worker.pid}, named as that of a fault, is not in the lab and "
-            f"was left alone; crosscut lab down {record.name} clears the lab away"
+            f"{folder / 'lab.json'}: process {worker.pid}, recorded as that of a fault, is not in the lab "
+            f"and was left alone; crosscut lab down {record.name} clears the lab away"
         )
 
 

@@ -12,7 +12,7 @@ from crosscut.lab.plan.plan import LabPlan
 
 class Compute(FaultKind):
     name = "compute"
-    help = "a process of the node computes all the time, also while the node forwards"
+    help = "a process on the node computes all the time, also while the node forwards"
     of_node = True
     worker = True
 

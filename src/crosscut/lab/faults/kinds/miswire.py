@@ -1,4 +1,4 @@
-"""A cable in a port of the wrong switch, unknown to all forwarding tables."""
+"""A cable in a port of the wrong switch, of which no forwarding table knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosscut.lab.plan.plan import LabPlan
 
 class Miswire(FaultKind):
     name = "miswire"
-    help = "the first node's cable is in a free port of the second's switch; no table knows"
+    help = "the first node's cable is in a free port of the second's switch, unknown to all forwarding tables"
     nodes = 2
     options = ("adapter",)
 
@@ -29,8 +29,8 @@ class Miswire(FaultKind):
     def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         """Moves the first node's port to the second's switch, or back.
 
-        A bridge drops its entries for a port that leaves it, so nothing reaches the node any more. The
-        entries are made again only when the port returns to its own switch.
+        A bridge drops its entries for a port that leaves it, so nothing reaches the node any more. Only when
+        the port returns to its own switch are the entries restored.
         """
         from crosscut.lab.kernel import build
 

@@ -1,4 +1,4 @@
-"""Two nodes' cables in each other's place, with switches that have learned of it."""
+"""Two nodes' cables exchanged, with switches that have learned the exchange."""
 
 from __future__ import annotations
 
