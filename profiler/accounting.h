@@ -1,12 +1,12 @@
-/* What calls.def says about each call: the messages it sends, and what happens to its requests. All of it is
+/* The functions that calls.def uses for each call: they count its messages and follow its requests. All are
  * inlined into the wrappers. Without a trace, receives and waits are only timed. */
 #ifndef CROSSCUT_ACCOUNTING_H
 #define CROSSCUT_ACCOUNTING_H
 
 #include "profile.h"
 
-/* Set while in an MPI call. Calls made inside it, by MPI's implementation or by a function of the program
- * that MPI calls back, are part of that call. */
+/* 1 while in an MPI call. Calls made inside it, by MPI's implementation or by the program's callbacks, are
+ * part of that call. */
 XC_THREAD int profile_depth;
 
 static inline bool enter(void) {
@@ -63,7 +63,7 @@ static inline void exchanges(struct frame* f, MPI_Comm comm, int peer, int tag, 
   if (trace_on) f->second = (struct message){f->message.group, source, in_tag, payload(in_count, in_type)};
 }
 
-/* Returns a status for calls in which the program ignores it but a trace needs it. */
+/* Returns a status of our own if the program ignores it but a trace needs it. */
 static inline MPI_Status* status_for(struct frame* f, MPI_Status* status) {
   return trace_on && status == MPI_STATUS_IGNORE ? &f->status : status;
 }

@@ -1,4 +1,4 @@
-/* The counters: one mapped file per rank, so that counts survive however the process ends. */
+/* The counters: one mapped file per rank, so that counts survive any end of the process. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,8 @@ void count_collective(int call, uint64_t bytes) {
   count_amount(&profile_calls[call].as_called[decade_of(bytes)], 1, bytes);
 }
 
-/* Returns true if the kernel trusts the processor's counter: it takes a third of clock_gettime's time. */
+/* Returns true if the kernel trusts the processor's counter. Reading it takes a third of clock_gettime's
+ * time. */
 static bool tsc_is_good(void) {
 #if defined(__x86_64__)
   char name[16] = "";
@@ -113,7 +114,7 @@ void profile_begin(void) {
   profile_clock_pair(&begin_ticks, &begin_nanoseconds);
 }
 
-/* This library is compiled for one MPI. It leaves other MPIs alone: their handles are of other types. */
+/* Returns true if this library was compiled for the program's MPI: other MPIs' handles have other types. */
 static bool same_mpi(const char** library) {
   const char* file = library_of_mpi();
   *library = file != NULL ? file : "";
@@ -150,8 +151,8 @@ static struct profile_header layout(int rank, int ranks) {
   return header;
 }
 
-/* Returns NULL, after a complaint, if the file cannot be made. Allocates all blocks at once: a disk that
- * fills up later would end the program with SIGBUS. */
+/* Maps the rank's file; returns NULL, after a complaint, if it cannot. Allocates all blocks at once: a disk
+ * that fills up later would end the program with SIGBUS. */
 static char* map_file(const char* folder, int rank, size_t bytes) {
   char path[4096];
   if (snprintf(path, sizeof path, "%s/rank-%06d.profile", folder, rank) >= (int)sizeof path) return NULL;

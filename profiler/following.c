@@ -1,5 +1,5 @@
-/* Follows messages and requests for the trace. The status gives the source of a receive from any rank; the
- * wait that completes a request gives its end. */
+/* Follows messages and requests for the trace: the status of a receive from any rank names its source, and
+ * the wait that completes a request marks its end. */
 #include <stdlib.h>
 
 #include "profile.h"
@@ -7,7 +7,7 @@
 #define NO_ONE (-1)
 #define CANCELLED (-2)
 
-/* The requests of the wait in progress, in its order. */
+/* The requests of the wait in progress, in the program's order. */
 static struct request* watched;
 static size_t watched_room;
 static MPI_Status* spare;
@@ -124,7 +124,7 @@ void completed(int index, const MPI_Status* status) {
   if (index < 0 || (size_t)index >= watched_room) return;
   const struct request* what = &watched[index];
   if (what->kind == NO_REQUEST) return;
-  /* A wait also finds a persistent one that was not started. */
+  /* A wait may also name a persistent request that was not started. */
   const bool under_way = !what->persistent || what->serial != 0;
   if (what->kind == TOGETHER && under_way) trace_collective(what->call, &what->collective);
   if (what->second_serial != 0) trace_complete(watching_call, what->second_serial, NO_ONE, 0);

@@ -1,12 +1,11 @@
-/* World ranks of the members of communicators and windows. They are computed once and kept as an attribute.
- * MPI calls back when the communicator is freed, so a handle that is reused never finds the ranks of its
- * predecessor. */
+/* World ranks of the members of communicators and windows, computed once and kept as an attribute. MPI calls
+ * back when the communicator is freed, so a reused handle never finds the ranks of its predecessor. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "profile.h"
 
-/* These two have no holders, so they are never freed. */
+/* `world` and `nobody` have no holders, so they are never freed. */
 static struct group world;
 static const struct group nobody;
 static MPI_Group world_group;
@@ -64,8 +63,8 @@ static uint64_t mixed(uint64_t hash, uint64_t number) {
   return hash ^ (hash >> 29);
 }
 
-/* Returns a number that is the same on all members: it depends on their world ranks only. Both sides of an
- * intercommunicator get the same number. */
+/* Returns a number that is the same on all members, and on both sides of an intercommunicator: it depends on
+ * their world ranks only. */
 static uint64_t identity(MPI_Group own, const struct group* group) {
   uint64_t theirs = 1, ours = 1;
   for (int i = 0; i < group->peers; i++) theirs = mixed(theirs, (uint64_t)(unsigned)group->world_rank[i]);
@@ -76,7 +75,7 @@ static uint64_t identity(MPI_Group own, const struct group* group) {
   return (theirs ^ ours) | 1;
 }
 
-/* Returns true for a copy of MPI_COMM_WORLD. */
+/* Returns true if the group has all ranks of MPI_COMM_WORLD in the same order. */
 static bool is_everybody(const struct group* group) {
   if (group->inter || group->peers != world.peers) return false;
   for (int i = 0; i < group->peers; i++)
@@ -152,8 +151,8 @@ const struct group* group_of_window(MPI_Win window) {
   return group != NULL ? group : &nobody;
 }
 
-/* Finds the neighbours in a Cartesian grid in the standard's order: down and up each dimension, MPI_PROC_NULL
- * too. */
+/* Finds the neighbours in a Cartesian grid in the standard's order: down and up each dimension, including
+ * MPI_PROC_NULL. */
 static void grid_neighbours(MPI_Comm comm, struct neighbours* found) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);

@@ -1,9 +1,9 @@
 /* Finds MPI's own functions, and recognises callers of PMPI names.
  *
  * Usually MPI is among the libraries that a program is linked with. An interpreter's extension (mpi4py) loads
- * it later, visible only to that extension; it is then found from there. Open MPI's Fortran functions, and
- * some of MPICH's, call PMPI_X instead of MPI_X (issues 3954 of open-mpi/ompi, 2209 and 7479 of
- * pmodels/mpich), so those names are replaced too. All other callers of PMPI_X bypass the profiler. */
+ * it later, visible only to that extension, and MPI is then looked up from there. Open MPI's Fortran
+ * functions, and some of MPICH's, call PMPI_X instead of MPI_X (issues 3954 of open-mpi/ompi, 2209 and 7479
+ * of pmodels/mpich), so those names are replaced, too. All other callers of PMPI_X bypass the profiler. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

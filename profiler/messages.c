@@ -1,7 +1,7 @@
-/* The messages that collective calls consist of in MPICH 1.2, whose messages Lobosco, Santos Costa and de
- * Amorim (ICCS 2002) logged. The algorithms are those of its src/coll/intra_fns.c and intra_scan.c up to
- * release 1.2.4 (release 1.2.5 has others, in intra_fns_new.c). Messages to oneself are counted where MPICH
- * sent them. Neighbourhood collectives, which came later, count as one message to each neighbour. Calls on
+/* Decomposes collective calls into the messages of MPICH 1.2, which Lobosco, Santos Costa and de Amorim (ICCS
+ * 2002) logged. The algorithms are those of its src/coll/intra_fns.c and intra_scan.c up to release 1.2.4
+ * (release 1.2.5 has others, in intra_fns_new.c). Messages to oneself are counted where MPICH sent them.
+ * Neighbourhood collectives, which came later, count as one message to each neighbour. Calls on
  * intercommunicators are not decomposed. */
 #include "profile.h"
 
@@ -108,7 +108,7 @@ static void scatter(const struct collective* what, step* visit, void* context) {
   }
 }
 
-/* intra_Allgather, intra_Allgatherv: to oneself, then round a ring in which each block moves one hop per
+/* intra_Allgather, intra_Allgatherv: a message to oneself, then a ring in which each block moves one hop per
  * step. */
 static void all_gather(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
@@ -123,7 +123,7 @@ static void all_gather(const struct collective* what, step* visit, void* context
 }
 
 /* intra_Alltoall, intra_Alltoallv: a message to every rank, including oneself. MPICH starts all at once; here
- * they come in an order in which one send and one receive can be waited for together. */
+ * they are ordered so that one send and one receive can be waited for together. */
 static void all_to_all(const struct collective* what, step* visit, void* context) {
   const int size = what->group->size, rank = what->group->rank;
   for (int i = 0; i < size; i++) {

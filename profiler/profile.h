@@ -1,6 +1,6 @@
 /* Declarations shared by the parts of libcrosscut-profile.so. The library stands between a program and its
  * MPI (MPI standard, chapter "Tool Support": every MPI_X also exists as PMPI_X) and counts in a mapped file.
- * It writes no reports. */
+ */
 #ifndef CROSSCUT_PROFILE_H
 #define CROSSCUT_PROFILE_H
 
@@ -17,8 +17,8 @@
 
 #include "profile_file.h"
 
-/* MPI functions that this library uses without replacing them. They are weak, like those of calls.def: the
- * library is also loaded into launchers and shells, which have no MPI and must still start. */
+/* MPI functions that this library calls but does not replace. They are weak, since the library is also loaded
+ * into launchers and shells, which have no MPI and must still start. */
 #pragma weak PMPI_Cart_shift
 #pragma weak PMPI_Cartdim_get
 #pragma weak PMPI_Comm_create_keyval
@@ -47,7 +47,7 @@
 #pragma weak PMPI_Win_set_attr
 #pragma weak PMPI_Type_size_x
 
-/* LD_PRELOADed libraries have their thread-local variables in the static block: one instruction to reach. */
+/* Libraries in LD_PRELOAD have their thread-local variables in the static block, one instruction away. */
 #define XC_THREAD static __thread __attribute__((tls_model("initial-exec")))
 
 enum {
@@ -74,7 +74,7 @@ struct group {
 };
 
 struct neighbours {
-  int sources, destinations; /* numbers of them */
+  int sources, destinations; /* their numbers */
   int* ranks;                /* of the sources, then of the destinations; ranks of the communicator */
 };
 
@@ -84,7 +84,7 @@ struct blocks {
   bool wide;                 /* counts have 8 bytes, otherwise 4 */
   uint64_t unit;             /* bytes of one element */
   const MPI_Datatype* types; /* not NULL: one type per block, instead of `unit` */
-  bool varied;               /* by the kind of call, even if only the root has counts */
+  bool varied;               /* the call may give sizes that differ, even if only the root has counts */
 };
 
 enum pattern {
@@ -123,7 +123,7 @@ struct message {
 enum request_kind { NO_REQUEST, SENDING, RECEIVING, TOGETHER };
 
 struct request {
-  uint64_t handle; /* 0: the place is empty; 1: it was in use */
+  uint64_t handle; /* 0: the place was never used; 1: its request is gone */
   uint64_t serial; /* of the operation in progress, in the trace */
   enum request_kind kind;
   bool persistent;
@@ -240,7 +240,7 @@ static inline uint64_t ticks_now(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* With one thread in MPI at a time nothing is shared, and an atomic instruction would dominate the cost. */
+/* Adds atomically only if several threads may be in MPI: an atomic instruction would dominate the cost. */
 static inline void add(uint64_t* counter, uint64_t amount) {
   if (profile_threaded)
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);

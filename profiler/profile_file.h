@@ -1,5 +1,4 @@
-/* The profile of a rank on disk: docs/reference/profile-format.md. Little-endian; all parts 8-byte aligned.
- * */
+/* A rank's profile on disk (docs/reference/profile-format.md): little-endian, all parts 8-byte aligned. */
 #ifndef CROSSCUT_PROFILE_FILE_H
 #define CROSSCUT_PROFILE_FILE_H
 
@@ -10,7 +9,7 @@
 #define PROFILE_VERSION 1U
 /* Size classes: 0 bytes; 1 to 9; 10 to 99; … ; 10^12 and more. */
 #define PROFILE_DECADES 14U
-/* Number of peers with counters of their own; all others share one. */
+/* The most peers with counters of their own; all others share one slot. */
 #define PROFILE_MOST_PEERS 8192U
 
 enum profile_kind {
@@ -28,7 +27,7 @@ enum profile_kind {
   PERSISTENT_NEIGHBOUR
 };
 enum profile_state { STARTING, RUNNING, FINALIZED, ABORTED };
-/* How bytes get to a peer. */
+/* How bytes reach a peer. */
 enum profile_way { BY_POINT, BY_ONE_SIDED, BY_COLLECTIVE, WAYS };
 
 struct profile_header {
@@ -40,7 +39,7 @@ struct profile_header {
   uint32_t thread_level, error_code; /* error_code: of MPI_Abort */
   uint64_t names_offset, calls_offset, peers_offset, file_bytes;
   uint64_t begin_ticks, begin_nanoseconds; /* one moment on both clocks; nanoseconds of CLOCK_MONOTONIC */
-  uint64_t later_ticks, later_nanoseconds; /* a later one, to convert ticks to seconds */
+  uint64_t later_ticks, later_nanoseconds; /* a later moment, to convert ticks to seconds */
   uint64_t last_ticks;                     /* end of the last call */
   uint64_t current_ticks;                  /* beginning of the call in progress */
   uint32_t current_call, reserved;         /* 1 + its number; 0: none */
@@ -63,7 +62,7 @@ struct profile_call {
   struct profile_amount decomposed[PROFILE_DECADES]; /* messages that collectives consist of */
 };
 
-/* A slot in the table of peers: open addressing from `peer` on, without collisions if the world fits. */
+/* A slot in the table of peers: open addressing by rank, without collisions if there is a slot for each. */
 struct profile_peer {
   uint64_t key; /* 1 + world rank; 0: empty */
   struct profile_amount by[WAYS];

@@ -15,7 +15,7 @@ static size_t home(uint64_t handle) {
   return (size_t)((handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (place_count - 1);
 }
 
-/* Returns the handle's place, or the empty one where it belongs. There must be a table. */
+/* Returns the handle's place, or the empty place where it belongs. The table must exist. */
 static struct request* slot_of(uint64_t handle) {
   size_t at = home(handle);
   while (places[at].handle != handle && places[at].handle != 0) at = (at + 1) & (place_count - 1);
@@ -25,8 +25,8 @@ static struct request* slot_of(uint64_t handle) {
 /* Like slot_of; NULL if there is no table. */
 static struct request* place_of(uint64_t handle) { return places == NULL ? NULL : slot_of(handle); }
 
-/* Rebuilds a table that is three quarters full, without entries that are gone. Returns false if there is no
- * memory; nothing is lost then. */
+/* Rebuilds a table that is three quarters full, without entries that are gone. Returns false if another entry
+ * does not fit for lack of memory; no entry is lost then. */
 static bool make_room(void) {
   if (places != NULL && 4 * used < 3 * place_count) return true;
   struct request* old = places;
@@ -56,7 +56,7 @@ void remember(uint64_t handle, const struct request* what) {
   if (make_room()) {
     struct request* place = place_of(handle);
     if (place->handle == handle)
-      drop(place); /* freed without our notice, and its handle reused */
+      drop(place); /* freed without our knowledge, and its handle reused */
     else
       used++;
     *place = *what;

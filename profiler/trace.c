@@ -1,5 +1,5 @@
-/* Records what a rank does, one record after another, for `crosscut profile --trace`; Python converts the
- * records to SimGrid's format. Writes are buffered, so a killed program's last records are missing. */
+/* Records a rank's messages and collective calls for `crosscut profile --trace`; Python converts the records
+ * to SimGrid's format. Writes are buffered, so a killed program's last records are missing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ void trace_close(bool complete) {
   trace_on = false;
 }
 
-/* Saves what there is when a program exits without MPI_Finalize. */
+/* Flushes the records when a program exits without MPI_Finalize. */
 __attribute__((destructor)) static void unloaded(void) {
   if (trace_on) check(fflush(file) == 0);
 }
@@ -103,8 +103,8 @@ static void trace_step(void* context, int to, uint64_t sent_bytes, int from, uin
   record(what, NULL);
 }
 
-/* SimGrid replays whole collective calls of MPI_COMM_WORLD only, and some of them poorly. All other calls are
- * recorded as the messages that they consist of. */
+/* Returns true for calls that SimGrid replays well as a whole; it does so only for MPI_COMM_WORLD. All other
+ * calls are recorded as their messages. */
 static bool replayed_whole(const struct collective* what) {
   if (!what->group->everybody) return false;
   switch (what->pattern) {

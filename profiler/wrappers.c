@@ -1,15 +1,16 @@
 /* Defines every line of calls.def as a function MPI_X, which replaces MPI's own and calls it as PMPI_X. */
 #include "accounting.h"
 
-/* Persistent operations are remembered; all other work after a call is for the trace only. */
+/* Returns true for persistent operations, which are remembered; other work after a call is for the trace
+ * only. */
 static inline bool keeps(enum profile_kind kind) {
   return kind == PERSISTENT || kind == PERSISTENT_COLLECTIVE || kind == PERSISTENT_NEIGHBOUR;
 }
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* MPI's own function, looked up at its first call: launchers and shells load this library without any MPI,
- * and older MPIs lack some functions. Also exported under its PMPI name, for Open MPI's Fortran. */
+/* Looks up MPI's own function at its first call: launchers and shells load this library without any MPI, and
+ * older MPIs lack some functions. Also exports the PMPI name, for Fortran libraries (loading.c). */
 #define OWN(symbol, parameters, arguments)                                               \
   typedef __typeof__(PMPI_##symbol) type_##symbol;                                       \
   static inline type_##symbol* own_##symbol(const void* caller) {                        \
@@ -64,7 +65,7 @@ OWN(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, 
 OWN(Finalize, (void), ())
 OWN(Abort, (MPI_Comm comm, int code), (comm, code))
 
-/* Counts making the file as part of MPI's start, not as the program's computing. */
+/* Counts the time to make the file as part of MPI's start, not as the program's computing. */
 static void opened(int call, int result, int level) {
   if (result != MPI_SUCCESS) return;
   profile_open(level);
@@ -103,7 +104,7 @@ EXPORTED int MPI_Finalize(void) {
   return result;
 }
 
-/* MPI may kill this process first, so record the abort before calling it. */
+/* MPI may kill this process, so records the abort before the call. */
 EXPORTED int MPI_Abort(MPI_Comm comm, int code) {
   if (enter()) {
     struct frame frame = {.call = CALL_Abort};

@@ -1,7 +1,7 @@
 """Reads the counters that libcrosscut-profile.so leaves for each rank (docs/reference/profile-format.md).
 
-A file may come from a program that crashed, or from another machine, or not be a profile at all. Nothing in
-it is believed before it is checked, and errors name the file and the byte.
+A file may come from a program that crashed or from another machine, or be no profile at all. So all of it is
+checked, and errors name the file and the byte.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RankProfile:
     seconds: float
     """From the start of MPI_Init to the end of the last call."""
     current_call: int | None
-    """The call it was in; None if in none."""
+    """The call in progress; None if there was none."""
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     calls: Counts
@@ -67,17 +67,17 @@ class RankProfile:
 
 
 def read(file: Path) -> RankProfile:
-    """Reads a file. Raises UsageError if it is not a whole profile of this version."""
+    """Reads a file. Raises UsageError unless it is a complete profile of this version."""
     try:
         data = file.read_bytes()
     except OSError as error:
         raise UsageError(f"{file}: {plainly(error)}") from error
     if len(data) < _HEADER.size:
         raise UsageError(
-            f"{file}: ends at byte {len(data)}, within its header of {_HEADER.size}: no whole profile"
+            f"{file}: ends at byte {len(data)}, within its header of {_HEADER.size}: not a complete profile"
         )
     if data[:8] != MAGIC:
-        raise UsageError(f"{file}: byte 0: no profile of a rank (it would begin with {MAGIC!r})")
+        raise UsageError(f"{file}: byte 0: not a rank's profile (it would begin with {MAGIC!r})")
     return _rank(_Header(file, data), data)
 
 
@@ -93,7 +93,7 @@ class _Header:
          _reserved, _begin_unix_ns, _process) = fields[11:25]  # fmt: skip
         self.host, self.program, self.library = (_text(field) for field in fields[25:])
         self.file = file
-        self._need(version == VERSION, 8, f"is of version {version}; this crosscut reads {VERSION}")
+        self._need(version == VERSION, 8, f"is version {version}; this crosscut reads {VERSION}")
         self._need(header_bytes == _HEADER.size, 12, f"header of {header_bytes} bytes, not {_HEADER.size}")
         self._need(self.ranks <= _MOST_RANKS and self.rank < self.ranks, 16,
                    f"rank {self.rank} of {self.ranks}")  # fmt: skip
@@ -144,7 +144,7 @@ def _rank(header: _Header, data: bytes) -> RankProfile:
     wrong = np.flatnonzero((peers < -1) | (peers >= header.ranks))
     if len(wrong):
         at = header.peers_at + int(wrong[0]) * 64
-        raise UsageError(f"{header.file}: byte {at}: counts for rank {peers[wrong[0]]} of {header.ranks}")
+        raise UsageError(f"{header.file}: byte {at}: has counts for rank {peers[wrong[0]]} of {header.ranks}")
     used = (peers >= 0) | (slots[:, 1:7].any(axis=1))
     per_tick = header.seconds_per_tick
     end = max(header.last_ticks, header.begin_ticks)
@@ -174,7 +174,7 @@ def _names(header: _Header, data: bytes) -> tuple[tuple[str, ...], tuple[str, ..
         raw, kind = _NAME.unpack_from(data, at)
         name = _text(raw)
         if not (name.isascii() and name.isidentifier()) or kind >= len(KINDS):
-            raise UsageError(f"{header.file}: byte {at}: no name of a function")
+            raise UsageError(f"{header.file}: byte {at}: not the name of a function")
         names.append(name)
         kinds.append(KINDS[kind])
     return tuple(names), tuple(kinds)

@@ -1,4 +1,4 @@
-"""Runs a command under libcrosscut-profile.so, brought in by LD_PRELOAD; it writes a file for each rank."""
+"""Runs a command with libcrosscut-profile.so in LD_PRELOAD; the library writes a file for each rank."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CommandOutcome:
 
 
 def find_library() -> Path:
-    """Raises CrosscutError if the library was not built, or LD_PRELOAD cannot take its path."""
+    """Finds the library. Raises CrosscutError if it was not built, or LD_PRELOAD cannot take its path."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         path = Path(named).absolute()
         if not path.is_file():
@@ -60,13 +60,14 @@ def find_library() -> Path:
 def _loadable(path: Path) -> Path:
     if any(character in str(path) for character in " :\t\n"):
         raise CrosscutError(
-            f"{path}: LD_PRELOAD takes no path with blanks or colons: move it, name it in {LIBRARY_VARIABLE}"
+            f"{path}: LD_PRELOAD takes no path with blanks or colons; move the file and name it in "
+            f"{LIBRARY_VARIABLE}"
         )
     return path
 
 
 def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
-    """Returns the command's environment. Only MPI ranks take notice of what it adds."""
+    """Returns the command's environment. The variables that it adds affect only MPI ranks."""
     added = {
         "LD_PRELOAD": f"{library} {os.environ.get('LD_PRELOAD', '')}".strip(),
         FOLDER_VARIABLE: str(folder.absolute()),
@@ -123,7 +124,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
-    """Asks a launcher to end, since it then takes its ranks with it; if it does not, kills it."""
+    """Asks a launcher to end, so that it ends its ranks, too; kills it if it does not."""
     for number in (gently, signal.SIGTERM, signal.SIGKILL):
         process.send_signal(number)
         try:
@@ -137,7 +138,7 @@ def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
 def write_about(
     folder: Path, command: Sequence[str], ran: CommandOutcome, trace: Mapping[str, object]
 ) -> None:
-    """Writes beside the profile how it was made; by rename, so that the file is whole or not there."""
+    """Writes how the profile was made to a file beside it, as a whole or not at all."""
     about = {
         "crosscut": crosscut.__version__,
         "command": list(command),
@@ -150,12 +151,12 @@ def write_about(
 
 
 def complain(ran: CommandOutcome, words: str) -> None:
-    """Raises if the command did not end well. To be called once everything that there is has been shown."""
+    """Raises CrosscutError or Interrupted if the command failed. Call it once the profile has been shown."""
     if ran.stopped == "interrupted":
-        raise Interrupted("interrupted; the profile is of what was done until then")
+        raise Interrupted("interrupted; the profile covers the program until then")
     if ran.stopped:
-        raise CrosscutError(f"{words}: {ran.stopped}; the profile is of what was done until then")
+        raise CrosscutError(f"{words}: {ran.stopped}; the profile covers the program until then")
     if ran.status != 0:
         raise CrosscutError(
-            f"{words} ended with status {ran.status}; the profile is of what was done until then"
+            f"{words} ended with status {ran.status}; the profile covers the program until then"
         )

@@ -1,4 +1,4 @@
-"""Puts together what a whole MPI program did, from the counters of its ranks. Reads files, starts nothing."""
+"""Puts together an MPI program's profile from the counters of its ranks. Reads files, starts nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crosscut.base.errors import UsageError, plainly
 from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfile, read
 
 ABOUT = "profile.json"
-# No matrix is made for more ranks than this; there are only the pairs that talk.
+# No matrix is made for more ranks than this, only a list of the pairs that communicate.
 MOST_MATRIX_RANKS = 4096
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Call:
     kind: str
     count: int
     seconds: Floats
-    """By rank that left a profile."""
+    """By rank found."""
     longest_seconds: float
     as_called: Counts
     """[decade, messages or bytes]"""
@@ -42,7 +42,7 @@ class Profile:
     """Ranks of the program; some may have left no profile."""
     found: tuple[RankProfile, ...]
     calls: tuple[Call, ...]
-    """Those that occurred, the one with most time first."""
+    """Functions that were called, the one with most time first."""
     about: Mapping[str, object] = field(default_factory=dict)
     """How it was made, as `crosscut profile` wrote it; empty if that file is missing."""
 
@@ -80,11 +80,11 @@ class Profile:
         return sum(counts, np.zeros((decades, 2), np.uint64))
 
     def sent_bytes(self) -> Floats:
-        """By rank found: bytes of all ways, which the network carries from it, or one-sided to it."""
+        """By rank found: bytes that it sends, and bytes that it moves one-sided in either direction."""
         return np.array([float(one.traffic[:, :, 1].sum()) for one in self.found])
 
     def matrix(self, way: str | None = None) -> Counts:
-        """Returns [from, to, messages or bytes] of one way, or of all. Refuses too many ranks."""
+        """Returns [from, to, messages or bytes] of one way, or of all. UsageError for too many ranks."""
         if self.ranks > MOST_MATRIX_RANKS:
             raise UsageError(f"{self.folder}: a matrix of {self.ranks} ranks is too large")
         total = np.zeros((self.ranks, self.ranks, 2), np.uint64)
@@ -107,7 +107,7 @@ def load(folder: Path) -> Profile:
     """Loads a profile. Raises UsageError if there is none, or it cannot be read."""
     files = sorted(folder.glob("rank-*.profile"))
     if not files:
-        raise UsageError(f"{folder}: no profile there (it would have files rank-000000.profile and so on)")
+        raise UsageError(f"{folder}: has no profile (files rank-000000.profile and so on)")
     found = tuple(sorted((read(file) for file in files), key=lambda one: one.rank))
     first = found[0]
     for before, one in itertools.pairwise(found):
@@ -136,7 +136,7 @@ def _calls(found: Sequence[RankProfile]) -> tuple[Call, ...]:
 
 
 def read_about(folder: Path) -> Mapping[str, object]:
-    """Returns how a profile was made; empty if no file says so. Raises UsageError for a damaged file."""
+    """Returns how a profile was made; empty if the file is missing. Raises UsageError if it is damaged."""
     file = folder / ABOUT
     if not file.exists():
         return {}
@@ -150,11 +150,11 @@ def read_about(folder: Path) -> Mapping[str, object]:
 
 
 def ended(profile: Profile) -> tuple[str, ...]:
-    """Returns a sentence for each thing that did not end as it should; empty if all did."""
+    """Returns sentences about ranks that did not end as they should; empty if all did."""
     said = []
     if profile.missing:
         few = ", ".join(map(str, profile.missing[:8])) + (", …" if len(profile.missing) > 8 else "")
-        said.append(f"no profile of {len(profile.missing)} of {profile.ranks} ranks: {few}")
+        said.append(f"{len(profile.missing)} of {profile.ranks} ranks left no profile: {few}")
     aborted = [one for one in profile.found if one.state == ABORTED]
     said += [f"rank {one.rank} called MPI_Abort with code {one.error_code}" for one in aborted[:8]]
     within: dict[str, list[int]] = {}

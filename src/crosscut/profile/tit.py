@@ -5,8 +5,8 @@ A file for each rank, one action per line (src/smpi/internals/smpi_replay.cpp of
 Computing is given in floating-point operations: the seconds measured times a stated rate.
 
 The replay tells requests apart only by source, destination and tag, and forgets one of two that agree in all
-three. So messages get tags of their own: the n-th message of a pair, communicator and tag is the n-th
-received there (the MPI standard orders messages), and both ends number it n modulo IN_FLIGHT.
+three. So messages get new tags. The MPI standard orders messages: the n-th one sent for a pair, communicator
+and tag is the n-th received, so both ends number it n modulo IN_FLIGHT.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ class _Channels:
 
 
 def write(profile: Profile, flops_per_second: float) -> Written:
-    """Writes the trace beside the profile and removes the events. Raises UsageError if they are not whole."""
+    """Writes the trace beside the profile; removes the events. Raises UsageError if they are incomplete."""
     if profile.missing:
-        raise UsageError(f"{profile.folder}: {len(profile.missing)} ranks left no profile: no trace")
+        raise UsageError(
+            f"{profile.folder}: {len(profile.missing)} ranks left no profile, so there is no trace"
+        )
     channels = _Channels()
     actions = 0
     names = []
@@ -80,7 +82,7 @@ def write(profile: Profile, flops_per_second: float) -> Written:
 
 
 def lacks(profile: Profile) -> str:
-    """Returns what the program did that its trace lacks; empty if nothing is known to be missing."""
+    """Returns the operations that the trace lacks, in words; empty if none are known."""
     operations, amount = (int(number) for number in profile.sizes("one-sided").sum(axis=0))
     if not operations:
         return ""
@@ -112,7 +114,7 @@ def _actions(one: RankProfile, source: Path, channels: _Channels, flops_per_tick
 
 
 class _ActionWriter:
-    """Turns the events of one rank into actions."""
+    """Turns a rank's events into actions."""
 
     def __init__(self, rank: int, ranks: int, channels: _Channels, ends: dict[int, Event]) -> None:
         self.rank, self.ranks, self.channels, self.ends = rank, ranks, channels, ends
@@ -157,10 +159,10 @@ class _ActionWriter:
         yield f"{'isend' if starts else 'send'} {event.peer} {tag} {event.bytes}"
 
     def _start_receive(self, event: Event) -> Iterator[str]:
-        """Finds the source of a wildcard receive at its completion. Omits a receive that was cancelled."""
+        """Takes the source of a wildcard receive from its completion. Omits a receive that was cancelled."""
         end = self.ends.get(event.serial)
         source, tag = event.peer, event.tag
-        if end is not None:  # MPICH 5.0 gives MPI_Isendrecv no status, so what was asked for comes first
+        if end is not None:  # MPICH 5.0 gives MPI_Isendrecv no status, so the source asked for comes first
             source = end.peer if source == NO_ONE or end.peer == CANCELLED else source
             tag = end.tag if tag < 0 else tag
         if source in (NO_ONE, CANCELLED, self.rank):
@@ -170,7 +172,7 @@ class _ActionWriter:
         yield f"irecv {source} {number} {_room(event.bytes)}"
 
     def _step(self, event: Event) -> Iterator[str]:
-        """One message of a collective call out and one in (-1: none), with a tag that no program can use."""
+        """One message out and one in (-1: none) of a collective call, with a tag that no program can use."""
         target, source = event.peer, event.tag
         out = into = None
         if source not in (NO_ONE, self.rank):
@@ -186,12 +188,12 @@ class _ActionWriter:
 
 
 def _room(count: int) -> int:
-    """Returns at least 1: a receive of 0 bytes would probe, and wait for the message before it goes on."""
+    """Returns at least 1: a receive of 0 bytes would probe, that is wait for the message."""
     return max(count, 1)
 
 
 def _collective(event: Event, rank: int, ranks: int) -> str:
-    """Counts are of MPI_BYTE, the format's default; a reduction's operations are in computing already."""
+    """Counts are in MPI_BYTE, the format's default. Reductions take no operations: their time is in MPI."""
     count, root = event.bytes, event.peer
     if event.serial:
         return _varied(event, rank, ranks)
@@ -206,12 +208,12 @@ def _collective(event: Event, rank: int, ranks: int) -> str:
         CollectivePattern.ALL_TO_ALL: f"alltoall {count // ranks} {count // ranks}",
     }
     if event.tag not in simple:
-        raise UsageError(f"rank {rank}: a collective call of pattern {event.tag}, which is none")
+        raise UsageError(f"rank {rank}: a collective call of unknown pattern {event.tag}")
     return simple[CollectivePattern(event.tag)]
 
 
 def _varied(event: Event, rank: int, ranks: int) -> str:
-    """A collective call with blocks of different sizes; of a gather, only the root has them."""
+    """A collective call with blocks of different sizes; in a gather, only the root knows them."""
     blocks = event.numbers
     expected: dict[int, int] = {
         CollectivePattern.GATHER: ranks if event.peer == rank else 0,

@@ -61,7 +61,7 @@ class Event:
 
 
 def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:
-    """Yields a rank's events. Raises UsageError, with the byte, if this is not its whole trace."""
+    """Yields a rank's events. Raises UsageError, with the byte, unless this is its complete trace."""
     try:
         with file.open("rb") as stream:
             yield from _events(file, stream, rank, ranks)
@@ -72,14 +72,14 @@ def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:
 def _events(file: Path, stream: BinaryIO, rank: int, ranks: int) -> Iterator[Event]:
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size or header[:8] != MAGIC:
-        raise UsageError(f"{file}: byte 0: no trace of a rank (it would begin with {MAGIC!r})")
+        raise UsageError(f"{file}: byte 0: not a rank's trace (it would begin with {MAGIC!r})")
     _, version, its_rank, its_ranks, record_bytes = _HEADER.unpack(header)
     if version != VERSION or record_bytes != _RECORD.size:
         raise UsageError(f"{file}: byte 8: version {version}, records of {record_bytes} bytes; this crosscut "
                          f"reads version {VERSION}, of {_RECORD.size}")  # fmt: skip
     if (its_rank, its_ranks) != (rank, ranks):
         raise UsageError(
-            f"{file}: byte 12: is of rank {its_rank} of {its_ranks}, not of rank {rank} of {ranks}"
+            f"{file}: byte 12: belongs to rank {its_rank} of {its_ranks}, not to rank {rank} of {ranks}"
         )
     at = _HEADER.size
     while data := stream.read(_RECORD.size):
@@ -90,7 +90,9 @@ def _events(file: Path, stream: BinaryIO, rank: int, ranks: int) -> Iterator[Eve
         at += size
         if event.kind is EventKind.END:
             if event.peer != 1:
-                raise UsageError(f"{file}: byte {at}: the rank called MPI_Abort; it cannot be replayed")
+                raise UsageError(
+                    f"{file}: byte {at}: the rank called MPI_Abort; its trace cannot be replayed"
+                )
             if stream.read(1):
                 raise UsageError(f"{file}: byte {at}: goes on after its end")
             return
@@ -99,19 +101,19 @@ def _events(file: Path, stream: BinaryIO, rank: int, ranks: int) -> Iterator[Eve
 
 def _truncated(file: Path, at: int) -> UsageError:
     return UsageError(
-        f"{file}: ends at byte {at}, before MPI_Finalize: the program did not come to its end, and a trace "
-        "of a part cannot be replayed"
+        f"{file}: ends at byte {at}, before MPI_Finalize: the program did not finish, and an incomplete "
+        "trace cannot be replayed"
     )
 
 
 def _event(file: Path, stream: BinaryIO, data: bytes, at: int, ranks: int) -> tuple[Event, int]:
     number, _call, peer, tag, extra, group, count, serial, ticks = _RECORD.unpack(data)
     if not EventKind.SEND <= number <= EventKind.END or extra > _MOST_NUMBERS:
-        raise UsageError(f"{file}: byte {at}: no event (kind {number}, {extra} numbers)")
+        raise UsageError(f"{file}: byte {at}: not an event (kind {number}, {extra} numbers)")
     kind = EventKind(number)
     sources = (peer, tag) if kind is EventKind.STEP else (peer,)
     if kind is not EventKind.END and not all(CANCELLED <= one < ranks for one in sources):
-        raise UsageError(f"{file}: byte {at}: of rank {max(sources)} of {ranks}")
+        raise UsageError(f"{file}: byte {at}: names rank {max(sources)} of {ranks}")
     numbers: tuple[int, ...] = ()
     if extra:
         more = stream.read(8 * extra)
