@@ -1,6 +1,5 @@
-/* Declarations shared by the parts of libcrosscut-profile.so. The library stands between a program and its
- * MPI (MPI standard, chapter "Tool Support": every MPI_X also exists as PMPI_X) and counts in a mapped file.
- */
+/* Declarations shared by the parts of libcrosscut-profile.so. It stands between a program and its MPI (MPI
+ * standard, chapter "Tool Support": every MPI_X also exists as PMPI_X) and counts in a mapped file. */
 #ifndef CROSSCUT_PROFILE_H
 #define CROSSCUT_PROFILE_H
 

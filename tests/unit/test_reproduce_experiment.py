@@ -88,7 +88,7 @@ def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None
         (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': 3 is not a list of tables"),
         ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
         ("[lab]", "[lab", "not TOML"),
-        ('unit = "MiB/s"', 'unit = "MiB/s"\nlimits = [[0, 3]]', "key 'limits': goes with 'joint rate' alone"),
+        ('unit = "MiB/s"', 'unit = "MiB/s"\nlimits = [[0, 3]]', "key 'limits': goes only with 'joint rate'"),
         ('"median rate"', '"joint rate"\nlimits = [[3, 0]]', "key 'limits': 0 is below 3"),
         ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a list"),
         ('"median rate"', '"joint rate"\nlimits = [[3, -1]]', "key 'limits': -1 is not a whole number"),

@@ -1,6 +1,6 @@
-"""Workloads as steps of an experiment: their run time as a share of a base's.
+"""Workloads as steps of an experiment: their run time as a share of a base run's.
 
-They alternate with the base, so that other load on the machine affects both.
+Workload and base alternate, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ AS_IT_COMES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0", "MPIR_CVAR_ENABLE_HEAVY_Y
 
 
 def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple[float, ...], float]:
-    """Returns the median share over repetitions for each number of ranks, and the seconds of all runs.
+    """Returns the median share over repetitions for each number of ranks, and the sum of the runs' seconds.
 
-    The seconds are those that the runs report. `on` is as in `crosscut workload run`. All results are kept in
-    the file `out`.
+    `on` is as in `crosscut workload run`. All results are kept in the file `out`.
     """
     application = series.settings.application
     assert application is not None
@@ -54,7 +53,7 @@ def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Sets these environment variables, except those that the user has set, and removes them afterwards."""
+    """Sets environment variables, except those that the user has set; removes them afterwards."""
     added = [name for name in variables if name not in os.environ]
     os.environ.update({name: variables[name] for name in added})
     try:
@@ -72,7 +71,7 @@ def _verified(run: launch.Runner, application: Application, ranks: int) -> Resul
 
 
 def _keep(out: Path, application: Application, turns: list[list[Result]]) -> None:
-    """Writes all results in the order in which they were measured; the base comes first in each turn."""
+    """Writes all results in the order of measurement; the base comes first in each turn."""
     document = {
         "workload": application.workload.name,
         "options": list(application.options),

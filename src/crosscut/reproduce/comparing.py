@@ -1,4 +1,4 @@
-"""Turns runs into rows of published, emulated and simulated figures with their errors. Pure functions."""
+"""Turns runs into rows of published, emulated and simulated figures with their errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ComparisonRow:
     series: str
     where: str
     x: float | None
-    """Phase, size, or whatever the file's x is; None for a single figure."""
+    """Phase, size, number of ranks or the file's own `x`; None for a single figure."""
     unit: str
     published: float | None
     reckoned: float | None
@@ -86,7 +86,7 @@ class Summary:
     errors: tuple[tuple[float, ComparisonRow], ...]
     """Absolute relative errors, with their rows, of the rows that count."""
     left_out: int
-    """Number of rows that are left out because the machine was their limit."""
+    """Number of rows left out because the machine was the limit."""
     aim: Aim
 
     @property
@@ -215,7 +215,7 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
 
 
 def _wanted(series: Series, found: SeriesCurve | None) -> tuple[float, ...]:
-    """The x values to show: those that the file names, else all that were measured."""
+    """The x values to show: those named in the file, else all that were measured."""
     by_size = series.messages if series.by_size else ()
     if said := series.x or series.phases or series.rank_counts or by_size:
         return tuple(map(float, said))

@@ -1,8 +1,8 @@
-"""Computing beside messages: how much a node still computes while it forwards others' messages, or while
-ranks on it wait for theirs, and how much the messages slow down.
+"""Computing beside messages: how much a node still computes while it forwards messages, or while ranks on it
+wait for theirs, and how much the messages slow down.
 
-A process computes on one node of the lab, and counts. Its count is read at each progress event, that is while
-messages are under way, and compared with its pace before and after, when there are none. The nodes of a lab
+A worker process computes on one node of the lab, and counts. Its count is read at each progress event, while
+messages are under way; its pace is compared with that before and after, without messages. The nodes of a lab
 share the machine's cores; a worker on a node that takes no part shows how much of the loss is due to that.
 """
 
@@ -37,7 +37,7 @@ _PATIENCE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class PhaseOutcome:
-    """Effects of one phase and the worker beside it on each other."""
+    """How much a phase and the worker slow each other down."""
 
     runs: tuple[Path, Path]
     """Without the worker, and with it."""
@@ -79,7 +79,7 @@ class Worker:
 
 
 def per_second(seen: list[tuple[float, int]]) -> float:
-    """Counts per second from the first to the last (time, count). SessionError if there are not two."""
+    """Counts per second from the first to the last (time, count). SessionError for fewer than two."""
     if len(seen) < 2 or seen[-1][0] <= seen[0][0]:
         raise SessionError(
             "the phase was over before the worker's count could be read twice; give the series more "
@@ -90,7 +90,7 @@ def per_second(seen: list[tuple[float, int]]) -> float:
 
 @contextlib.contextmanager
 def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
-    """Starts a computing process on a node, and ends it afterwards."""
+    """Starts a worker on a node, and ends it afterwards."""
     if lifecycle.plan_of(record).host_number(node) is None:
         raise UsageError(f"key 'worker': {record.network} has no node {node}")
     with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
@@ -122,7 +122,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> PhaseOutcome:
-    """Measures one phase without and with the worker. `run` measures it under the name it is given."""
+    """Measures one phase without and with the worker. `run` measures it under a given name."""
     record = state.read(lab)
     without = run("alone")
     with worker_on(record, node) as worker:
@@ -150,7 +150,7 @@ def _rate(path: Path) -> float:
 
 
 def passing_through(record: state.Record, node: str, run: Run) -> tuple[int, int]:
-    """Counts the run's routes whose computed path passes the node between its ends; and all its routes."""
+    """Counts the run's routes that the node forwards, by their computed paths, and all its routes."""
     network = paths.parse(state.read_network(record.name))
     names = walk.names_of(network)
     on_the_way = {

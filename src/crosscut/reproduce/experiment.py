@@ -46,11 +46,11 @@ class Series:
     pattern: Filled = ""
     parameters: Scalars = field(default_factory=dict)
     lab_parameters: Scalars = field(default_factory=dict)
-    """Used on the lab: `parameters` with these on top, such as those scaled along with the message."""
+    """Override `parameters` on the lab, such as those that are scaled with the message."""
     ranks: Annotated[int, DERIVED] = 0
     """0: as many as the network has."""
     rank_counts: Annotated[tuple[int, ...], Key("ranks"), Writing.ONE_OR_MORE, Between(0, _MOST)] = ()
-    """Replaces `ranks` if there is a figure for each of several numbers of ranks."""
+    """In place of `ranks`: several numbers of ranks, each with a figure."""
     ranks_per_host: Annotated[int, Between(0, 4096)] = 0
     message: _Bytes = 1
     messages: Annotated[tuple[_Bytes, ...], Key("sizes")] = ()
@@ -78,7 +78,7 @@ class Series:
     limits: tuple[Annotated[tuple[int, int], Between(0, _MOST)], ...] = ()
     """For `joint rate`: the first and last rank that receive behind each limit (joint.py)."""
     dilation: _Dilation = 0.0
-    """Factor by which its lab divides all rates; 0: the experiment's default."""
+    """Factor by which the lab divides all rates; 0: the experiment's default."""
     settings: Annotated[SeriesSettings, Writing.SAME_TABLE] = field(default_factory=SeriesSettings)
     at: Table = NO_TABLE
 
@@ -126,7 +126,7 @@ class Experiment:
 
     @property
     def picture(self) -> ExperimentPicture:
-        """The first picture, whose axis names what the figures' numbers stand for."""
+        """The first picture; its x axis names the figures' x values."""
         return self.pictures[0]
 
     @property
@@ -144,9 +144,9 @@ def read(path: Path) -> Experiment:
         )
     found = top.read(Experiment)
     if not found.series:
-        top.fail("series", "there is none; an experiment has at least one [[series]]")
+        top.fail("series", "is missing; an experiment has at least one [[series]]")
     if not found.pictures:
-        top.fail("picture", "is an empty list")
+        top.fail("picture", "is empty")
     series = tuple(_checked(_completed(one, found.lab)) for one in found.series)
     toml_fields.check_apart(series)
     pictures = tuple(replace(one, title=one.title or found.title) for one in found.pictures)
@@ -154,7 +154,7 @@ def read(path: Path) -> Experiment:
 
 
 def _completed(one: Series, lab: LabDefaults) -> Series:
-    """Fills in what follows from several keys, and refuses those that contradict each other."""
+    """Derives fields from several keys, and refuses keys that contradict each other."""
     at, step = one.at, one.quantity.step
     if step in _WITHOUT_PATTERN:
         at.only(_WITHOUT_PATTERN[step])
@@ -175,7 +175,7 @@ def _completed(one: Series, lab: LabDefaults) -> Series:
         at.fail("message", "a message of no bytes has no rate")
     several = isinstance(at.values.get("ranks"), list)
     if several and min(one.rank_counts, default=2) < 2:
-        at.fail("ranks", f"{min(one.rank_counts)} is not a whole number from 2, as each of several is")
+        at.fail("ranks", f"{min(one.rank_counts)}: several numbers of ranks must each be at least 2")
     return replace(
         one,
         network=_network(one),
@@ -195,7 +195,7 @@ def _network(one: Series) -> str:
     """A name in the catalogue, or the path of a file beside the experiment's."""
     is_here = one.on_text == Realm.HERE
     if is_here == ("network" in one.at):
-        what = "no network is between the ranks of on = 'local'" if is_here else "is missing"
+        what = "does not go with on = 'local', where ranks share a machine" if is_here else "is missing"
         one.at.fail("network", what)
     return str(Path(one.at.file).parent / one.network) if one.network.endswith(".toml") else one.network
 
@@ -209,7 +209,7 @@ def _checked(series: Series) -> Series:
     counts = series.rank_counts or (series.ranks,)
     settings.check(series.at, series.settings, series.on, series.quantity.step, counts)
     if series.limits and series.quantity.step != "joint":
-        fail("limits", "goes with 'joint rate' alone")
+        fail("limits", "goes only with 'joint rate'")
     for first, last in series.limits:
         if last < first:
             fail("limits", f"{last:,} is below {first:,}")
@@ -217,7 +217,7 @@ def _checked(series: Series) -> Series:
     if series.by_size and each:
         fail(
             "quantity",
-            f"'{series.quantity_name}' gives a figure for each phase, and does not go with 'sizes'",
+            f"'{series.quantity_name}' gives a figure for each phase, so it does not go with 'sizes'",
         )
     _check_expected(series, figures)
     if series.x and len(series.x) != figures:
@@ -229,7 +229,7 @@ def _checked(series: Series) -> Series:
 
 def _check_expected(series: Series, figures: int) -> None:
     if series.published and series.reckoned:
-        series.at.fail("reckoned", "excludes 'published': the paper's own figures are what counts")
+        series.at.fail("reckoned", "excludes 'published': the paper's own figures come first")
     expected = series.published or series.reckoned
     if expected and series.quantity.each_phase and not series.by_size and not series.phases:
         series.at.fail("phases", "is missing: it says which phases the figures belong to")
@@ -239,13 +239,13 @@ def _check_expected(series: Series, figures: int) -> None:
 
 
 def _figures(series: Series) -> int:
-    """Returns the number of figures in the series, as far as the file tells. Raises UsageError."""
+    """Returns the number of figures that the file implies for the series. Raises UsageError."""
     each = series.quantity.each_phase
     if series.quantity.step == "walk":
         return len(series.x) or series.at.fail("x", "is missing: numbers of nodes that forward on the way")
     if series.rank_counts:
         if each or series.by_size or len(set(series.rank_counts)) != len(series.rank_counts):
-            series.at.fail("ranks", "figures by ranks are of a whole run of one size, for each number once")
+            series.at.fail("ranks", "figures by ranks need whole runs of one size, and each number once")
         return len(series.rank_counts)
     if series.quantity.step == "computing" and not series.phases:
         series.at.fail("phases", "is missing: each is measured without and with the worker")
@@ -253,7 +253,7 @@ def _figures(series: Series) -> int:
 
 
 def folder() -> Path | None:
-    """Folder of the experiments that come with crosscut; None if it is missing."""
+    """The folder of crosscut's own experiments; None if it is missing."""
     for where in (Path(__file__).parents[1] / "experiments", Path(__file__).parents[3] / "experiments"):
         if any(where.glob("*.toml")):
             return where

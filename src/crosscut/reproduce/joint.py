@@ -1,12 +1,12 @@
 """The joint rate of routes that share a limit, while they fill it: bytes over the time that it was busy.
 
-A run says when each message was done, not how far it had come before. Dividing all bytes by the time of the
+A run records when each message was done, not its progress before. Dividing all bytes by the time of the
 slowest gives too little: the limit idles once too few routes are left to fill it. Adding up each route's own
 rate gives too much: routes that finish early leave their share to the others, and it counts twice. The figure
 here lies between. No route is faster than its own link, so a message that is done t seconds after a given
-moment lacked at most t times the link's rate at that moment. The bytes that must have passed by the moment,
-over the time since the start, never exceed what the limit carries. The largest of these mean rates is the
-limit itself if the remaining routes are held back by their links rather than by the limit.
+moment lacked at most t times the link's rate at that moment. The bytes that must have passed by that moment,
+over the time since the start, are a mean rate that never exceeds the limit. The largest of these mean rates
+is the limit itself if the remaining routes are held back by their links rather than by the limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Limits = Sequence[tuple[int, int]]
 
 
 def pace(runs: Sequence[Run]) -> float:
-    """Bytes per second of a route that shares nothing: the fastest of all, by medians over repetitions."""
+    """Bytes per second of a route that shares nothing: the fastest route, by medians over repetitions."""
     fastest = [float(run.message_rates(0).median("repetition", skipna=True).max()) for run in runs]
     return max((rate for rate in fastest if np.isfinite(rate)), default=float("nan"))
 
@@ -47,10 +47,10 @@ def rates(run: Run, size: int, limits: Limits, route_rate: float) -> Floats:
 
 
 def least_mean_rate(done_seconds: Floats, sent_bytes: Floats, route_rate: float) -> float:
-    """Returns the largest, over moments, of the mean rate that the routes must at least have had until then.
+    """Returns the largest, over moments, of the least mean rate that the routes can have had until then.
 
-    NaN if a message was not measured. Only moments at which a message is done need a look, as the bound's
-    growth slows down only there. `route_rate` is in bytes per second.
+    NaN if a message was not measured. Only moments at which a message is done are tried, as the bytes that
+    must have passed grow more slowly only from there on. `route_rate` is in bytes per second.
     """
     if not len(done_seconds) or not np.all(np.isfinite(done_seconds)) or np.any(done_seconds <= 0):
         return float("nan")
@@ -63,7 +63,7 @@ def least_mean_rate(done_seconds: Floats, sent_bytes: Floats, route_rate: float)
 
 
 def _behind(limits: Limits, ranks: int) -> NDArray[np.int64]:
-    """[rank] number of its limit, from 1; 0 for the limit shared by all ranks not named."""
+    """[rank] number of its limit, from 1; 0: the limit that all other ranks share."""
     found = np.zeros(ranks, dtype=np.int64)
     for number, (first, last) in enumerate(limits, 1):
         found[first : last + 1] = number

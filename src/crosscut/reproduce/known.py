@@ -1,5 +1,6 @@
-"""Checks an experiment against what only others know: the core knows patterns, their parameters and phases,
-the catalogue and the core know networks. Done before the first lab is built, so errors can name the line.
+"""Checks an experiment's patterns and networks against the core and the catalogue, before a lab is built.
+
+Errors name the file and line.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from crosscut.session.refusal import phases
 def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -> None:
     """Raises UsageError with the file and line, of the experiment or of a network.
 
-    Names are checked for all series; what the core makes of them only for `places`.
+    Names are checked for all series; whether the core can run them, only for `places`.
     """
     folder = description.catalogue()
     networks = {file.stem for file in folder.glob("*.toml")} if folder else set()
@@ -55,7 +56,9 @@ def _measurable(series: Series, place: Realm, core: Core) -> None:
 
 def _fits(series: Series, asked: int, room: int) -> None:
     if asked > room:
-        series.at.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
+        series.at.fail(
+            "ranks", f"{asked} do not fit: {series.network} has room for {room}; see ranks_per_host"
+        )
 
 
 def _phases(series: Series, place: Realm, ranks: int, core: Core) -> None:
@@ -75,7 +78,7 @@ def _phases(series: Series, place: Realm, ranks: int, core: Core) -> None:
 
 
 def _key(table: Table, on_lab: bool, reason: str) -> str:
-    """The key that holds the parameter named in the core's message."""
+    """The key with the parameter that the core's message names."""
     named = reason.removeprefix("--").partition(" ")[0].rstrip(":") if reason.startswith("--") else ""
     if on_lab and named in table.table("lab_parameters"):
         return "lab_parameters"

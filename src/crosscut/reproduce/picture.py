@@ -1,4 +1,4 @@
-"""Draws an experiment's pictures in the form that the paper uses, as SVG and PNG."""
+"""Draws an experiment's pictures in the paper's form, as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _phases(
 def _histogram(
     axes: Axes, curves: Sequence[SeriesCurve], rates: Callable[[SeriesCurve], Sequence[float]]
 ) -> _Entries:
-    """Draws how many routes or phases have which rate."""
+    """Draws a histogram of the rates of routes or phases."""
     held = [one for one in curves if rates(one)]
     edges = np.linspace(0, 1.02 * max((max(rates(one)) for one in held), default=1.0), BINS + 1).tolist()
     for colour, one in enumerate(held):

@@ -19,7 +19,7 @@ Figures = Callable[[Run, int], Values]
 
 
 class Scaling(Enum):
-    """Dependence of a figure on the lab's dilation, and on messages shorter than the paper's."""
+    """How a figure depends on the lab's dilation, and on messages shorter than the paper's."""
 
     RATE = "rate"
     """Divided by the dilation; practically independent of the message's length, if it is long."""
@@ -41,7 +41,7 @@ class Quantity:
     of: Figures
     help: str
     of_few_phases: bool = False
-    """True for a run's figure that one or two of its phases decide."""
+    """True for a figure of a run that one or two of its phases decide."""
     step: str = ""
     """The step that derives the figure, if a single run cannot: `walk` (running.py), `computing`
     (computing.py), `workload` (applying.py), or `joint` (joint.py), which needs all runs of a series."""
@@ -94,7 +94,7 @@ def _whole(one_of: Callable[[Values], float], of: Figures) -> Figures:
 
 
 def _of_a_step(_run: Run, _size: int) -> Values:
-    raise TypeError("a figure that no run has by itself")
+    raise TypeError("a step derives this figure, not a single run")
 
 
 QUANTITIES = {
@@ -102,14 +102,15 @@ QUANTITIES = {
         Scaling.RATE, True, lambda run, size: _medians(run.message_rates(size)),
         "median over all routes of a phase"),
     "slowest rate": Quantity(Scaling.RATE, True, _slowest_rate, "of the slowest route of a phase"),
-    "aggregate rate": Quantity(Scaling.RATE, True, _aggregate_rate, "of all that a phase moves: its formula"),
+    "aggregate rate": Quantity(
+        Scaling.RATE, True, _aggregate_rate, "of all bytes of a phase, by the pattern's formula"),
     "phase rate": Quantity(
         Scaling.RATE, True, _phase_rate, "a message over the time of the slowest rank"),
     "sum of rates": Quantity(Scaling.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
     "joint rate": Quantity(
         Scaling.RATE, True, _of_a_step,
-        "of all routes together while they fill a shared limit: the bytes that must at least have passed "
-        "by a moment, over the time until then, at its largest", step="joint"),
+        "of all routes together while they fill a shared limit: the bytes that must have passed by a "
+        "moment over the time until then, at the moment where this is largest", step="joint"),
     "median time": Quantity(
         Scaling.LATENCY, True, lambda run, size: _medians(run.message_seconds(size)),
         "median over all routes of a phase"),
@@ -139,7 +140,7 @@ QUANTITIES = {
         "mean over phases of the time of the slowest rank"),
     "routes": Quantity(
         Scaling.COUNT, False, _of_a_step,
-        "between all nodes, by the nodes that forward on the way", step="walk"),
+        "between all nodes, by the number of nodes that forward on the way", step="walk"),
     "computing left": Quantity(
         Scaling.SHARE, True, _of_a_step,
         "the worker's pace while the phase runs, as a share of its mean pace before and after",

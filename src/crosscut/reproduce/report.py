@@ -43,7 +43,7 @@ def render(
     if any(not row.in_aim and row.held_against is not None for row in rows):
         screen.line(f"{OUTSIDE} {OUTSIDE_SAYS}", "dim")
     if any(row.emulated_limited for row in rows):
-        screen.line(f"{LIMITED} {LIMITED_SAYS}: its cores were busy meanwhile", "yellow")
+        screen.line(f"{LIMITED} {LIMITED_SAYS}: its cores were busy", "yellow")
     for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
         screen.line(note, "dim")
     for one in found:
@@ -56,7 +56,7 @@ def sizes_on_x(series: Series) -> bool:
 
 
 def places_on_x(experiment: Experiment, rows: Sequence[ComparisonRow]) -> str:
-    """Names what the numbers in the column `at` stand for; empty if they are sizes."""
+    """Names the numbers in the column `at`; empty if they are sizes."""
     numbered = {row.series for row in rows if row.x is not None}
     there = [one for one in experiment.series if one.name in numbered and not sizes_on_x(one)]
     if not there:
@@ -68,7 +68,7 @@ def places_on_x(experiment: Experiment, rows: Sequence[ComparisonRow]) -> str:
 
 
 def compared(experiment: Experiment) -> list[str]:
-    """Describes the figures, in a sentence for each quantity."""
+    """Describes the figures, one line for each quantity."""
     names = dict.fromkeys(one.quantity_name for one in experiment.series)
     return [f"{name}: {QUANTITIES[name].help}" for name in names]
 
@@ -139,7 +139,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
 
 
 def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
-    """Lists how the emulation differs from the paper, in sentences."""
+    """Lists the ways in which the emulation differs from the paper."""
     lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
         return []
@@ -165,7 +165,7 @@ def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
 
 
 def _named_by(lab: Sequence[MeasuredSeries], trait: Callable[[MeasuredSeries], Trait]) -> dict[Trait, str]:
-    """Names of the series with each trait; empty if all share one."""
+    """Names of the series with each trait; empty if all have the same."""
     found: dict[Trait, list[str]] = {}
     for one in lab:
         found.setdefault(trait(one), []).append(one.series.name)

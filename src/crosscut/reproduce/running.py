@@ -1,4 +1,4 @@
-"""Runs an experiment's series on labs built for it, on the simulator or on this machine; keeps the runs."""
+"""Runs an experiment's series on labs built for them, on the simulator or on this machine; keeps the runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ReproduceOptions:
 
 @dataclass(frozen=True)
 class Site:
-    """A place, and what its lab is built from."""
+    """A place, and the parameters of its lab."""
 
     place: Realm
     network: str
@@ -84,7 +84,7 @@ class Site:
 
 
 def measure(experiment: Experiment, place: Realm, how: ReproduceOptions) -> list[MeasuredSeries]:
-    """Measures all series at one place, returned in the file's order. Those with one site share a lab."""
+    """Measures all series at one place; returns them in the file's order. Series of one site share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
     found: dict[str, MeasuredSeries] = {}
     for site in dict.fromkeys(_wanted_site(one, place, how) for one in wanted):
@@ -105,7 +105,7 @@ def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> Site:
 
 
 def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
-    """Measures all series of one network."""
+    """Measures series that share a site."""
     for one in series:
         if one.quantity.step == "walk":
             how.told(f"{one.name} on {site.place}")
@@ -118,14 +118,14 @@ def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[Mea
         except (UsageError, PlaceError) as error:
             if group[0].settings.backend != "mpi":
                 raise
-            # Not every machine has an MPI, and what is measured without it stands by itself.
+            # Not every machine has an MPI, and the other series do not need it.
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
 def _walk(series: Series, on: str) -> tuple[float, ...]:
-    """Number of routes with each number of forwarding nodes that the series names.
+    """Returns the number of routes for each number of forwarding nodes that the series names.
 
-    They are traced on a lab, and otherwise counted in the computed tables.
+    On a lab they are traced; elsewhere they are counted in the computed tables.
     """
     place, argument = find_place(on)
     by_gateways = _traced(argument) if place.realm is Realm.EMULATED else counted(argument)
@@ -232,7 +232,7 @@ def _computing(
 def _computed(series: Series, outcomes: list[computing.PhaseOutcome], site: Site) -> MeasuredSeries:
     is_work = series.quantity_name == "computing left"
     values = tuple(one.computing_left if is_work else one.rate_left for one in outcomes)
-    # Polling ranks keep all cores busy by themselves, and then that is what the series is about.
+    # Polling ranks keep all cores busy by themselves, which is then the very effect that the series measures.
     limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
     return site.measured(series, [path for one in outcomes for path in one.runs], 0.0, values, limited)
 

@@ -1,4 +1,4 @@
-"""Keys that few series need: how ranks run, and what they run in place of a pattern."""
+"""Keys that few series need: how ranks run, and workloads that they run in place of a pattern."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Application:
-    """A workload that a series runs in place of a pattern, its options, and the base for comparison."""
+    """A workload that a series runs in place of a pattern, its options, and the base to compare it with."""
 
     workload: Annotated[
         applications.Workload,

@@ -13,8 +13,8 @@ from crosscut.reports.words.trust import emulations
 from crosscut.reproduce.quantities import Quantity
 from crosscut.run.run import Run
 
-# A figure over all phases of a run counts if the machine limited at most this share of them. A figure decided
-# by one or two phases (`worst phase`, `drop`) counts only if it limited none.
+# A figure over all phases of a run counts if the machine limited at most this share of them. A figure that
+# one or two phases decide (`worst phase`, `drop`) counts only if the machine limited none.
 TOLERATED_SHARE = 0.1
 
 
