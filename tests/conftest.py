@@ -1,4 +1,4 @@
-"""For all tests: the same draws each time."""
+"""Settings of all tests: the same random draws each time, and priority for tests that measure labs."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 
 # pytest's import mode `importlib` leaves sys.path alone.
 sys.path[:0] = [str(HERE), str(HERE / "unit"), str(HERE / "golden")]
-# Inherited by what is started from here, xdist's processes included, of which there is one for each core:
-# small matrices gain nothing by threads.
+# Inherited by child processes, xdist's included, one per core: small matrices gain nothing from threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# `crosscut` is found as `make test` finds it.
+# Finds the same `crosscut` as `make test`.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
-# The same examples each time. No test is timed: machines are shared.
+# No deadlines: machines are shared.
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
-# Started in the background, or by nohup, this process ignores what the tests send to those that it starts.
+# A process started in the background or by nohup ignores these signals, and so would its children, to which
+# the tests send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses to run where xdist cannot keep a group's tests in one process: labs would be measured side by
-    side. xdist names the group at the end of a test's id, which pytest 9.2 does not let it do."""
+    """Refuses to run if xdist cannot keep a group's tests in one process: labs would be measured side by
+    side. xdist appends the group to a test's id, which pytest 9.2 prevents."""
     if config.getoption("dist", "no") == "loadgroup" and not hasattr(pytest.Item, "_nodeid"):
         raise pytest.UsageError(f"pytest {pytest.__version__} ignores groups of tests; install one below 9.2")
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures start something
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Makes room for the tests that look at rates of labs: a test that runs beside one is nice, since a phase
-    of a lab counts for nothing where other programs take the machine. Only root may be nice and then no
-    longer."""
+    """Runs all tests nice except those that measure rates of labs, because phases disturbed by other programs
+    do not count. Only root may lower its niceness again."""
     from tiers import LABS
 
     if "PYTEST_XDIST_WORKER" not in os.environ or os.geteuid() != 0:

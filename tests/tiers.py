@@ -1,7 +1,7 @@
-"""Two tiers of tests: `make test` tells whether a change is right; `make test-all` adds those marked `long`.
+"""Two tiers of tests: `make test` shows whether a change is right; `make test-all` adds those marked `long`.
 
-Long are statistics over many seeds, large sizes and repeated labs. Each long test has a short one beside it
-that finds the same fault in a cheaper case.
+Long tests are statistics over many seeds, large sizes and repeated labs. Each has a short companion that
+finds the same fault in a cheaper case.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 LABS = "labs"
-"""The group of tests that look at rates of labs; they run one after another."""
+"""The group of tests that measure rates of labs; they run one after another."""
 
 
 def long(*values: object) -> ParameterSet:
-    """A case of `parametrize` for the long tier."""
+    """Returns a case of `parametrize` for the long tier."""
     return pytest.param(*values, marks=pytest.mark.long)
 
 
 def seeds(values: Iterable[object], short: Iterable[object]) -> list[object]:
-    """Cases of `parametrize`: all `values`, of which only those of `short` are in the short tier."""
+    """Returns `values` as cases of `parametrize`; those not in `short` are in the long tier."""
     kept = set(short)
     return [value if value in kept else long(value) for value in values]

@@ -1,4 +1,4 @@
-"""Makes a golden run: takes what names this machine out of a run, and notes what readers must find in it.
+"""Makes a golden run: redacts names of this machine in a run, and records what readers must find in it.
 
 python tests/golden/golden_run.py tests/golden/runs/NAME    (tests/golden/runs/README.md says when)
 """
@@ -21,13 +21,13 @@ from crosscut.cli import main
 from crosscut.run.run import Run
 
 LARGEST_CELLS = 1 << 20
-"""Arrays with more are looked at by shape alone: they are implied, and computed from the pattern."""
+"""Of larger arrays only the shape is checked: they are implied, and computed from the pattern."""
 _NAMED_BY_CROSSCUT = ("sim", "lab")
 _PATH = re.compile(r'(?<=["\s=:])/(?:[\w.+-]+/)+')
 
 
 def redacted(text: str) -> str:
-    """A run's zarr.json without names, identities, addresses and paths of the machine it was made on."""
+    """Returns a run's zarr.json without names, ids, addresses and paths of the machine that made it."""
     attributes = json.loads(text)["attributes"]
     if attributes["place"] not in _NAMED_BY_CROSSCUT:
         for number, node in enumerate(attributes["nodes"], 1):
@@ -40,13 +40,13 @@ def redacted(text: str) -> str:
 
 
 def _numbered(pattern: str, alias: str, text: str) -> str:
-    """The same alias for the same words, by order of appearance."""
+    """Replaces equal matches by equal aliases, numbered in order of appearance."""
     known: dict[str, str] = {}
     return re.sub(pattern, lambda at: known.setdefault(at[0], alias.format(len(known) + 1)), text)
 
 
 def summary(path: Path) -> dict[str, Any]:
-    """What a reader finds, in few numbers: schema, state, arrays, cells by status, the table of `export`."""
+    """Summarises what a reader finds: schema, state, arrays, cells by status, the table of `export`."""
     run = Run.open(path)
     (checked,) = (json.loads(line) for line in said("fsck", str(path), "--json").splitlines())
     rows = list(csv.DictReader(io.StringIO(said("export", str(path), "--format", "csv"))))
@@ -74,13 +74,13 @@ def _array(run: Run, name: str) -> dict[str, Any]:
 
 
 def _mean(values: Any) -> float | None:
-    """The mean without NaNs, in 12 digits: libraries add in an order of their own."""
+    """Returns the mean without NaNs, in 12 digits: libraries differ in the order of addition."""
     finite = values[np.isfinite(values)]
     return float(f"{finite.mean():.12g}") if finite.size else None
 
 
 def said(*words: str) -> str:
-    """Standard output of a command that ends well."""
+    """Returns the standard output of a command that must succeed."""
     written = io.BytesIO()
     screen = io.TextIOWrapper(written, encoding="utf-8", write_through=True)
     with redirect_stdout(screen):

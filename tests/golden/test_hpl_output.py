@@ -1,4 +1,4 @@
-"""What Debian's hpcc 1.5.0 wrote on a lab of four nodes at 100 Mbit/s, read."""
+"""Reads the output of Debian's hpcc 1.5.0 on a lab of four nodes at 100 Mbit/s."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosscut.workloads.hpl.output import Ring, Rings, Spread
 FILE = Path(__file__).parent / "hpl" / "hpccoutf.txt"
 
 
-def test_every_solution_is_read_with_its_way_rate_and_residual():
+def test_every_solution_is_read_with_its_broadcast_rate_and_residual():
     found = output.load(FILE)
     assert found.ranks == 4
     assert found.verified
@@ -24,12 +24,12 @@ def test_every_solution_is_read_with_its_way_rate_and_residual():
     assert {one.residual for one in found.solutions} == {0.0052710}
 
 
-def test_times_have_the_digits_of_the_rates():
+def test_times_are_computed_from_the_rates_which_have_more_digits():
     """500² (2/3 · 500 + 3/2) operations at 233.5 million a second; the file prints 0.36 s."""
     assert output.load(FILE).solutions[0].seconds == pytest.approx(83_708_333.3 / 233.5e6)
 
 
-def test_ping_pongs_and_rings_are_in_seconds_and_bytes_a_second():
+def test_ping_pongs_and_rings_are_in_seconds_and_bytes_per_second():
     found = output.load(FILE)
     assert found.rings == Rings(
         ping_pong_seconds=Spread(*(pytest.approx(value) for value in (14.4184e-6, 15.5365e-6, 16.8971e-6))),
@@ -42,7 +42,7 @@ def test_ping_pongs_and_rings_are_in_seconds_and_bytes_a_second():
     assert found.product_flops_per_second == pytest.approx(3.05179e9)
 
 
-def test_the_best_way_is_that_with_the_highest_median():
+def test_the_best_broadcast_has_the_highest_median():
     rows = report.rows(output.load(FILE).solutions)
     assert [(row.first.broadcast, row.flops_per_second) for row in rows] == [
         ("1rg", 233.5e6),

@@ -1,5 +1,5 @@
-"""Messages of class B on 16 ranks, as counted by the profiler and kept, are what NPB's loops add up to; and
-the page of them says what is kept. `make messages` counts again."""
+"""The stored message counts of class B on 16 ranks, made by the profiler, equal those of NPB's loops, and the
+page shows them. `make messages` counts again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def point(one: Counted) -> tuple[int, int]:
     return sum(one.point.messages), sum(one.point.bytes)
 
 
-def test_the_page_says_what_was_counted() -> None:
+def test_the_page_shows_the_stored_counts() -> None:
     assert command.PAGE.read_text(encoding="utf-8") == page.page(list(COUNTED.values()), PAPER)
 
 
@@ -55,8 +55,8 @@ def test_is_exchanges_all_keys_in_each_of_eleven_iterations() -> None:
 def test_mg_exchanges_faces_after_every_operator() -> None:
     """NPB, MG: 20 cycles and an untimed one over 8 levels, on 2 x 2 x 4 ranks. A cycle projects to levels 7
     to 1, smooths on level 1, takes the residual and smooths on levels 2 to 8. On level 1, with 2 points a
-    side, half of the ranks have none, and are handed what they need for level 2 by two others each. On the
-    finest level besides: two right sides; residuals before and after the untimed cycle, before the first and
+    side, half of the ranks have none: two others send each the points that it needs for level 2. The finest
+    level also has two right sides, and residuals before and after the untimed cycle, before the first and
     after each of 20."""
     everybody, half = 6 * RANKS, 6 * RANKS // 2
     cycle = (6 + 2 * 7) * everybody + 2 * half + 2 * RANKS // 2
@@ -65,8 +65,9 @@ def test_mg_exchanges_faces_after_every_operator() -> None:
 
 
 def test_cg_sends_vectors_and_sums_along_rows_of_four() -> None:
-    """NPB, CG: 75 iterations and an untimed one of 25 steps; a product of matrix and vector is two exchanges
-    in the row and one with the transposed rank, of a quarter of 75,000 numbers; a sum is two exchanges."""
+    """NPB, CG: 75 iterations and an untimed one, of 25 steps each; a product of matrix and vector is two
+    exchanges in the row and one with the transposed rank, of a quarter of 75,000 numbers; a sum is two
+    exchanges."""
     conjugate, steps, row_exchanges = 76, 25, 2
     products = conjugate * (steps + 1) * (row_exchanges + 1) * RANKS
     sums = conjugate * (1 + 2 * steps + 1) * row_exchanges * RANKS
@@ -75,9 +76,9 @@ def test_cg_sends_vectors_and_sums_along_rows_of_four() -> None:
     assert point(COUNTED["cg"]) == (products + sums + norms, amount)
 
 
-def test_sp_sends_six_faces_and_eighteen_edges_of_cells_a_step() -> None:
-    """NPB, SP: 400 steps and an untimed one; faces once more for the check of the result. In each of three
-    dimensions 3 cells on, and 3 back."""
+def test_sp_sends_six_faces_and_eighteen_edges_of_cells_per_step() -> None:
+    """NPB, SP: 400 steps and an untimed one; faces once more to check the result. In each of three dimensions
+    3 cells forward, and 3 back."""
     steps = 400 + 1
     assert point(COUNTED["sp"])[0] == RANKS * (steps * (6 + 3 * 2 * 3) + 6)
 
@@ -88,8 +89,8 @@ def test_ep_has_three_sums() -> None:
 
 
 def test_lu_sends_an_edge_for_each_plane_of_each_sweep() -> None:
-    """As tests/integration/test_workload_messages.py has it for class S: 250 iterations on 102 planes, of
-    which 100 are swept, and a grid of 4 x 4 ranks."""
+    """As for class S in tests/integration/test_workload_messages.py: 250 iterations on 102 planes, of which
+    100 are swept, and a grid of 4 x 4 ranks."""
     pairs = 2 * 3 * 4
     sweeps = 2 * (250 + 1) * (102 - 2) * pairs
     right_sides = (1 + 2 + 250 + 1) * 2 * pairs
@@ -100,13 +101,13 @@ def test_lu_sends_an_edge_for_each_plane_of_each_sweep() -> None:
 
 
 def small_of_integral() -> int:
-    """The bytes that LU's surface integral sends in messages below 10 KB."""
+    """Returns the bytes that LU's surface integral sends in messages below 10 KB."""
     across_z = 2 * 3 * 102 + 2 * 3 * (102 + 2 * 4)
     return (across_z + 2 * 102 * (3 + 3)) * 8
 
 
-def test_speed_ups_stay_within_what_the_bytes_allow_but_for_caches() -> None:
-    """1 % for the rounding of the paper's figures, and caches that hold a sixteenth of the data better."""
+def test_speed_ups_stay_within_the_bound_from_bytes_but_for_caches() -> None:
+    """Within 1 %, for rounding in the paper, and for caches, which hold a sixteenth of the data better."""
     for network in page.NETWORKS:
         rate = PAPER["rates_mbyte_s"][network] * page.MEGABYTE
         for name, measured in PAPER["speedup"][network].items():
@@ -125,7 +126,7 @@ def test_bytes_alone_order_the_benchmarks_on_ethernet_as_the_paper_found_them() 
     assert sorted(measured, key=most) == sorted(measured, key=lambda name: measured[name])
 
 
-def test_figures_of_the_paper_stand_beside_ours_where_they_are_known() -> None:
+def test_the_paper_s_figures_stand_next_to_ours_if_known() -> None:
     paper = PAPER | {"messages": {"is": {"messages": 6000, "bytes": 1_500_000_000}}}
     text = page.page(list(COUNTED.values()), paper)
     row = next(line for line in text.splitlines() if line.startswith("| **IS** | 15 "))

@@ -1,4 +1,4 @@
-"""Printed prices and ratios come out of `crosscut price` again, from catalogue networks and price books."""
+"""`crosscut price` reproduces printed prices and ratios from catalogue networks and price books."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def whole(amount: Interval) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("name", "printed"), KURMANN, ids=[name for name, _ in KURMANN])
 def test_kurmann_s_table_1_comes_out_to_the_digit(name: str, printed: dict[str, list[int]]) -> None:
-    """At both ends of the book's range for a node."""
+    """At both ends of the book's price range for a node."""
     share = bill_of(name).nodes_share
     assert share is not None
     nodes, network_share = printed["nodes_and_network"]
@@ -68,9 +68,7 @@ def test_nodes_e7_and_maintenance_are_about_kurmann_s_500_000_dollars() -> None:
 
 
 @pytest.mark.parametrize(("name", "nodes", "usd"), BODE, ids=[f"{name}-at-{n}" for name, n, _ in BODE])
-def test_bode_s_prices_by_the_port_come_out_to_the_dollar(
-    name: str, nodes: int, usd: tuple[int, int]
-) -> None:
+def test_bode_s_prices_per_port_come_out_to_the_dollar(name: str, nodes: int, usd: tuple[int, int]) -> None:
     assert whole(bill_of(name, nodes).per_node) == usd
 
 
@@ -81,13 +79,13 @@ def test_beyond_the_largest_network_that_bode_prices_there_is_no_price(name: str
     assert f"no price for {most + 1:,} ports" in found.reason
 
 
-def test_what_a_person_reads_is_what_the_paper_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_paper_s_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["price", "xibalba-er16"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "per node 818 USD nodes : network 80 : 20 switches : cables : interfaces 92 : 2 : 5" in said
 
 
-def test_the_table_in_the_documentation_is_the_paper_s() -> None:
+def test_the_table_in_the_documentation_has_the_paper_s_figures() -> None:
     page = (Path(__file__).parents[2] / "docs" / "howto-price.md").read_text(encoding="utf-8")
     for entry in PRINTED["kurmann"]:
         nodes, network_share = entry["nodes_and_network"]
@@ -95,8 +93,8 @@ def test_the_table_in_the_documentation_is_the_paper_s() -> None:
         assert f"| {entry['port_usd']} | {nodes} : {network_share} | {parts} |" in page
 
 
-def test_one_price_of_a_node_fits_all_ratios_of_table_1_and_the_book_has_no_other() -> None:
-    """Each ratio, within its rounding, leaves an interval: p (100 - s) / s for s ± 0.5 per cent, p a port."""
+def test_one_price_of_a_node_fits_all_ratios_of_table_1_and_the_book_has_it() -> None:
+    """A ratio s gives an interval, p (100 - s) / s for s ± 0.5 per cent, where p is the price per port."""
     single = [entry for entry in PRINTED["kurmann"] if "processor_usd" not in entry]
     assert len(single) == 4
     ends = [
@@ -112,8 +110,8 @@ def test_one_price_of_a_node_fits_all_ratios_of_table_1_and_the_book_has_no_othe
     assert node.high - node.low > 0.95 * (most - least)
 
 
-def test_had_the_port_price_been_the_switch_s_alone_no_price_of_a_node_would_fit() -> None:
-    """Why the book takes a port's price as adapter, cable and switch together."""
+def test_no_price_of_a_node_would_fit_if_the_port_price_were_the_switch_s_alone() -> None:
+    """Shows that a port's price includes adapter, cable and switch."""
     ends = []
     for entry in PRINTED["kurmann"][:3]:
         port = entry["port_usd"] / (entry["parts"][0] / 100)
@@ -128,5 +126,5 @@ def test_every_catalogue_network_that_these_papers_price_has_its_price_from_a_bo
     ]
     assert len(named) >= 19
     unpriced = {name for name in named if not asking.price(name, None, [], None).bill}
-    # Two boards with the adapter on them, wired to each other: there is nothing to buy.
+    # Two boards with onboard adapters, wired to each other: there is nothing to buy.
     assert unpriced == {"bode-gige-broadcom-2"}

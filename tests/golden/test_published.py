@@ -1,4 +1,4 @@
-"""Simulated figures against published ones: what agrees must go on agreeing, what does not is recorded."""
+"""Compares simulated figures with published ones: agreement must last, and disagreement is recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "reference" / "published.md"
-# The aim: of the pairwise rows, with the knee.
+# The aim, for pairwise rows with the knee.
 MEAN_ERROR, WORST_ERROR = 0.03, 0.08
 
 
@@ -33,7 +33,7 @@ def test_pairwise_rows_are_within_the_aim(compare: ModuleType) -> None:
     errors = [row.knee_error for row in rows]
     assert np.mean(errors) <= MEAN_ERROR
     assert max(errors) <= WORST_ERROR
-    # The fit may not hide what the plain model says.
+    # The knee may only lower rates.
     assert all(row.simulated >= row.knee for row in rows)
 
 
@@ -58,5 +58,5 @@ def test_all_to_all_falls_over_distance_as_published(compare: ModuleType) -> Non
     np.testing.assert_allclose(rate, rate[::-1])
 
 
-def test_the_page_in_the_documentation_is_what_is_computed(compare: ModuleType) -> None:
+def test_the_page_in_the_documentation_has_the_computed_figures(compare: ModuleType) -> None:
     assert compare.table(compare.all_rows()) in PAGE.read_text(encoding="utf-8"), "run `make published`"

@@ -1,6 +1,6 @@
-"""Runs of every schema and variation that crosscut ever wrote are read as on the day they were kept.
+"""Stored runs of every schema version and variation are read as on the day they were stored.
 
-A folder in `runs` with a file NAME.json beside it is all that a further run needs.
+To add a run, add its folder and NAME.json to `runs`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
-def test_a_kept_run_is_read_shown_exported_and_whole(path: Path) -> None:
+def test_a_stored_run_is_read_shown_exported_and_found_whole(path: Path) -> None:
     known, found = expected(path), summary(path)
-    # Later versions may say more of an old run, and no less.
+    # Later versions may say more about an old run, but not less.
     missing = set(known["attributes"]) - set(found["attributes"])
     assert not missing
     row, columns = found["first_row"], known["first_row"]
@@ -37,13 +37,13 @@ def test_a_kept_run_is_read_shown_exported_and_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
-def test_a_kept_run_names_no_machine(path: Path) -> None:
+def test_a_stored_run_names_no_machine(path: Path) -> None:
     text = (path / "zarr.json").read_text(encoding="utf-8")
     assert redacted(text) == text
     assert not re.search(r"/(?:tmp|home|root|work)\b", text)
 
 
-def test_every_array_and_schema_version_is_in_a_kept_run() -> None:
+def test_every_array_and_schema_version_is_in_a_stored_run() -> None:
     known = [expected(path) for path in RUNS]
     assert {one["schema"]["version"] for one in known} == set(range(1, SCHEMA_VERSION + 1))
     assert ARRAYS.keys() <= {name for one in known for name in one["arrays"]}

@@ -1,4 +1,4 @@
-"""Salmon's published rule for routes, counted on the network that lab and simulator are made from."""
+"""Counts routes by Salmon's published rule on the network that lab and simulator use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PUBLISHED = Path(__file__).parent / "published" / "salmon1998.toml"
 
 
 def by_the_rule() -> dict[int, int]:
-    """Pairs by nodes that forward: of a group as many are wired to another as wires are between both."""
+    """Returns pairs by the number of nodes that forward; each wire between two groups has its own nodes."""
     testbed = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]
     groups, nodes = testbed["switch_groups"], testbed["nodes_per_group"]
     pairs_of_groups = groups * (groups - 1)
@@ -24,12 +24,12 @@ def by_the_rule() -> dict[int, int]:
     }
 
 
-def test_the_computed_routes_are_those_of_the_published_rule() -> None:
+def test_the_computed_routes_follow_the_published_rule() -> None:
     found = running.counted("beowulf-routed-4x9")
     assert dict(found) == by_the_rule()
     assert max(found) == tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["max_gateways"]
 
 
-def test_the_experiment_reckons_with_the_same_rule() -> None:
+def test_the_experiment_s_reckoned_routes_follow_the_same_rule() -> None:
     (series,) = experiment.read(experiment.find("salmon-routes")).series
     assert dict(zip(series.x, series.reckoned, strict=True)) == by_the_rule()

@@ -1,4 +1,4 @@
-"""Chromium, driven by the DevTools protocol: the browser that the system has, without network."""
+"""Drives the system's Chromium by the DevTools protocol, without network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# In containers there is no sandbox to be had as root; the rest keeps it from calling home.
+# As root in a container Chromium has no sandbox; the other arguments keep it from calling home.
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -23,7 +23,7 @@ def executable() -> str | None:
 
 @contextlib.contextmanager
 def chromium() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821, UP037
-    """Skips, with the reason, where there is none; a fresh profile, gone afterwards."""
+    """Yields a browser with a fresh profile, removed afterwards. Skips, with the reason, without Chromium."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
     found = executable()
     if found is None:
@@ -37,7 +37,7 @@ def chromium() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821, UP037
 
 
 class Tab:
-    """A page from disk in a context of its own; notes whatever it complains of or asks the network for."""
+    """A page from disk in its own context; records its complaints and its requests to the network."""
 
     def __init__(self, browser, file: Path, **context) -> None:
         self.context = browser.new_context(offline=True, accept_downloads=True, **context)
@@ -54,14 +54,14 @@ class Tab:
             self.complaints.append(said.text)
 
     def show(self, name: str):
-        """The figure, scrolled to and drawn."""
+        """Scrolls to the figure and returns it once drawn."""
         figure = self.page.locator(f"#{name}")
         figure.scroll_into_view_if_needed()
         self.page.wait_for_selector(f"#{name}[data-drawn=yes]", timeout=20_000)
         return figure
 
     def until(self, expression: str) -> None:
-        """Not `wait_for_function`, whose polling in the page its policy forbids."""
+        """Waits for the expression. The page's policy forbids the polling of `wait_for_function`."""
         end = time.monotonic() + 20
         while not self.page.evaluate(expression):
             assert time.monotonic() < end, f"never true: {expression}"
@@ -74,7 +74,7 @@ class Tab:
         return names
 
     def save(self, name: str, words: str, folder: Path) -> Path:
-        """What a figure's button hands out as a file."""
+        """Clicks a button of a figure and returns the downloaded file."""
         figure = self.show(name)
         with self.page.expect_download() as download:
             figure.locator(".tools button", has_text=words).click()

@@ -1,4 +1,4 @@
-"""A copy under way, of which a test harms a part."""
+"""Runs a copy that a test can disturb."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Launch, open_session
 
 UNFINISHED = ".crosscut-clone"
-# Small, so that a copy of some megabytes has many steps.
+# Small, so that a copy of a few megabytes takes many steps.
 CHUNK_BYTES = 4 << 10
 
 
@@ -32,7 +32,7 @@ def unfinished(target: Path) -> Path:
 
 
 def copies(folder: Path, processes: int) -> list[Path]:
-    """Where `order` has them, of ranks 1, 2, …"""
+    """Returns the targets of `order`, for ranks 1, 2, …"""
     return [folder / f"copy-{rank}" for rank in range(1, processes)]
 
 
@@ -41,7 +41,7 @@ def order(source: Path, *, overwrite: bool = False, resume: bool = False) -> Ord
 
 
 class Copying:
-    """In a thread of its own, so that the test can act meanwhile."""
+    """Copies in its own thread, so that the test can act meanwhile."""
 
     def __init__(self, session: Session, order: Order, events: list[Event]) -> None:
         self.events = events
@@ -90,7 +90,7 @@ def copied(order: Order, launch: Launch) -> CloneOutcome:
 
 
 def wait_for_bytes(file: Path, least: int = 1) -> None:
-    """Until so much of it has been written."""
+    """Waits until `least` bytes have been written."""
 
     def has_some() -> bool:
         try:

@@ -25,8 +25,8 @@ ENOUGH_BYTES = 256 << 20
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Says which tests xdist gives to one process: all that look at rates of labs (labs.py); otherwise each
-    file, so that what its tests share is made once."""
+    """Groups tests that xdist gives to one process: all that measure rates of labs (labs.py); otherwise those
+    of a file, which may share fixtures."""
     from labs import needs_lab
 
     for item in items:
@@ -38,8 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def quick_path(tmp_path: Path) -> Iterator[Path]:
-    """An empty folder in memory where there is some: a run waits for the disk at each of its steps, which
-    takes most of the time of a small one. What a killed process has written stays in memory as on a disk."""
+    """An empty folder, in memory if there is room: a run waits for the disk at each step, which takes most of
+    the time of a small one. As on a disk, the data of a killed process remain."""
     try:
         roomy = shutil.disk_usage(MEMORY).free >= ENOUGH_BYTES
         folder = tempfile.TemporaryDirectory(prefix="crosscut-test-", dir=MEMORY if roomy else tmp_path)
@@ -51,7 +51,7 @@ def quick_path(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MiB, and nothing of it left afterwards."""
+    """A file system of 3 MiB, unmounted afterwards."""
     libc = ctypes.CDLL(None, use_errno=True)
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -70,13 +70,13 @@ def _workloads_for_smpi(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shared_cache(_workloads_for_smpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache for all tests together: each workload is compiled for SMPI once, which takes ten seconds."""
+    """A cache that all tests share: compiling a workload for SMPI takes ten seconds."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(_workloads_for_smpi))
 
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[Path]:
-    """A copy of crosscut-core, by which its processes are known; none may be left."""
+    """A copy of crosscut-core, which identifies its processes; fails if any is left."""
     from processes import await_none  # of this folder, which is importable by now
 
     executable = Path(os.environ.get("CROSSCUT_TEST_NODE") or find_executable("crosscut-core") or "")
@@ -88,7 +88,7 @@ def core(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _labs_of_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Labs of one name in several processes are several labs."""
+    """Keeps labs of the same name in several test processes apart."""
     from crosscut.lab import state
 
     os.environ.setdefault(state.VARIABLE, str(tmp_path_factory.mktemp("labs") / "here"))
@@ -96,7 +96,7 @@ def _labs_of_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a test's own labs, which are taken down after it."""
+    """The folder of a test's own labs; takes them down afterwards."""
     from crosscut.lab import lifecycle, state
 
     root = tmp_path / "labs" / "here"

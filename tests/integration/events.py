@@ -22,7 +22,7 @@ class Events:
         self.seen: list[dict[str, Any]] = []
 
     def next(self) -> dict[str, Any] | None:
-        """The next event; None at the end of the stream."""
+        """Returns the next event; None at the end of the stream."""
         end = time.monotonic() + PATIENCE_SECONDS
         while b"\n" not in self._unread:
             left = end - time.monotonic()
@@ -39,7 +39,7 @@ class Events:
         return event
 
     def until(self, name: str) -> dict[str, Any]:
-        """The next event of that name; fails at the end of the stream."""
+        """Returns the next event of that name; fails at the end of the stream."""
         while (event := self.next()) is not None:
             if event["event"] == name:
                 return event
@@ -48,7 +48,7 @@ class Events:
 
 
 def close_streams(launched: Launched) -> None:
-    """Ends the session if it still runs, and lets go of its pipes."""
+    """Ends the session if it still runs, and closes its pipes."""
     launched.close(patience_seconds=1)
     launched.stderr_tail()  # waits for the thread that reads standard error
     for stream in (launched.process.stdout, launched.process.stderr):

@@ -1,4 +1,4 @@
-"""The command line in the process of the tests: starting Python takes longer than most commands."""
+"""Runs the command line in the tests' process: starting Python takes longer than most commands."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def crosscut(
     *words: object, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `crosscut WORDS` in `folder`; what it and the programs it starts print, and its exit status.
+    """Runs `crosscut WORDS` in `folder` and returns its output, that of programs it starts included, and its
+    exit status.
 
-    An exception that would give a person a traceback is raised.
+    Raises exceptions for which a person would see a traceback.
     """
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as said,
@@ -51,8 +52,8 @@ def crosscut(
 
 
 def _forget() -> None:
-    """Empties crosscut's caches, as in a new process: they know files by names relative to a folder."""
-    for name, module in sys.modules.copy().items():  # a copy at once: other threads import
+    """Empties crosscut's caches, as in a new process: their keys are paths relative to a folder."""
+    for name, module in sys.modules.copy().items():  # copied: other threads import
         if name.partition(".")[0] == "crosscut":
             for value in vars(module).values():
                 if isinstance(value, functools._lru_cache_wrapper):
@@ -60,7 +61,7 @@ def _forget() -> None:
 
 
 def _in_a_child(words: Sequence[str]) -> None:
-    """A program that would take this process's place would take the tests' place."""
+    """Stands in for exec, which would replace the tests' process."""
     raise SystemExit(subprocess.run(words, check=False).returncode)
 
 
@@ -76,7 +77,7 @@ def _handlers_kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _into(descriptor: int, file: IO[str]) -> Iterator[None]:
-    """Also what other programs write to the descriptor goes into the file."""
+    """Redirects the descriptor to the file, for child processes too."""
     stream, redirected = (
         (sys.stdout, contextlib.redirect_stdout)
         if descriptor == 1

@@ -1,7 +1,7 @@
-"""Labs up and down, again and again: `python lab_cycles.py CYCLES [HOSTS]` prints what is left of them.
+"""Builds labs and takes them down again: `python lab_cycles.py CYCLES [HOSTS]` prints what they leave behind.
 
-Every third is carried by crosscut-switch, where that is here. Namespaces live as long as a mount, a process
-or a descriptor keeps them, so these are what is counted.
+Every third lab uses crosscut-switch, if installed. A namespace lives as long as a mount, a process or a
+descriptor holds it, so these are counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NETWORK = '[generator]\nkind = "crossbar"\nhosts = {hosts}\nrate = "100 Mbit/s"\
 
 
 def counted() -> dict[str, int]:
-    """What this process and all that it started hold."""
+    """Counts what this process and its descendants hold."""
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "mounts": sum(str(state.root()) in line for line in _mounts()),
@@ -35,7 +35,8 @@ def _mounts() -> list[str]:
 
 
 def _children() -> list[str]:
-    """Those told of this folder of labs, corpses among them."""
+    """Returns process ids of children, zombies included, and of all processes with this folder of labs in
+    their environment."""
     found = [*Path("/proc/self/task").glob("*/children")]
     own = [pid for path in found for pid in path.read_text(encoding="ascii").split()]
     word = f"{state.VARIABLE}={state.root()}".encode()
@@ -55,7 +56,7 @@ def switches() -> tuple[str, ...]:
 
 
 def run(cycles: int, hosts: int, folder: Path) -> tuple[dict[str, int], dict[str, int]]:
-    """What there was after the first, and after the last: imports open files of their own."""
+    """Returns the counts after the first and the last cycle. Imports open files, so none before the first."""
     file = folder / "network.toml"
     file.write_text(NETWORK.format(hosts=hosts), encoding="ascii")
     first: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Labs in tests: in a folder of their own, so that no lab of anybody else is seen."""
+"""Labs in tests, in their own folder, apart from all other labs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ needs_lab = pytest.mark.skipif(
     os.geteuid() != 0 or lifecycle.unavailable() is not None,
     reason="labs need root here: " + str(lifecycle.unavailable()),
 )
-# Labs share a process, since one lab's load disturbs another's rates. A test that looks at no rate need not
-# wait for the others.
+# Tests of labs share a process, since one lab's load disturbs another's rates. Those without rates need not
+# wait.
 without_rates = pytest.mark.xdist_group("labs without rates")
 NO_USER_SWITCH = program.unavailable()
-"""Empty: there is one."""
-# The cases of a test that runs on both switches.
+"""Why there is no crosscut-switch; empty if there is one."""
+# Cases of a test that runs on both switches.
 SWITCHES = (
     "kernel",
     pytest.param("user", marks=pytest.mark.skipif(bool(NO_USER_SWITCH), reason=NO_USER_SWITCH)),
@@ -60,13 +60,13 @@ def on_node(record: state.Record, node: str, *words: str) -> str:
 
 
 def ways_from(record: state.Record, node: str, addresses: list[str]) -> dict[str, list[str]]:
-    """As the node's own traceroutes see them."""
+    """Returns the hops to each address, as traceroutes on the node see them."""
     found: dict[str, list[str]] = json.loads(on_node(record, node, sys.executable, str(WALK), *addresses))
     return found
 
 
 def median_rates(folder: Path, *words: str) -> dict[str, float]:
-    """Bytes per second by route, medians over everything measured, of a run with these words."""
+    """Runs `crosscut run` with these words. Returns bytes per second by route, medians over all samples."""
     out = folder / "run.zarr"
     done = crosscut("run", *words, "--out", str(out), "--quiet", folder=folder)
     assert done.returncode == 0, done.stderr

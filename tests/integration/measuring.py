@@ -1,6 +1,6 @@
-"""Measures small jobs on every backend there is, and says what a run must be like whatever was measured.
+"""Measures small jobs on every backend, and checks what must hold for every run.
 
-Patterns, backends and parameters come from `crosscut list`: a new one is tested without a change here.
+Patterns, backends and parameters come from `crosscut list`: new ones are tested without changes here.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from crosscut.session.measure import Decided, Launch, decide, open_session
 RANKS = (2, 3, 4, 5)
 SMALL_BYTES = 20_000
 SMALL_COUNT = 6
-# A sample and its rank's time are differences of the same clock, divided by other numbers.
+# A sample and its rank's time are differences of the same clock, with different divisors.
 ROUNDING = 1 + 1e-9
 
 
 @functools.cache
 def usable(name: str) -> bool:
-    """True if ranks of this backend can be started here: a place may lack its launcher."""
+    """True if this machine can start ranks of this backend: a place may lack its launcher."""
     try:
         decided = decide(core.load(), Launch(backend=name, ranks=2))
         with _opened(decided):
@@ -52,7 +52,7 @@ def _opened(decided: Decided) -> Iterator[Session]:
 
 @dataclass
 class Sessions:
-    """Sessions by backend and ranks, each started once: joining takes longer than a small job."""
+    """Sessions by backend and ranks, started once each: joining takes longer than a small job."""
 
     _open: dict[tuple[str, int], Session] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class Sessions:
         return session
 
     def close(self) -> list[int]:
-        """Exit statuses."""
+        """Closes all sessions and returns their exit statuses."""
         return [session.close() for session in self._open.values()]
 
     def measure(self, job: Job, ranks: int) -> JobOutcome:
@@ -73,7 +73,7 @@ class Sessions:
 
 
 def small(pattern: core.Pattern) -> dict[str, str]:
-    """Values that keep the defaults' meaning, but little data: what defaults to more is lowered."""
+    """Returns parameters close to the defaults but with little data: larger defaults are lowered."""
     lowered = {}
     for parameter in pattern.parameters:
         if parameter.kind == "integer" and parameter.name != "seed" and int(parameter.default) > SMALL_COUNT:
@@ -84,7 +84,7 @@ def small(pattern: core.Pattern) -> dict[str, str]:
 
 
 def drawn(pattern: core.Pattern, chance: random.Random) -> dict[str, str]:
-    """Other values wherever the list says which there are."""
+    """Returns random values for all parameters whose values the list tells."""
     values = small(pattern)
     for parameter in pattern.parameters:
         if parameter.choices:
@@ -94,20 +94,20 @@ def drawn(pattern: core.Pattern, chance: random.Random) -> dict[str, str]:
         elif parameter.name == "seed":
             values[parameter.name] = str(chance.randrange(1000))
         elif parameter.kind == "integer":
-            # 1 where it can be: more rails than this machine was given interfaces are refused.
+            # At most 2, or 1 by default: more rails than interfaces are refused.
             values[parameter.name] = str(chance.choice((1, min(2, int(parameter.default)))))
     return values
 
 
 def without_seconds(run: Path) -> xr.Dataset:
-    """What must be the same in two runs of one job, however long things took."""
+    """Returns the arrays that must be equal in two runs of one job, whatever their times."""
     dataset = xr.open_zarr(run, chunks=None).load()
     names = ("status", "credited_bytes", "repetitions_done")
     return dataset[list(names)].drop_attrs()
 
 
 def check_whole(path: Path, lossy: bool = False) -> Run:
-    """Everything promised is measured, and makes sense; the run, opened."""
+    """Checks that everything promised was measured and is consistent. Returns the run."""
     report = fsck.check(path)
     assert report.problems == (), report.problems
     attributes = json.loads((path / "zarr.json").read_text())["attributes"]
@@ -123,14 +123,14 @@ def check_whole(path: Path, lossy: bool = False) -> Run:
     timed = present & (data["peer"].values >= 0).any(axis=(1, 2))[None]
     credited = data["credited_bytes"].values
     assert np.isfinite(credited[present]).all()
-    # Where the figure is not a rate (a slowdown), no bytes are credited.
+    # If the figure is not a rate (a slowdown), no bytes are credited.
     assert (credited[timed] > 0).all() or (credited[present] == 0).all()
     assert (data["iterations"].values >= 1).all()
     return run
 
 
 def promised_cells(data: xr.Dataset) -> np.ndarray:
-    """[size, repetition, phase, rank] what `repetitions_done` says was measured."""
+    """Returns [size, repetition, phase, rank] the cells measured according to `repetitions_done`."""
     done = data["repetitions_done"].values
     repetition = np.arange(data.sizes["repetition"])
     measured = repetition[None, :, None] < done[:, None, :]
@@ -138,7 +138,7 @@ def promised_cells(data: xr.Dataset) -> np.ndarray:
 
 
 def check_coordinates(run: Run) -> None:
-    """Peers are other ranks, and are what the core computes of the job alone."""
+    """Checks that peers are other ranks, the same that the core computes from the job alone."""
     data = run.dataset
     phases = data["phase"].values
     np.testing.assert_array_equal(phases, np.arange(phases[0], phases[0] + len(phases)))
@@ -157,7 +157,7 @@ def check_coordinates(run: Run) -> None:
 
 
 def check_seconds(data: xr.Dataset, promised: np.ndarray, lossy: bool) -> None:
-    """Samples where a peer is, and nowhere else; none outlasts its rank; a peer took part in the phase."""
+    """Checks that samples exist just for peers, none outlasts its rank, and peers took part in the phase."""
     seconds, of_rank = data["message_seconds"].values, data["rank_seconds"].values
     there = promised[..., None] & (data["peer"].values >= 0)
     assert np.isnan(seconds[~there]).all()
@@ -166,7 +166,7 @@ def check_seconds(data: xr.Dataset, promised: np.ndarray, lossy: bool) -> None:
         assert (lost >= 0).all()
         there = there & ((lost == 0) | np.isfinite(seconds))
     assert np.isfinite(seconds[there]).all()
-    # Simulated, a short send lies in a buffer at once where the network's hosts have no overhead.
+    # A simulated short send enters a buffer at once if the network's hosts have no overhead.
     may_be_none = lossy or data.attrs["backend"]["name"] == "sim"
     assert ((seconds[there] >= 0) if may_be_none else (seconds[there] > 0)).all()
     at = np.nonzero(there)

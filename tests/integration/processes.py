@@ -1,4 +1,4 @@
-"""Which processes a test has left behind: found by the executable they run, a copy of the test's own."""
+"""Finds processes that a test left behind, by their executable: the test's own copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GONE_SECONDS = 15
 
 
 def running(executable: Path) -> list[int]:
-    """Process numbers, zombies apart: what is dead and only not yet collected runs no longer."""
+    """Returns process ids, without zombies."""
     found = []
     for process in _processes():
         try:
@@ -30,7 +30,7 @@ def _processes() -> Iterator[Path]:
 
 
 def parent(pid: int) -> int:
-    """0 where there is none any more."""
+    """Returns the parent's id; 0 if the process has ended."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -53,7 +53,7 @@ def processes_named(wanted: str) -> list[int]:
 
 
 def environment(pid: int) -> dict[str, str]:
-    """As it was when the process began."""
+    """Returns the environment with which the process started."""
     with contextlib.suppress(OSError):
         words = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "replace").split("\0")
         return dict(word.partition("=")[::2] for word in words if "=" in word)
@@ -67,14 +67,14 @@ def command_line(pid: int) -> list[str]:
 
 
 def ranks_of_nodes(executable: Path) -> dict[int, int]:
-    """By `node` process, how many ranks it holds: a rank's parent runs the same executable."""
+    """Returns the number of ranks by `node` process: a rank's parent runs the same executable."""
     everyone = running(executable)
     nodes = [pid for pid in everyone if parent(pid) not in everyone]
     return {node: sum(parent(pid) == node for pid in everyone) for node in nodes}
 
 
 def await_none(executable: Path) -> None:
-    """Fails, after killing them, where processes are left."""
+    """Fails if processes are left, after killing them."""
     end = time.monotonic() + GONE_SECONDS
     while left := running(executable):
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What tests of the profiler share: programs compiled and profiled, and what was counted."""
+"""Compiles and profiles programs for tests, and reads the counts."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def called(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def messages(found: dict[str, Any], name: str, part: str = "as_called") -> tuple[int, int]:
-    """(messages, bytes) of a call, all sizes together."""
+    """Returns (messages, bytes) of a call over all sizes."""
     amounts = called(found, name)[part]
     return sum(amounts["messages"]), sum(amounts["bytes"])

@@ -1,4 +1,4 @@
-"""`crosscut-switch` as a child of a test, without a lab around it."""
+"""Runs `crosscut-switch` as a child of a test, without a lab."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from crosscut.lab.switch.program import (
 
 @dataclass
 class UserSwitch:
-    """A running switch: a context manager. It ends with this process, however that ends: its standard input
-    closes then."""
+    """A running switch, as a context manager. It ends with this process in any case, because its standard
+    input closes."""
 
     network: Path
     taps: tuple[Tap, ...]
     options: tuple[str, ...] = ()
     ready: Mapping[str, object] = field(init=False, default_factory=dict)
     last: Mapping[str, object] = field(init=False, default_factory=dict)
-    """Statistics of the whole time; after the end."""
+    """Statistics of the whole time, set at the end."""
     _process: subprocess.Popen[bytes] | None = field(init=False, default=None, repr=False)
     _said: str = field(init=False, default=f"{PROGRAM} does not run", repr=False)
     _unread: bytes = field(init=False, default=b"", repr=False)
@@ -43,7 +43,7 @@ class UserSwitch:
     def __enter__(self) -> UserSwitch:
         command = [str(find_switch()), str(self.network), "--taps", "-", *self.options]
         pipe = subprocess.PIPE
-        # A group of its own: ctrl-C at the terminal must not end the network before the ranks on it.
+        # Its own process group: ctrl-C at the terminal must not end the network before its ranks.
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
         self._process = process
         try:
@@ -68,7 +68,7 @@ class UserSwitch:
         return self._process is not None and self._process.poll() is None
 
     def statistics(self) -> Mapping[str, object]:
-        """What has passed until now, by link, and how late deliveries were."""
+        """Returns what has passed so far, by link, and how late deliveries were."""
         if self._process is None or not self.is_running:
             raise UserSwitchError(self._last_words())
         self._process.send_signal(signal.SIGUSR1)
@@ -88,7 +88,7 @@ class UserSwitch:
         self._note_end(process)
 
     def _note_end(self, process: subprocess.Popen[bytes]) -> None:
-        """Waits for it, keeps its last words and closes what it was spoken to by."""
+        """Waits for the process, keeps its last output and closes its pipes."""
         process.wait()
         assert process.stdout is not None
         assert process.stderr is not None
@@ -99,7 +99,7 @@ class UserSwitch:
         process.stderr.close()
 
     def _answer(self, event: str, seconds: float) -> Mapping[str, object]:
-        """The next line of this kind; other lines are passed over."""
+        """Returns the next line with this event; skips others."""
         deadline = time.monotonic() + seconds
         while True:
             line = self._line(deadline)

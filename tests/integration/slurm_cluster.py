@@ -1,4 +1,4 @@
-"""A real Slurm on this machine: munged, slurmctld and two slurmd with ports and folders of their own."""
+"""A real Slurm on this machine: munged, slurmctld and two slurmd with their own ports and folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODES = ("c1", "c2")
 
 
 def why_not() -> str | None:
-    """Why no Slurm can be started here, or None."""
+    """Returns why no Slurm can be started here, or None."""
     missing = [program for program in PROGRAMS if shutil.which(program, path=_PATH) is None]
     if missing:
         return f"no {', '.join(missing)}: apt-get install slurm-wlm munge"
@@ -106,7 +106,7 @@ def _await_nodes(slurm: Slurm, daemons: list[subprocess.Popen[bytes]]) -> None:
 
 @contextlib.contextmanager
 def running_slurm() -> Iterator[Slurm]:
-    """Runs while inside. Its folder has a short path: a socket's may have 107 bytes."""
+    """Runs a Slurm. Its folder has a short path, since a socket's path holds at most 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)

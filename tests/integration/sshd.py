@@ -1,4 +1,4 @@
-"""An sshd of its own on loopback: own port, host key, user key; aliases stand for several hosts."""
+"""A private sshd on loopback with its own port, host key and user key; aliases stand for several hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 def why_not() -> str | None:
-    """Why no sshd can be started here, or None."""
+    """Returns why no sshd can be started here, or None."""
     if shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin") is None:
         return "no sshd: apt-get install openssh-server"
     if shutil.which("ssh") is None or shutil.which("ssh-keygen") is None:
@@ -32,7 +32,7 @@ def why_not() -> str | None:
 @dataclass(frozen=True)
 class Sshd:
     config: Path
-    """For `ssh -F`: the aliases, and `off`, where nothing listens."""
+    """For `ssh -F`: the aliases, and `off`, a port on which nothing listens."""
     process: subprocess.Popen[bytes]
 
 
@@ -51,7 +51,7 @@ def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 @contextlib.contextmanager
 def running_sshd(folder: Path, aliases: Sequence[str]) -> Iterator[Sshd]:
-    """Runs while inside."""
+    """Runs an sshd."""
     folder.mkdir()
     _key(folder / "host_key")
     _key(folder / "user_key")
@@ -71,7 +71,7 @@ def running_sshd(folder: Path, aliases: Sequence[str]) -> Iterator[Sshd]:
     (folder / "config").write_text(
         f"Host {' '.join(aliases)}\n  {options}  Port {port}\nHost off*\n  {options}  Port {closed_port}\n"
     )
-    if Path("/run").stat().st_uid == 0:  # sshd as root wants its folder, and says so if it is not there
+    if Path("/run").stat().st_uid == 0:  # as root sshd requires this folder
         with contextlib.suppress(OSError):
             Path("/run/sshd").mkdir(exist_ok=True)
     log = folder / "log"

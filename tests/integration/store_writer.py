@@ -1,4 +1,4 @@
-"""The core's store, written to by core/tests/crash_writer.cpp: found in a build folder, or compiled."""
+"""Finds core/tests/crash_writer.cpp, which writes to the core's store, in a build folder, or compiles it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = ("base/fd", "base/file", "base/json", "base/json_value", "store/*")
 
 
 def crash_writer(build: Path) -> Path:
-    """Named by CROSSCUT_CRASH_WRITER, or of a build that is up to date, or compiled into `build`."""
+    """Returns the program that CROSSCUT_CRASH_WRITER names, of a current build, or compiled into `build`."""
     if named := os.environ.get("CROSSCUT_CRASH_WRITER"):
         return Path(named)
     built = [*ROOT.glob("build/**/crash_writer")]

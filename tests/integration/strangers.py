@@ -1,4 +1,4 @@
-"""Strangers in front of the ports of a session: what they try, and that they learn nothing by it."""
+"""Strangers who attack the ports of a session, and must learn nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from processes import running
 
-CHALLENGE_BYTES = 40  # magic, nonce: all that is said to somebody unproven
+CHALLENGE_BYTES = 40  # magic, nonce: all that an unproven peer hears
 HELLO = struct.Struct("<IiIII")  # purpose, rank, epoch, channel, rail
 DATA_PURPOSE = 3
 CROWD = 1000
@@ -26,7 +26,7 @@ Address = tuple[str, int]
 
 
 def listeners(executable: Path) -> set[Address]:
-    """Where processes of this executable listen for TCP."""
+    """Returns the addresses on which processes of this executable listen for TCP."""
     inodes = set()
     for pid in running(executable):
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def connected(address: Address, patience_seconds: float) -> Iterator[socket.sock
 
 
 def heard(connection: socket.socket, most: int) -> bytes:
-    """What comes until there is so much, the other end closes, or patience ends."""
+    """Receives up to `most` bytes, until the other end closes or patience ends."""
     said = b""
     with contextlib.suppress(OSError):
         while len(said) < most and (chunk := connection.recv(most - len(said))):
@@ -58,20 +58,20 @@ def heard(connection: socket.socket, most: int) -> bytes:
 
 
 def proof(secret: bytes, challenge: bytes, rank: int) -> bytes:
-    """What a rank that knows `secret` answers."""
+    """Returns the answer of a rank that knows `secret`."""
     said = HELLO.pack(DATA_PURPOSE, rank, 0xFFFFFFFF, 0, 0) + secrets.token_bytes(32)
     nonce = challenge[CHALLENGE_BYTES - 32 :]
     return said + hmac.new(secret, b"connect" + nonce + said, hashlib.sha256).digest()
 
 
 def accepted(secret: bytes, challenge: bytes, said: bytes) -> bytes:
-    """How the listener then proves itself."""
+    """Returns the listener's proof in reply."""
     nonce = challenge[CHALLENGE_BYTES - 32 :]
     return hmac.new(secret, b"accept" + nonce + said[:-32], hashlib.sha256).digest()
 
 
 class Strangers:
-    """Tries everything on every port of a session's processes, again and again, until the end."""
+    """Repeats all attacks on every port of a session's processes, until the end."""
 
     def __init__(self, executable: Path) -> None:
         self._executable = executable
@@ -92,7 +92,7 @@ class Strangers:
         while not self._ending.is_set():
             ports = listeners(self._executable)
             if not ports:
-                time.sleep(0.001)  # they come before they stand in front of the port, not after
+                time.sleep(0.001)  # short, to catch a port as soon as it opens
                 continue
             for address in ports:
                 for attack in (
@@ -115,7 +115,7 @@ class Strangers:
             self.learnt.append(f"{attack.__name__}: {said.hex()}")
 
     def silent(self, address: Address) -> bytes:
-        """Comes and says nothing, a byte now and then; stays."""
+        """Connects, sends one byte, and stays."""
         connection = socket.create_connection(address, timeout=0.1)
         self._crowd.append(connection)
         connection.send(b"\0")
@@ -127,7 +127,7 @@ class Strangers:
             return heard(connection, CHALLENGE_BYTES + 1)
 
     def long(self, address: Address) -> bytes:
-        """Says no end of something else."""
+        """Sends a megabyte of another protocol."""
         with connected(address, 0.1) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: rank\r\nCookie: " + b"x" * 1_000_000)
             return heard(connection, CHALLENGE_BYTES + 1)
@@ -140,14 +140,14 @@ class Strangers:
             return challenge + heard(connection, 1)
 
     def half(self, address: Address) -> bytes:
-        """Hangs up in the middle of an answer."""
+        """Disconnects in the middle of an answer."""
         with connected(address, 0.1) as connection:
             challenge = heard(connection, CHALLENGE_BYTES)
             connection.send(os.urandom(40))
             return challenge
 
     def crowd(self, address: Address) -> bytes:
-        """A thousand at once, who stay until the next thousand come."""
+        """Opens CROWD connections at once, which stay until the next crowd."""
         self._scatter()
         for _ in range(CROWD):
             connection = socket.socket()

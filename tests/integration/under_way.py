@@ -1,4 +1,4 @@
-"""A measurement under way, of which a test harms a part: which process holds which rank, and what is left."""
+"""Runs a measurement that a test can disturb, and finds its processes and ranks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from crosscut.base.job import Event, Job
 from crosscut.session.client import JobOutcome, Session
 from crosscut.session.measure import Launch, decide, open_session
 
-# Long enough for any machine; what should end ends much sooner.
+# Long enough for any machine; normally processes end much sooner.
 PATIENCE_SECONDS = 40
 
 
 def private_core(folder: Path, monkeypatch_environment: Callable[[str, str], None]) -> Path:
-    """Copies of the executables, by which the processes of one test are known; the core's folder."""
+    """Copies the executables, so that a test can identify its processes. Returns the core's folder."""
     binaries = folder / "bin"
     binaries.mkdir()
     for name in (core.CORE, core.CORE_MPI):
         if (executable := core.find_executable(name)) is not None:
             shutil.copy(executable, binaries / name)
-            # The libraries are, as seen from the copy, where those of the original are.
+            # The copy finds its libraries by relative path, like the original.
             with contextlib.suppress(FileExistsError):
                 (folder / "lib").symlink_to(executable.parent.parent / "lib")
     monkeypatch_environment("CROSSCUT_CORE", str(binaries / core.CORE))
@@ -41,7 +41,7 @@ def private_core(folder: Path, monkeypatch_environment: Callable[[str, str], Non
 
 @dataclass
 class Measurement:
-    """One job in a thread of its own, so that the test can act meanwhile."""
+    """Runs one job in its own thread, so that the test can act meanwhile."""
 
     session: Session
     job: Job
@@ -65,20 +65,20 @@ class Measurement:
             self.started.set()
 
     def end(self) -> str:
-        """Waits for it; what the error says, empty where there was none."""
+        """Waits for the job. Returns the error's message; empty without an error."""
         self.thread.join(PATIENCE_SECONDS)
         assert not self.thread.is_alive(), "it did not end"
         return str(self.error or "")
 
     def lost(self) -> list[tuple[object, object]]:
-        """Ranks that events name as lost, with their nodes."""
+        """Returns the ranks that events report as lost, with their nodes."""
         lost = [event for event in self.events if event["event"] == "failed-rank"]
         return [(event["rank"], event["node"]) for event in lost]
 
 
 @contextlib.contextmanager
 def measuring(job: Job, launch: Launch, binaries: Path) -> Iterator[Measurement]:
-    """Ends the session when left; no process of it may then be left."""
+    """Runs the job. Ends the session at the end, and fails if any process is left."""
     events: list[Event] = []
     started = threading.Event()
 
@@ -92,14 +92,14 @@ def measuring(job: Job, launch: Launch, binaries: Path) -> Iterator[Measurement]
         session.wait_ready()
         yield Measurement(session, job, events, started)
     finally:
-        # What is stopped must not outlast a test that failed.
+        # Stopped processes must not outlast a failed test.
         session.close()
         for name in (core.CORE, core.CORE_MPI):
             await_none(binaries / name)
 
 
 def rank_processes(executable: Path, ranks: int) -> tuple[int, list[int]]:
-    """The node's process, and the ranks' in order: they are forked in it."""
+    """Returns the node's process, and the ranks' in rank order: the order in which they are forked."""
     everyone = running(executable)
     (node,) = [pid for pid in everyone if parent(pid) not in everyone]
     processes = children(node)

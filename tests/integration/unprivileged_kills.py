@@ -1,5 +1,5 @@
-"""Run by root: becomes nobody, builds a lab, has somebody killed, and takes the lab down: KIND FILE FOLDER
-SWITCH. Prints what is left then, as JSON."""
+"""Run by root with KIND FILE FOLDER SWITCH: becomes nobody, builds a lab, kills one of its processes, and
+takes it down. Prints what is left, as JSON."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ PATIENCE_SECONDS = 30
 
 def become_nobody() -> None:
     namespaces.unshare(namespaces.NEW_NET)
-    with kernel.Kernel() as first:  # loads what is loaded when it is first used
+    with kernel.Kernel() as first:  # loads modules that load on first use
         first.change("lo", state="up")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
     libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_DUMPABLE, 1)  # as of a program that nobody started: /proc/self is its own
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # whoever is left of this becomes a child, and is seen
+    libc.prctl(PR_SET_DUMPABLE, 1)  # as if nobody had started the program: it owns /proc/self
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of this process, and are seen
 
 
 def children() -> list[str]:
-    """Alive; corpses are buried."""
+    """Returns the living children; reaps zombies."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -58,7 +58,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def kill_holder(file: str, switch: str) -> dict[str, object]:
-    """While somebody is on a node, and another lab is up beside."""
+    """Kills the holder while a process runs on a node, and another lab is up."""
     beside = lifecycle.up(file, lifecycle.Choices(name="beside"))
     record = lifecycle.up(file, lifecycle.Choices(name="mine", switch=switch))
     assert record.holder is not None
@@ -95,7 +95,7 @@ def up(file: str, switch: str) -> None:
 
 
 def killed_until_through(before: Callable[[], None], work: Callable[[], None]) -> dict[str, object]:
-    """A child at this work is killed, each time 15 ms later, until it gets through."""
+    """Kills a child at its work, each time 15 ms later, until it finishes first."""
     for step in range(200):
         before()
         child = os.fork()

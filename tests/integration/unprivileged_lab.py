@@ -1,6 +1,6 @@
 """Run by root: becomes nobody, then builds a lab, uses it and takes it down. Prints what it saw, as JSON.
 
-Everything is imported beforehand: this Python may lie where nobody can read.
+Imports everything first: the user nobody may be unable to read this Python.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def said(*words: str) -> str:
 def main() -> None:
     file, root, switch = sys.argv[1:]
     namespaces.unshare(namespaces.NEW_NET)
-    with kernel.Kernel() as first:  # loads what is loaded when it is first used
+    with kernel.Kernel() as first:  # loads modules that load on first use
         first.change("lo", state="up")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as of a program that nobody started: /proc/self is its own
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as if nobody had started the program: it owns /proc/self
     os.environ[state.VARIABLE] = root
     record = lifecycle.up(file, lifecycle.Choices(name="mine", switch=switch))
     script = str(state.folder("mine") / "enter")

@@ -1,5 +1,6 @@
-"""Run on a node: the way to each address, as traceroute finds it. UDP to a port where nobody listens; a
-gateway that a packet dies at says so (ICMP time exceeded), and so does the host at the end (unreachable)."""
+"""Run on a node: finds the hops to each address like traceroute. It sends UDP to a port without listener. The
+gateway where a packet's time to live ends answers (ICMP time exceeded), and so does the destination
+(unreachable)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ WAIT_SECONDS = 2.0
 
 
 def hop(to: str, ttl: int) -> tuple[str, bool]:
-    """The address that answers, and true if it is the destination."""
+    """Returns the address that answers, and whether it is the destination."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
         udp.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)

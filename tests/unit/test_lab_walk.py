@@ -127,9 +127,9 @@ def test_an_adapter_is_meant_by_its_name(name: str, to: str, meant: bool) -> Non
 
 @pytest.mark.parametrize(
     ("source", "to", "said"),
-    [("n9", "", "has no node n9; there is n0 to n3"), ("", "n9/eth1", "has no node n9;"),
+    [("n9", "", "has no node n9; known: n0 to n3"), ("", "n9/eth1", "has no node n9;"),
      ("n1/eth0", "", "has no node n1/eth0: --from takes a node, not an adapter: n1"),
-     ("", "n1/eth7", "has no address of its own for n1/eth7; of this node there is n1"),
+     ("", "n1/eth7", "has no address of its own for n1/eth7; known: n1"),
      ("n1", "n1/eth0", "has no route from n1 to n1/eth0"),
      ("", "", "has 4 nodes and no route between any two: there is nothing to walk")],
 )  # fmt: skip

@@ -1,9 +1,8 @@
-"""Published figures against simulated ones: `make published` prints the table, docs/published.md keeps it.
+"""Compares published with simulated figures: `make published` writes docs/reference/published.md.
 
-Every figure is predicted by plain max-min sharing of the capacities that the network's file names, unless its
-row says `fit`: then a parameter of the file was taken from that very figure. A knee
-(docs/reference/simulator.md) is off, and shown in a column of its own for the pairwise rows, on which alone
-it is calibrated.
+Every figure is predicted by plain max-min sharing of the capacities in the network file, unless its row says
+`fit`: then a parameter of the file was taken from that very figure. The knee (docs/reference/simulator.md) is
+off; a column shows it for the pairwise rows, on which alone it is calibrated.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class Row:
     published: float
     simulated: float
     kind: str = "prediction"
-    """`fit` where a parameter was taken from this figure; `pairwise` rows carry the aim."""
+    """`fit` if a parameter was taken from this figure; the aim is for `pairwise` rows."""
     note: str = ""
     knee: float | None = None
-    """With the knee, where it applies."""
+    """Simulated with the knee, if it applies."""
     in_aim: bool = True
 
     @property
@@ -66,7 +65,7 @@ def figures(name: str) -> dict[str, Any]:
 def simulate(
     net: str, words: Sequence[str], *, ranks: int, message: int, knee: tuple[float, float] = PLAIN
 ) -> Run:
-    """A run on a simulated network; its folder is gone when this returns."""
+    """Returns a run on a simulated network; its folder has been removed."""
     with tempfile.TemporaryDirectory(prefix="crosscut-published-") as folder:
         out = Path(folder) / "run.zarr"
         command = [
@@ -93,7 +92,7 @@ def words_of(one: Series) -> list[str]:
 
 
 def pair_rate(one: Series, pairs: int, knee: tuple[float, float] = PLAIN) -> float:
-    """MiB/s per node and direction: the median over the pairs' messages. Phase p has p pairs."""
+    """Returns MiB/s per node and direction, the median over the pairs' messages. Phase p has p pairs."""
     words = [*words_of(one), "--phases", str(pairs)]
     run = simulate(one.network, words, ranks=one.ranks, message=one.messages[0], knee=knee)
     return float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
@@ -125,7 +124,7 @@ def kurmann_aapc() -> Iterator[Row]:
 
 
 def described(text: str) -> dict[str, Any]:
-    """Figures of a network that is given as text."""
+    """Returns the figures of a network given as text."""
     with tempfile.TemporaryDirectory(prefix="crosscut-published-") as folder:
         file = Path(folder) / "network.toml"
         file.write_text(text, encoding="utf-8")
@@ -134,7 +133,7 @@ def described(text: str) -> dict[str, Any]:
 
 
 def salmon() -> Iterator[Row]:
-    """His formulas, and what is counted on the graph itself."""
+    """Yields the results of Salmon's formulas, and counts on the graph itself."""
     data = figures("salmon1998")
     for case in data["meta_node"]:
         count, ports, wires = case["meta_nodes"], case["ports"], case["wires"]
@@ -173,13 +172,13 @@ def bode() -> Iterator[Row]:
 
 
 def best_knee() -> tuple[float, float]:
-    """(p, scale) of the smallest mean error over table 3, among those whose worst is within the aim.
+    """Returns the (p, scale) of smallest mean error over table 3, of those with a worst error within the aim.
 
-    From the formula alone, link and share as the network's file has them; a test holds KNEE against it.
+    Uses only the formula, with link and share of the network file. A test compares KNEE with it.
     """
     cases = [one for one in series("kurmann-tables-3-5") if one.where == "table 3"]
     link = pair_rate(cases[0], 1)
-    # Links that fill the limit, over the flows of a pair that pass it in one direction.
+    # Links that fill the limit, over the flows of each pair that pass it in one direction.
     links = {"within an ASIC": 16 / 2, "ASIC to ASIC of a module": 16, "module to module": 8}
     rows = [
         (links[one.name] / pairs * link, rate)
@@ -227,7 +226,7 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         kneed = [row.knee_error for row in pairwise]
         yield (
             f"Pairwise rows within the aim ({len(pairwise)}): plain max-min is off by {np.mean(plain):.1%} "
-            f"in the mean, {max(plain):.1%} at worst; with the knee (p = {KNEE[0]:g}, scale "
+            f"on average, {max(plain):.1%} at worst; with the knee (p = {KNEE[0]:g}, scale "
             f"{KNEE[1]:g}) by {np.mean(kneed):.1%} and {max(kneed):.1%}: a fit of two parameters "
             "to these very rows."
         )
@@ -235,7 +234,7 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     if predicted:
         errors = [row.error for row in predicted]
         yield (
-            f"Other predictions ({len(predicted)}): off by {np.mean(errors):.1%} in the mean, "
+            f"Other predictions ({len(predicted)}): off by {np.mean(errors):.1%} on average, "
             f"{max(errors):.1%} at worst."
         )
 

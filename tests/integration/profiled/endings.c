@@ -1,4 +1,4 @@
-/* After one message to the next rank, a program that does not end well: as its argument says. */
+/* Sends one message to the next rank, then ends badly in the way that its argument names. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-! What a Fortran program calls has no C in between: tests/integration/test_profile_fortran.py says how many.
+! Calls MPI from Fortran, a known number of times (tests/integration/test_profile_sites.py).
 program fortran
 #ifdef F08
   use mpi_f08
@@ -26,7 +26,7 @@ program fortran
   call MPI_Isend(out, 10, MPI_INTEGER, next, 2, MPI_COMM_WORLD, requests(2), ierr)
   call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
 
-  ! In a communicator whose order is the other way round, `next` is the rank before.
+  ! In a communicator in reverse order `next` is the rank before.
   call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, backwards, ierr)
   call MPI_Recv_init(in, 5, MPI_DOUBLE_PRECISION, mod(ranks - rank + ranks - 2, ranks), 3, backwards, requests(1), ierr)
   call MPI_Send_init(out, 5, MPI_DOUBLE_PRECISION, mod(ranks - rank, ranks), 3, backwards, requests(2), ierr)

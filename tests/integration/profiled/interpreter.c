@@ -1,5 +1,5 @@
-/* As Python does with mpi4py: no MPI in the program; a library that needs one is loaded later, its names for
- * nobody else. Runs main of the library named first. */
+/* Like Python with mpi4py: the program itself has no MPI, and later loads, with local symbols, a library that
+ * does. Runs main of the library named first. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

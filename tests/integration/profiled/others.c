@@ -34,7 +34,7 @@ static void neighbours(int rank, int ranks) {
   MPI_Comm_free(&graph);
 }
 
-/* Even and odd ranks: each sends 7 numbers to the one of its own number on the other side. */
+/* Even and odd ranks: each sends 7 numbers to its counterpart on the other side. */
 static void across(int rank, int ranks) {
   MPI_Comm half, both;
   int own;

@@ -1,4 +1,4 @@
-/* Every way to send a message, a known number of times: tests/integration/test_profile.py says how many. */
+/* Every way to send a message, a known number of times (tests/integration/test_profile.py). */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static void blocking(MPI_Comm comm, int next, int before) {
                                                                         MPI_Rsend};
   for (int mode = 0; mode < 4; mode++) {
     MPI_Irecv(in, 100, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);
-    MPI_Barrier(comm); /* a ready send needs its receive */
+    MPI_Barrier(comm); /* a ready send needs a posted receive */
     modes[mode](out, 100, MPI_DOUBLE, next, mode, comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   blocking(MPI_COMM_WORLD, (rank + 1) % ranks, (rank + ranks - 1) % ranks);
   started(MPI_COMM_WORLD, (rank + 1) % ranks, (rank + ranks - 1) % ranks);
-  /* In this communicator rank 0 is the last of the world: to the next there is to the one before here. */
+  /* This communicator reverses the world's ranks: its next rank is the world's previous one. */
   for (int i = 0; i < TIMES; i++) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &reversed);
     MPI_Comm_dup(reversed, &twin);

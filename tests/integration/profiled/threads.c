@@ -1,4 +1,4 @@
-/* Four threads in each of two ranks, all in MPI at once: each exchanges 1000 messages with its like. */
+/* Four threads in each of two ranks, all in MPI at once; each exchanges 1000 messages with its like. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Every collective call once, of 8 bytes a block, on the world or (argument `part`) on all but its first
- * rank, in reverse. With `started` those that do not block, with `persistent` those of MPI 4. */
+/* Calls collectives with 8 bytes per block, on the world or (argument `part`) on all but its first rank in
+ * reverse order: `blocking` ones, non-blocking (`started`), or those of MPI 4 (`persistent`). */
 #include <mpi.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void started(MPI_Comm comm, int root) {
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
-/* The barrier is tested for and never started. (MPI_Waitall of MPICH 5.0 waits for such a one for ever.) */
+/* The barrier is tested but never started. (MPI_Waitall of MPICH 5.0 would wait for it for ever.) */
 static void persistent(MPI_Comm comm, int root) {
   MPI_Request requests[3];
   int done;
