@@ -171,7 +171,7 @@ TEST(a_sender_that_breaks_the_rules_is_named_and_writes_nothing) {
                            {0, bytes, ~0ull, 0},
                            {0, 3, 0, 0},  // of no kind
                            {0, right, 1000, 0}})
-    CHECK(complaint_about(head).find("another chunk than the one asked for") != std::string::npos);
+    CHECK(complaint_about(head).find("a chunk other than the one requested") != std::string::npos);
   CHECK(complaint_about({0, right, 0, 5}).find("confirmed a chunk that differs") != std::string::npos);
 }
 

@@ -1,5 +1,5 @@
-// Records which chunks of an image a rank has, and their checksums. Shared by the threads that receive, send
-// and read.
+// Records the chunks of an image that a rank has, and their checksums. Shared by the threads that receive,
+// send and read.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using Chunk = std::int64_t;
 
 class ChunkMap {
  public:
-  // A source has all chunks; checksums follow as they are read.
+  // A source has all chunks; their checksums follow as they are read.
   enum class Owner : std::uint8_t { source, target };
   ChunkMap(std::int64_t bytes, std::int64_t chunk_bytes, Owner owner)
       : bytes_(bytes),
@@ -27,10 +27,10 @@ class ChunkMap {
 
   Chunk chunks() const { return static_cast<Chunk>(entries_.size()); }
   std::int64_t offset(Chunk chunk) const { return chunk * chunk_bytes_; }
-  // Returns bytes; the last chunk may be smaller.
+  // Returns a chunk's size in bytes; the last chunk may be smaller.
   std::int64_t size(Chunk chunk) const { return std::min(chunk_bytes_, bytes_ - offset(chunk)); }
 
-  // Records that a chunk is right: it was received, or its old content is kept.
+  // Records that a chunk is right, either received or kept from the old content.
   enum class Origin : std::uint8_t { received, kept };
   void hold(Chunk chunk, std::uint64_t checksum, Origin origin) {
     {
@@ -40,8 +40,8 @@ class ChunkMap {
     }
     changed_.notify_all();
   }
-  // Records the checksum of a chunk's present content, once read. Only the previous rank in the chain can
-  // tell whether that content is right.
+  // Records the checksum of a chunk's present content. Only the previous rank in the chain knows if it is
+  // right.
   void note(Chunk chunk, std::uint64_t checksum) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[static_cast<std::size_t>(chunk)];

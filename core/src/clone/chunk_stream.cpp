@@ -10,7 +10,7 @@
 namespace crosscut::clone {
 namespace {
 
-// Rounds in which a receiver asks for missing chunks; damage in all of them is not chance.
+// Rounds in which a receiver asks for missing chunks; a chunk damaged in every round is no accident.
 constexpr int most_rounds = 4;
 constexpr double for_ever = 1e9;
 constexpr std::size_t piece_bytes = 64 << 10;
@@ -53,11 +53,11 @@ Needed receive_needed(const ChunkStore& store, const RailConnection& connection)
   if (!belong || !ascend || list.is_read.size() != list.chunks.size() ||
       list.checksums.size() != list.chunks.size() || !reader.at_end())
     throw RunError(
-        "the next rank in the chain asked for chunks that do not exist; do all nodes run the same crosscut?");
+        "the next rank in the chain requested chunks that do not exist; do all nodes run the same crosscut?");
   return list;
 }
 
-// Sets a deadline for each piece, not for the chunk: a slow network is not a dead one.
+// Sets a deadline for each piece rather than for the chunk: a slow network is not a dead one.
 void send_bytes(const RailConnection& connection, std::span<const std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
     session::send_all(connection.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
@@ -70,8 +70,8 @@ void receive_bytes(const RailConnection& connection, std::span<std::byte> bytes)
                          after_seconds(connection.patience_seconds));
 }
 
-// Sends a chunk, or says that the receiver's content is right. `theirs` is the checksum of that content; null
-// if it has none. Throws RunError if this rank's own chunk changed since it was read or written.
+// Sends a chunk, or confirms that the receiver's content is right. `theirs` is the checksum of that content,
+// or null if unknown. Throws RunError if this rank's own chunk has changed since it was read or written.
 void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                 const std::uint64_t* theirs, std::span<std::byte> buffer) {
   const std::optional<std::uint64_t> known = store.map.checksum(chunk);
@@ -103,7 +103,7 @@ void receive_chunk(const ChunkStore& store, const RailConnection& connection, Ch
   const bool has_bytes = head[1] == static_cast<std::uint64_t>(Kind::bytes);
   if (head[0] != static_cast<std::uint64_t>(chunk) || head[2] != (has_bytes ? size : 0) ||
       is_right == has_bytes)
-    throw RunError("the previous rank in the chain sent another chunk than the one asked for");
+    throw RunError("the previous rank in the chain sent a chunk other than the one requested");
   if (is_right) {
     if (store.map.checksum(chunk) != head[3])
       throw RunError("the previous rank in the chain confirmed a chunk that differs");

@@ -1,9 +1,9 @@
 // The exchange between two neighbours of the chain on one rail.
 //
-// The receiver lists the chunks that it still needs, with the checksum of its present content for each. For
-// each chunk, in that order and as soon as it has it, the sender answers with the bytes, or says that the
-// content is right already. Then the receiver lists the chunks that arrived damaged. An empty list ends the
-// exchange. Beginning, resuming and continuing with another predecessor are thus the same.
+// The receiver lists the chunks that it still needs, each with the checksum of its present content. The
+// sender answers chunk by chunk, in that order and as soon as it has the chunk: with the bytes, or by
+// confirming that the content is right already. Then the receiver lists the chunks that arrived damaged. An
+// empty list ends the exchange. Starting, resuming and changing the predecessor thus work alike.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace crosscut::clone {
 struct ChunkStore {
   ChunkMap& map;
   const Image& image;
-  std::function<void()> moved;  // called after every chunk, by several threads
+  std::function<void()> moved;  // called after every chunk, from several threads
 };
 
 struct RailConnection {
@@ -27,8 +27,8 @@ struct RailConnection {
   double patience_seconds = 120;  // time limit for 64 KiB of a chunk
 };
 
-// Both return when the receiver has all chunks of the rail. They throw ConnectionLost (also if another thread
-// shuts the connection down), and RunError if the other end violates the protocol or a disk fails.
+// Both return once the receiver has all chunks of the rail. They throw ConnectionLost (also if another thread
+// shuts the connection down), or RunError if the other end violates the protocol or a disk fails.
 void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop);
 void receive_chunks(const ChunkStore& store, const RailConnection& connection);
 

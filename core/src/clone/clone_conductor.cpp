@@ -15,8 +15,8 @@ namespace {
 
 using What = session::ControlServer::Heard::What;
 
-// Rank 0's second task while a session clones, in a thread of its own: it has all ranks prepare, orders the
-// chain, closes the gaps of lost ranks, and compares every copy's SHA-256 with the source's.
+// The conductor of a session that clones; runs in rank 0's process, in a thread of its own. It has all ranks
+// prepare, orders the chain, closes the gaps that lost ranks leave, and verifies every copy's SHA-256.
 class CloneConductor final : public conduct::SessionHost {
  public:
   CloneConductor(const session::RankSetup& setup, const session::Address& interface)
@@ -59,7 +59,7 @@ class CloneConductor final : public conduct::SessionHost {
     if (word == "clone") return clone(parse_clone_job(value.at("job")));
     if (word == "end") throw RunError("ended before anything was copied");
     if (word != "stop")
-      throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are clone, stop, end");
+      throw UsageError("unknown request '" + word.substr(0, 40) + "'; the requests are clone, stop and end");
   }
 
   void clone(CloneJob job) {
@@ -85,7 +85,7 @@ class CloneConductor final : public conduct::SessionHost {
     if (const std::string collision = roster_.collision(); !collision.empty()) throw UsageError(collision);
   }
 
-  // Has ranks prepare and waits for all answers. Nothing has been written yet, so all obstacles are reported
+  // Has ranks prepare and waits for all answers. Nothing is written yet, so all obstacles can be reported
   // together.
   void ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks) {
     const auto payload = session::pack(json::write(to_json(job)));
@@ -149,7 +149,7 @@ class CloneConductor final : public conduct::SessionHost {
     CloneMember& member = roster_.of(heard.rank);
     switch (heard.frame.type) {
       case session::FrameType::standing:
-        // A report from another thread of the rank may arrive after the result.
+        // A progress report from another thread of the rank may arrive after the result.
         if (member.state == CloneMember::State::unfinished)
           member.standing = parse_standing(session::unpack_json(heard.frame));
         return;
@@ -186,9 +186,9 @@ class CloneConductor final : public conduct::SessionHost {
                         : "the SHA-256 differs from the source's; check this node's disk and memory";
   }
 
-  // Handles a complaint about a neighbour. Usually the neighbour is dead, and its control connection fails in
-  // a moment. If both live, their connection broke; the later of the two ranks is then given up, because the
-  // earlier one has the bytes.
+  // Handles a complaint about a neighbour. Usually the neighbour is dead, and its control connection fails
+  // soon. If both ranks live, their connection broke; then the later one in the chain is given up, because
+  // the earlier one has the bytes.
   void take_complaint(Rank from, const session::Complaint& complaint) {
     if (complaint.peer < 0 || complaint.peer >= server_.ranks()) return;
     suspicions_.push_back({from, complaint.peer, complaint.reason, after_seconds(1)});
@@ -208,7 +208,7 @@ class CloneConductor final : public conduct::SessionHost {
     CloneMember& member = roster_.of(rank);
     if (std::exchange(member.is_gone, true)) return;
     const bool was_alive = server_.living(rank);
-    std::string why = was_alive ? "" : cause(rank, rank != 0);  // rank 0 would have reported itself
+    std::string why = was_alive ? "" : cause(rank, rank != 0);  // rank 0 would have reported the cause itself
     if (why.empty()) why = reason;
     if (member.state != CloneMember::State::verified) {
       member.state = CloneMember::State::lost;
@@ -220,7 +220,7 @@ class CloneConductor final : public conduct::SessionHost {
         json::Object{{"event", "failed-rank"}, {"rank", rank}, {"node", member.node}, {"reason", why}});
     if (rank == 0 && epoch_ > 0) {
       tell_outcome();
-      throw RunError(roster_.name(0) + ", which has the source, cannot go on: " + why);
+      throw RunError(roster_.name(0) + ", which has the source, cannot continue: " + why);
     }
     if (epoch_ > 0) send_chain();
   }

@@ -10,7 +10,7 @@ constexpr std::int64_t least_chunk_bytes = 4 << 10, most_chunk_bytes = 256 << 20
 constexpr std::int64_t usual_chunk_bytes = 1 << 20;
 constexpr std::int64_t usual_chunks = 1 << 18, most_chunks = 1 << 22;
 constexpr std::int64_t most_ranks = 1 << 20;
-// Largest image; two such sizes can be added without overflow.
+// Largest image; the sum of two such sizes does not overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 using json::member;
@@ -74,21 +74,21 @@ std::int64_t choose_chunk_bytes(std::int64_t image_bytes) {
 
 void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes) {
   if (image_bytes / chunk_bytes >= most_chunks)
-    throw UsageError("chunks of " + std::to_string(chunk_bytes) + " bytes are too small for " +
+    throw UsageError("chunks of " + std::to_string(chunk_bytes) + " bytes are too small for an image of " +
                      std::to_string(image_bytes) + ": at most " + std::to_string(most_chunks) +
-                     " are possible; leave --chunk out");
+                     " chunks are possible; leave out --chunk");
 }
 
 Chain parse_chain(const json::Value& value) { return read(value, chain_members, "the chain"); }
 json::Value to_json(const Chain& chain) { return json::write_members(chain, chain_members); }
 
 Prepared parse_prepared(const json::Value& value) {
-  return read(value, prepared_members, "what a rank has prepared");
+  return read(value, prepared_members, "a rank's answer to the job");
 }
 json::Value to_json(const Prepared& prepared) { return json::write_members(prepared, prepared_members); }
 
 Standing parse_standing(const json::Value& value) {
-  return read(value, standing_members, "what a rank says of itself");
+  return read(value, standing_members, "a rank's progress report");
 }
 json::Value to_json(const Standing& standing) { return json::write_members(standing, standing_members); }
 

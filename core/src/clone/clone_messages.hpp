@@ -1,4 +1,4 @@
-// A request to clone, and the messages between conductor and ranks that follow. They are JSON, parsed as
+// The request to clone, and the messages between conductor and ranks that follow. They are JSON, parsed as
 // strictly as all external input.
 #pragma once
 
@@ -13,24 +13,24 @@ namespace crosscut::clone {
 struct CloneJob {
   std::string source, target;    // target may contain {rank} and {host}
   bool overwrite = false;        // allow replacing an existing file or a device
-  bool resume = false;           // keep existing content where it is right
-  std::int64_t chunk_bytes = 0;  // 0: the conductor chooses one for the size
+  bool resume = false;           // keep the existing content that is right
+  std::int64_t chunk_bytes = 0;  // 0: the conductor chooses
   // Properties of the source, once known.
   std::int64_t bytes = 0;
   std::int64_t permissions = 0644;
 };
 
-// Throws UsageError that names the invalid or unknown member.
+// Throws UsageError naming the invalid or unknown member.
 CloneJob parse_clone_job(const json::Value& value);
 json::Value to_json(const CloneJob& job);
 
-// Returns a chunk size large enough for few system calls and small enough to travel down a long chain. It is
-// larger for large images, so that lists of chunks stay short.
+// Returns a chunk size large enough for few system calls, and small enough for a long chain to work as a
+// pipeline. It grows with the image, so that lists of chunks stay short.
 std::int64_t choose_chunk_bytes(std::int64_t image_bytes);
 // Throws UsageError if there would be too many chunks.
 void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes);
 
-// From the conductor: the order of the ranks in the chain from now on.
+// From the conductor: the ranks of the chain, in order, from now on.
 struct Chain {
   std::uint32_t epoch = 0;
   std::vector<Rank> living;
@@ -38,10 +38,10 @@ struct Chain {
 Chain parse_chain(const json::Value& value);
 json::Value to_json(const Chain& chain);
 
-// From a rank that is ready. The source sends its size; a target sends where its copy will be.
+// From a rank that is ready: the size of the source, or the place of a copy.
 struct Prepared {
   std::int64_t bytes = 0, permissions = 0;
-  std::string path, identity;  // identity: of the open file or device, on its machine
+  std::string path, identity;  // identity: of the open file or device, within its machine
   std::string place;           // identity of the file that a copy would replace; empty: none
   std::string warning;
 };

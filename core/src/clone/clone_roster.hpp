@@ -1,4 +1,4 @@
-// The conductor's knowledge of every rank that takes part in a copy, and its report on them at the end.
+// The conductor's record of every rank that takes part in a copy, and its final report on them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace crosscut::clone {
 struct CloneMember {
   enum class State : std::uint8_t {
     unfinished,
-    complete,  // the copy is on its disk but not yet verified
+    complete,  // the copy is on disk but not yet verified
     verified,  // its SHA-256 is the source's, and the copy is in place
     differs,
     lost,  // gone, or could not continue
@@ -26,7 +26,7 @@ struct CloneMember {
   State state = State::unfinished;
   bool is_gone = false;        // has left the chain; a verified copy stays verified
   bool is_committing = false;  // its copy was verified and is being moved into place
-  double seconds = 0;          // from the start until the copy was on its disk
+  double seconds = 0;          // from the start until the copy was on disk
   std::string reason;
 
   std::int64_t held_bytes() const { return standing.received_bytes + standing.kept_bytes; }
@@ -59,7 +59,7 @@ class CloneRoster {
     return std::all_of(members_.begin() + 1, members_.end(),
                        [](const auto& one) { return one.state == CloneMember::State::verified; });
   }
-  // Describes two ranks that would write to the same file or device, or one that would overwrite the source;
+  // Describes two ranks that would write the same file or device, or one that would overwrite the source;
   // empty if there are none.
   std::string collision() const {
     std::map<std::pair<std::int32_t, std::string>, Rank> written;

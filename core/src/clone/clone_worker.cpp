@@ -25,20 +25,19 @@ namespace crosscut::clone {
 namespace {
 
 constexpr double telling_seconds = 0.4;
-// Limit on progress reports to the conductor from all ranks together.
+// Limit on the progress reports of all ranks together to the conductor.
 constexpr double tellings_per_second = 1000;
-// Time for one attempt. A node without power does not answer, and by then a new chain may bypass it.
+// Time limit for one attempt. A node without power does not answer, and meanwhile a new chain may bypass it.
 constexpr double connecting_seconds = 3;
 constexpr double accepting_seconds = 0.1;
 
-// True if the range was never written, so that there is nothing to keep. Also false if the file system cannot
-// tell.
+// True if the range was never written, so that it has nothing to keep; false if the file system cannot tell.
 bool is_hole(const Image& image, std::int64_t offset, std::int64_t bytes) {
   const off_t data = ::lseek(image.fd(), offset, SEEK_DATA);
   return data < 0 ? errno == ENXIO : data >= offset + bytes;
 }
 
-// Returns the rank `step` places further in the chain; -1 if there is none or `self` is not in the chain.
+// Returns the rank `step` places further down the chain; -1 if there is none or `self` is not in the chain.
 Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) {
   const auto here = std::ranges::find(living, self);
   if (here == living.end()) return -1;
@@ -62,7 +61,7 @@ class CloneWorker {
       const session::Frame frame = control_thread_.next();
       if (frame.type == session::FrameType::end) return;
       try {
-        obey(frame);
+        handle(frame);
       } catch (const UsageError& error) {
         refuse(error.what(), true);
       } catch (const std::exception& error) {
@@ -76,8 +75,7 @@ class CloneWorker {
     control_thread_.send(type, session::pack(json::write(words)));
   }
 
-  // Sends a frame from a thread that has no caller to throw to. Ignores a lost connection: serve() notices
-  // it.
+  // Sends a frame from a thread without a caller to throw to. serve() notices if the connection is lost.
   void tell(session::FrameType type, std::span<const std::byte> payload) {
     try {
       if (!control_thread_.interrupted()) control_thread_.send(type, payload);
@@ -89,7 +87,7 @@ class CloneWorker {
     tell(session::FrameType::refused, session::pack(session::Refusal{usage, why}));
   }
 
-  void obey(const session::Frame& frame) {
+  void handle(const session::Frame& frame) {
     switch (frame.type) {
       case session::FrameType::welcome:
         return meet(frame);
@@ -100,7 +98,9 @@ class CloneWorker {
       case session::FrameType::end_job:
         return commit();
       default:
-        throw RunError("the conductor said something this version does not know");
+        throw RunError(
+            "the conductor sent a message that this version does not know; install the same version of "
+            "crosscut on every node");
     }
   }
 
@@ -123,13 +123,13 @@ class CloneWorker {
       prepared.warning = source_->warning;
       const std::int64_t chunk_bytes =
           job.chunk_bytes > 0 ? job.chunk_bytes : choose_chunk_bytes(prepared.bytes);
-      check_chunks(prepared.bytes, chunk_bytes);  // before a list of them takes memory
+      check_chunks(prepared.bytes, chunk_bytes);  // before the list of chunks takes memory
       map_ = std::make_unique<ChunkMap>(prepared.bytes, chunk_bytes, ChunkMap::Owner::source);
     } else {
       prepare_target(job, prepared);
     }
     const ChunkStore& store = store_.emplace(ChunkStore{*map_, image(), [this] { moved(); }});
-    if (target_) look_for_what_is_right(store);
+    if (target_) checksum_present_content(store);
     answer(session::FrameType::ready, to_json(prepared));
   }
 
@@ -141,7 +141,7 @@ class CloneWorker {
     prepared.place = target_->place_identity();
   }
 
-  void look_for_what_is_right(const ChunkStore& store) {
+  void checksum_present_content(const ChunkStore& store) {
     const Memory memory = chunk_memory(*map_);
     for (Chunk chunk = 0; chunk < map_->chunks(); ++chunk) {
       if (map_->offset(chunk) + map_->size(chunk) > target_->resumable_bytes()) return;
@@ -187,8 +187,8 @@ class CloneWorker {
     return {.fd = fd, .rail = rail, .rails = rails(), .patience_seconds = 2 * setup_.timeout_seconds};
   }
 
-  Neighbour::Work with_words(Rank peer, decltype(Neighbour::Work::open) open,
-                             decltype(Neighbour::Work::run) run) {
+  Neighbour::Work reporting_work(Rank peer, decltype(Neighbour::Work::open) open,
+                                 decltype(Neighbour::Work::run) run) {
     return {.open = std::move(open),
             .run = std::move(run),
             .lost =
@@ -212,7 +212,7 @@ class CloneWorker {
     const auto run = [this](int fd, std::int32_t rail, const std::stop_token&) {
       receive_chunks(*store_, connection(fd, rail));
     };
-    return with_words(before, open, run);
+    return reporting_work(before, open, run);
   }
 
   Neighbour::Work sending_to(Rank behind, std::uint32_t epoch) {
@@ -222,7 +222,7 @@ class CloneWorker {
     const auto run = [this](int fd, std::int32_t rail, const std::stop_token& stop) {
       send_chunks(*store_, connection(fd, rail), stop);
     };
-    return with_words(behind, open, run);
+    return reporting_work(behind, open, run);
   }
 
   Fd connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch, const std::stop_token& stop) const {
@@ -242,7 +242,7 @@ class CloneWorker {
     }
   }
 
-  // Computes the SHA-256 of the whole image, chunk by chunk in order as they become available, then syncs the
+  // Computes the SHA-256 of the image, chunk by chunk in order as chunks become available; then syncs the
   // copy to disk and reports the result.
   void read_all(const std::stop_token& stop) {
     Sha256 sum;
@@ -268,7 +268,7 @@ class CloneWorker {
     answer(session::FrameType::committed, json::Object{});
   }
 
-  // Notes progress and, now and then, reports it. Called by all threads of this rank.
+  // Counts progress and, from time to time, reports it. Called by all threads of this rank.
   void moved() {
     ++control_thread_.progress();
     const std::unique_lock lock(telling_, std::try_to_lock);

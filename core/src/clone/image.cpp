@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct Part {
   std::string name;    // "sdb1"
-  std::string number;  // "8:17", as the kernel's files have it
+  std::string number;  // "8:17", as in the kernel's files
   fs::path folder;     // of sysfs
 };
 
@@ -43,7 +43,7 @@ std::vector<Part> parts_of(dev_t device) {
   return parts;
 }
 
-// Decodes spaces and the like, which the kernel's tables write as \040.
+// Decodes the octal escapes of the kernel's tables, such as \040 for a space.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -131,7 +131,7 @@ void Image::begin_writing_back(std::int64_t offset, std::int64_t bytes) const {
 
 struct stat status_of(const Image& image) {
   struct stat status {};
-  if (::fstat(image.fd(), &status) != 0) throw_errno("looking at " + image.path());
+  if (::fstat(image.fd(), &status) != 0) throw_errno("examining " + image.path());
   return status;
 }
 
@@ -159,7 +159,7 @@ Source open_source(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw UsageError("source " + path + ": " + std::strerror(errno));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + path);
+  if (::fstat(fd.get(), &status) != 0) throw_errno("examining " + path);
   if (S_ISBLK(status.st_mode)) {
     const std::int64_t bytes = device_bytes(fd.get(), path);
     std::string warning;
@@ -169,8 +169,8 @@ Source open_source(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode))
     throw UsageError("source " + path + " is " +
-                     (S_ISDIR(status.st_mode) ? "a directory" : "no regular file") +
-                     "; a file or a block device can be copied (tar makes a file of a directory)");
+                     (S_ISDIR(status.st_mode) ? "a directory" : "not a regular file") +
+                     "; copy a file or a block device (tar packs a directory into a file)");
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return {Image(std::move(fd), path, status.st_size), status.st_mode & 0777, {}};
 }

@@ -17,14 +17,14 @@ class Image {
   Image(Fd fd, std::string path, std::int64_t bytes)
       : fd_(std::move(fd)), path_(std::move(path)), bytes_(bytes) {}
 
-  // Both transfer the whole span, or throw RunError that names path, offset and cause.
+  // Both transfer the whole span or throw RunError naming path, offset and cause.
   void read_at(std::span<std::byte> to, std::int64_t offset) const;
   void write_at(std::span<const std::byte> from, std::int64_t offset) const;
   // Makes write_at() throw RunError with this reason from now on.
   void forbid_writing(std::string why) { not_written_ = std::move(why); }
   // Returns when everything written is on disk. Throws RunError.
   void sync() const;
-  // Starts writing a range back now, rather than everything at the end, when all ranks would wait for it.
+  // Starts writing a range back now. Otherwise all ranks would wait at the end for the disk.
   void begin_writing_back(std::int64_t offset, std::int64_t bytes) const;
 
   int fd() const { return fd_.get(); }
@@ -45,18 +45,18 @@ struct Source {
   std::string warning;  // empty: none
 };
 Source open_source(const std::string& path);
-// Returns false if the source was written to since it was opened. Devices cannot tell.
+// Returns false if the source file was modified since `then`. Cannot detect writes to a device.
 bool is_unchanged(const Source& source, const struct stat& then);
 
 struct stat status_of(const Image& image);
-// Identifies a file or device on its machine.
+// Returns what identifies a file or device within its machine.
 std::string identity_of(const struct stat& status);
 // Returns the size of a block device. Throws RunError.
 std::int64_t device_bytes(int fd, const std::string& path);
 
 // Explains to people why a block device must not be written: "mounted on /data", "its partition sdb1 is
-// swap", "part of dm-0"; empty if no use is known. The kernel makes the decision itself: O_EXCL fails on a
-// device that is mounted, swapped to or held by another one.
+// swap", "part of dm-0"; empty if no use is known. The kernel itself decides: O_EXCL fails on a device that
+// is mounted, swapped to or held by another device.
 std::string device_use(dev_t device);
 
 }  // namespace crosscut::clone

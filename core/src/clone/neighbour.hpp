@@ -1,4 +1,4 @@
-// The connections of a rank with one neighbour in the chain, with a thread for each rail.
+// The connections of a rank with one neighbour in the chain, with one thread per rail.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace crosscut::clone {
 class Neighbour {
  public:
   struct Work {
-    // Returns once the rail's connection is open.
+    // Opens the rail's connection.
     std::function<Fd(std::int32_t rail, const std::stop_token& stop)> open;
-    // Returns once all work on the connection is done.
+    // Does all work on the connection.
     std::function<void(int fd, std::int32_t rail, const std::stop_token& stop)> run;
-    // Called by a rail's thread, unless it was told to stop: `lost` after ConnectionLost, `failed` after any
+    // Called by a rail's thread, unless a stop was requested: `lost` after ConnectionLost, `failed` after any
     // other error.
     std::function<void(const std::string&why)> lost, failed;
   };
@@ -34,7 +34,7 @@ class Neighbour {
     const std::lock_guard lock(mutex_);
     for (const Fd& fd : connections_)
       if (fd) ::shutdown(fd.get(), SHUT_RDWR);
-    // A thread that gets its connection only now sees the request to stop. The threads are joined next.
+    // A thread that opens its connection later sees the stop request. The threads are joined next.
   }
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;

@@ -28,7 +28,7 @@ constexpr std::string_view unfinished_suffix = ".crosscut-clone";
 }
 
 // Returns the status of the file that `path` leads to, or nullopt if there is none. Makes `path` absolute and
-// free of symbolic links. Throws UsageError if it cannot become a file.
+// free of symbolic links. Throws UsageError if no file can be created there.
 std::optional<struct stat> look(std::string& path) {
   struct stat status {};
   std::error_code error;
@@ -50,7 +50,7 @@ std::optional<struct stat> look(std::string& path) {
 int rename_to_free_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
-  // For file systems that lack the flag (NFS): a hard link never replaces a file either.
+  // For file systems without the flag (NFS): a hard link never replaces a file either.
   return ::link(from.c_str(), to.c_str()) == 0 ? ::unlink(from.c_str()) : -1;
 }
 
@@ -67,12 +67,12 @@ std::string expand_path(const std::string& pattern, std::int32_t rank, const std
       path += host;
       at += 6;
     } else if (rest.front() == '{' || rest.front() == '}') {
-      refuse(pattern, "only {rank} and {host} may stand in braces");
+      refuse(pattern, "only {rank} and {host} may appear in braces");
     } else {
       path += pattern[at++];
     }
   }
-  if (path.empty() || path.find('\0') != std::string::npos) refuse(pattern, "this is no path");
+  if (path.empty() || path.find('\0') != std::string::npos) refuse(pattern, "this is not a valid path");
   return path;
 }
 
@@ -95,7 +95,7 @@ void Target::open_device(const CloneJob& job) {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) refuse(path_, std::strerror(errno));
   const std::string use = device_use(status.st_rdev);
-  if (!use.empty()) refuse(path_, "the device is in use: " + use + "; it is not written to");
+  if (!use.empty()) refuse(path_, "the device is in use: " + use + "; nothing was written");
   Fd fd(::open(path_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
   if (!fd && errno == EBUSY)
     refuse(
@@ -126,8 +126,8 @@ void Target::open_file(const CloneJob& job, bool exists) {
   take_unfinished(job, name, std::move(fd));
 }
 
-// Opens a file in its final place, to be verified as an earlier copy. Returns false if the copy is still
-// unfinished, or the file has another size.
+// Opens a file in its final place, to verify it as an earlier copy. Returns false if there is an unfinished
+// copy, or if the file has another size.
 bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
   struct stat status {};
   if (::lstat(unfinished.c_str(), &status) == 0) return false;
@@ -144,8 +144,8 @@ bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
 
 void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd) {
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
-  // Another owner could write to the file unnoticed, and a second hard link would show it elsewhere.
+  if (::fstat(fd.get(), &status) != 0) throw_errno("examining " + name);
+  // Another owner could write to the file unnoticed, and a second hard link would expose it elsewhere.
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
     refuse(path_, name + " is in the way and was not made by crosscut for this user; remove it");
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
@@ -178,7 +178,7 @@ void Target::check_space(const CloneJob& job, const struct stat& status) const {
   const std::int64_t free_bytes =
       static_cast<std::int64_t>(space.f_bavail) * unit + std::int64_t{status.st_blocks} * 512;
   if (free_bytes < job.bytes)
-    refuse(path_, "there are " + std::to_string(free_bytes) + " bytes free, and " +
+    refuse(path_, "there are " + std::to_string(free_bytes) + " bytes free, but " +
                       std::to_string(job.bytes) + " are needed");
 }
 
@@ -201,7 +201,7 @@ void Target::commit() {
   const std::string& from = image().path();
   const int done = overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_free_name(from, path_);
   if (done != 0 && errno == EEXIST)
-    throw RunError("target " + path_ + " was created by someone else meanwhile; the complete copy is in " +
+    throw RunError("target " + path_ + " was created meanwhile by another program; the complete copy is in " +
                    from);
   if (done != 0) throw_errno("renaming " + from + " to " + path_);
   sync_directory(fs::path(path_).parent_path());

@@ -1,8 +1,8 @@
-// The target of a copy. It is refused before a byte is written if writing would do harm.
+// The target of a copy. A target that writing would harm is refused before a byte is written.
 //
-// A file grows beside its final place as `NAME.crosscut-clone`, which is locked, readable by its owner alone,
-// and kept if the copy ends early; commit() moves it into place. A device is claimed from the kernel for this
-// process alone and written in place.
+// A file is written beside its final place as `NAME.crosscut-clone`, which is locked, readable only by its
+// owner, and kept if the copy ends early; commit() moves it into place. A device is opened exclusively and
+// written in place.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ std::string expand_path(const std::string& pattern, std::int32_t rank, const std
 
 class Target {
  public:
-  // Opens the target of a job at `path` without changing anything that exists. Throws UsageError that says
-  // what is in the way and what to do.
+  // Opens the target of a job at `path` without changing anything that exists. Throws UsageError saying what
+  // is in the way and what to do.
   Target(const CloneJob& job, std::string path);
   ~Target();
   Target(const Target&) = delete;
@@ -27,15 +27,15 @@ class Target {
 
   // Prepares for writing: sets the length, and empties the file unless existing content may be kept.
   void begin();
-  // Gives the file its permissions and its final place. Call when all bytes are right and on disk. Throws
+  // Sets the file's permissions and moves it into place. Call once all bytes are right and on disk. Throws
   // RunError.
   void commit();
 
   const Image& image() const;
   const std::string& path() const { return path_; }  // the final path, without symbolic links
-  // Returns how many bytes from the start may hold content to keep.
+  // Returns the number of bytes, from the start, that may hold content to keep.
   std::int64_t resumable_bytes() const { return resumable_bytes_; }
-  // Identify the file or device on this machine that is written to, and the one it replaces (empty: none).
+  // Identify the file or device that is written, and the one that it replaces (empty: none), on this machine.
   std::string identity() const;
   const std::string& place_identity() const { return place_identity_; }
 

@@ -25,7 +25,7 @@ class SessionHost {
   session::Address address() const { return server_.address(); }
   Events& events() { return jobs_.events(); }
 
-  // Announces the conductor's address, conducts the session and ends the ranks; reports errors as events.
+  // Announces the address, conducts the session and ends the ranks. Reports errors as events; never throws.
   void run();
   int exit_status() const { return jobs_.exit_status(); }
 

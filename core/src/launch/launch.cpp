@@ -13,16 +13,15 @@
 namespace crosscut::launch {
 namespace {
 
-// Time for the configuration to arrive. The process that starts a node writes it at once.
+// Time limit for the configuration. The process that starts a node writes it at once.
 constexpr double configuration_seconds = 30;
 constexpr std::size_t conductor_line_bytes_max = 4096;
 
-// Exit status of a node without rank 0 that could not continue. Status 1 would mean that the node ended in
-// order and reported the reason.
+// Exit status of a node without rank 0 that could not continue. Status 1 means that the node ended in order
+// and reported the reason.
 constexpr int node_broke = 3;
 
-// Opens standard streams that are closed, so that pipes opened later do not become standard streams of the
-// ranks.
+// Opens closed standard streams, so that pipes opened later do not become standard streams of ranks.
 void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
@@ -36,7 +35,7 @@ const program::BackendInfo* serving_backend(const session::SessionConfig& config
   return found == program::backends().end() ? nullptr : *found;
 }
 
-// Reads and checks the configuration. Sets `is_first`, as soon as that is known, to true if rank 0 is on this
+// Reads and checks the configuration. As soon as it is known, sets `is_first` to whether rank 0 is on this
 // node.
 session::SessionConfig read_configuration(bool& is_first) {
   const std::optional<std::string> line = session::read_line(STDIN_FILENO, session::configuration_bytes_max,
@@ -56,13 +55,12 @@ session::SessionConfig read_configuration(bool& is_first) {
   if (is_first || !config.conductor.empty()) return config;
   const std::optional<std::string> conductor = session::read_line(
       STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds), "the address of rank 0");
-  if (!conductor) throw UsageError("standard input ended before the line with the conductor's address came");
+  if (!conductor) throw UsageError("standard input ended before the line with the conductor's address");
   config.conductor = session::parse_conductor_line(*conductor);
   return config;
 }
 
-// Reports an error on standard error and, if rank 0 would be on this node, as an event for programs. Returns
-// the exit status.
+// Reports an error on standard error and, if `tell_event`, as an event for programs. Returns the exit status.
 int refuse(const std::exception& error, bool is_usage, bool tell_event) {
   std::cerr << "crosscut-core node: " << error.what() << std::endl;
   if (tell_event) {

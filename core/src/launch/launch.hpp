@@ -1,5 +1,5 @@
-// Starts the ranks of this node and, through a tree, the other nodes. Ends them all when rank 0 ends, when a
-// signal asks for it, when the life-line closes, or when this process dies.
+// Starts the ranks of this node and, through a tree, the other nodes. Ends them all when rank 0 ends, on a
+// signal, when the lifeline closes, or when this process dies.
 #pragma once
 
 #include "launch/rank_process.hpp"
@@ -15,9 +15,9 @@ struct LaunchStreams {
 };
 
 // Runs this node's part of a session. Returns rank 0's exit status, or 1 if another rank or node failed, with
-// the reason on standard error. In `config` the layout is applied (apply_layout) and, if rank 0 is on another
-// node, `conductor` is set. The caller must have a single thread. Throws UsageError and RunError only before
-// anything is started.
+// the reason on standard error. `config` must have its layout applied (apply_layout) and, if rank 0 is on
+// another node, `conductor` set. The caller must have a single thread. Throws UsageError and RunError only
+// before it starts anything.
 int launch(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
 
 // Does the same for a session that starts ranks; defined in node.cpp.

@@ -27,13 +27,13 @@ namespace crosscut::launch {
 namespace {
 
 // Time for ranks, and for the nodes behind this one, to end before they are killed. Ranks normally end within
-// milliseconds of rank 0's order; a node behind this one must first end its own ranks.
+// milliseconds of rank 0's order; a node must first end its own ranks.
 constexpr double rank_end_seconds = 3;
 constexpr double tree_end_seconds = 10;
 
 constexpr std::array handled_signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
-// Allows as many descriptors as possible: every rank holds connections to many others.
+// Allows as many descriptors as possible: every rank may connect to many others.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -41,7 +41,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, a later error reports the shortage
 }
 
-// Resolves the interface of this node's ranks. Its address must reach the conductor or another node.
+// Resolves the interface of this node's ranks, from which they must reach the conductor or another node.
 std::string interface_of(const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
   if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
@@ -50,7 +50,7 @@ std::string interface_of(const session::SessionConfig& config) {
                                     towards);
 }
 
-// The parent process of a node's ranks: one loop that serves their ends, signals, and the nodes behind this
+// The parent process of a node's ranks: one loop that handles their exits, signals, and the nodes behind this
 // one.
 class Node {
  public:
@@ -72,7 +72,7 @@ class Node {
   }
 
   ~Node() {
-    kill_ranks();  // some are left only after an exception
+    kill_ranks();  // ranks are left only after an exception
     for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
     ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
   }
@@ -88,8 +88,7 @@ class Node {
     while (!ranks_.empty() || (tree_ && !tree_->empty())) {
       std::vector<pollfd> all = polled();
       const std::optional<Deadline> deadline = next_deadline();
-      // Add a millisecond: the time left is rounded down, but the deadline must have passed when poll
-      // returns.
+      // Add a millisecond, so that the deadline has certainly passed when poll returns.
       const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
       if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
       read_address();
@@ -162,13 +161,13 @@ class Node {
       address_deadline_.reset();
       start_others();
     } else if (address_lines_.ended()) {
-      address_.reset();  // rank 0 has ended; SIGCHLD reports its end
+      address_.reset();  // rank 0 has ended, as SIGCHLD will report
     }
   }
 
   void start_others() {
-    // Report first: all ranks may have joined, and the session may be ready, before a later report comes
-    // through ssh.
+    // Report first: otherwise all ranks may have joined, and the session may be ready, before the report
+    // arrives through ssh.
     take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
     for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
       start_rank(setup_of(rank));
@@ -209,13 +208,13 @@ class Node {
   void take_signal(int number, bool from_terminal) {
     ++signals_taken_;
     if (!is_root_) {
-      // Rank 0 ends the session. If it does not receive the signal, the ranks here must still end.
+      // Rank 0 ends the session. The ranks here must end even if rank 0 does not receive the signal.
       end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
       return;
     }
     const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
     if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
-    // A terminal signals its whole foreground group, which includes rank 0 if rank 0 reads the terminal.
+    // A terminal signals its whole foreground group, which includes rank 0 if rank 0 reads from it.
     if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
       ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
   }
@@ -236,7 +235,7 @@ class Node {
     }
   }
 
-  // Rank 0 detects other ranks that fall silent; only rank 0 itself must be watched here.
+  // Watches rank 0 only: rank 0 itself detects other ranks that fall silent.
   void rank_halted(Rank rank, bool is_halted) {
     if (rank != 0) return;
     halt_deadline_.reset();
@@ -258,13 +257,12 @@ class Node {
     } else if (WIFSIGNALED(wait_status) && !is_ending_) {
       say("rank 0, which conducted the session, " + describe_end(wait_status));
     }
-    if (WIFSIGNALED(wait_status)) kill_ranks();  // nobody is left to tell them to end
+    if (WIFSIGNALED(wait_status)) kill_ranks();  // nothing else would end them
     end_ranks_within(rank_end_seconds);
     end_tree();
   }
 
-  // Discards what the life-line carries and ends this node when it closes. This node needs none of it: a
-  // parallel launcher sends every node the requests.
+  // Discards input on the lifeline, since requests are for rank 0; ends this node when the lifeline closes.
   void read_lifeline() {
     if (is_root_ || streams_.lifeline_fd < 0) return;
     pollfd waiting{streams_.lifeline_fd, POLLIN, 0};
@@ -289,12 +287,12 @@ class Node {
       kill_ranks();
     };
     if (passed(address_deadline_))
-      give_up("rank 0 did not report its address within the time-out; raise it with --timeout");
+      give_up("rank 0 did not report its address within the time-out; raise --timeout");
     if (passed(halt_deadline_))
       give_up("rank 0 on node " + measure::host_name() +
               ", which conducts the session, has been suspended by a signal for " +
               std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; the session ends");
-    if (passed(start_deadline_)) kill_ranks();  // rank 0's end then reports why
+    if (passed(start_deadline_)) kill_ranks();  // the end of rank 0 then makes tell_unreachable() report why
     if (passed(ranks_deadline_)) {
       kill_ranks();
       end_tree();
@@ -321,12 +319,12 @@ class Node {
     } else if (report.kind == unreachable) {
       unreachable_.push_back(report);
       ranks_unreachable_ += report.count;
-      // The session cannot begin. Wait for the rest of the tree, so that all such hosts are named at once.
+      // The session cannot begin. Wait for the rest of the tree, to name all such hosts at once.
       if (!start_deadline_) start_deadline_ = after_seconds(config_.timeout_seconds);
     } else {
       failed_ = true;
-      // A rank that exits has reported the reason itself. If it was killed, or its node was lost, only this
-      // process can.
+      // A rank that exits has reported the reason itself. If the rank was killed or its node was lost, only
+      // this process can report it.
       if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
       tell_rank_0(report);
     }
@@ -342,10 +340,10 @@ class Node {
   void check_start_up() {
     if (unreachable_.empty() || ranks_up_ + ranks_unreachable_ < config_.ranks) return;
     start_deadline_.reset();
-    kill_ranks();  // rank 0's end then reports why (tell_unreachable)
+    kill_ranks();  // the end of rank 0 then makes tell_unreachable() report why
   }
 
-  // Called after rank 0 has ended, so its stream is free, and before it could have started a job.
+  // Called after rank 0 has ended, so that its event stream is free; it cannot have started a job yet.
   void tell_unreachable() {
     std::string text = std::to_string(unreachable_.size()) + " hosts could not be started:";
     if (unreachable_.size() == 1) text = "a host could not be started:";
@@ -384,7 +382,7 @@ class Node {
   bool oversubscribed_ = false;
   sigset_t outer_signals_{};
   Fd signals_;
-  Fd address_, reports_;  // pipes of rank 0: its address comes from one, reports to it go into the other
+  Fd address_, reports_;  // pipes: the first brings rank 0's address, the second takes reports to it
   LineBuffer address_lines_;
   std::map<pid_t, Child> ranks_;
   std::unique_ptr<SpawnTree> tree_;

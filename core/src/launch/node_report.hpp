@@ -1,4 +1,4 @@
-// A node's reports to its parent: lines of JSON on standard output, passed on up to the root of the tree.
+// A node's reports to its parent: lines of JSON on standard output, passed up to the root of the tree.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct NodeReport {
 
 std::string to_line(const NodeReport& report);  // with newline
 
-// Parses a report. Returns nullopt if the line is none (a login shell's greeting, say).
+// Parses a report. Returns nullopt if the line is not a report (a login shell's greeting, say).
 std::optional<NodeReport> parse_node_report(std::string_view line);
 
 // Describes a report to people: "rank 5 on n003 was killed by ...", "n003 (ranks 8 to 11) could not be

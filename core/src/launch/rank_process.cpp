@@ -23,7 +23,7 @@ void take_streams(const session::RankSetup& setup) {
     throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
 }
 
-// Rank 0 conducts, so it alone acts on a signal to stop; the node ends the other ranks if needed. A batch
+// Rank 0 conducts, so only rank 0 acts on a signal to stop; the node ends the other ranks if needed. A batch
 // system or a terminal signals every process, and the others must survive that to finish the current block.
 void take_signals(const RankProcess& process) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
@@ -40,8 +40,8 @@ int run_child(const RankProcess& process, const RankBody& body) {
   return session::guarded(setup, [&] {
     for (const int fd : process.closed) ::close(fd);
     if (setup.rank != 0) take_streams(setup);
-    // Give the rank its own process group, so that a signal to the node's group reaches it only once, through
-    // the node. Rank 0 stays in the group if it reads a terminal, which only the foreground group may do.
+    // Give the rank its own process group, so that a signal to the node's group reaches it only through the
+    // node. Rank 0 stays in the group if it reads a terminal, which only the foreground group may do.
     if (setup.rank != 0 || ::isatty(setup.requests_fd) == 0) ::setpgid(0, 0);
     take_signals(process);
     if (process.core) measure::pin_to(*process.core);
@@ -62,8 +62,8 @@ void LastWords::say(std::string_view text) const {
   std::fill(std::ranges::copy(said, page_.get()).out, page_.get() + bytes_max, '\0');
 }
 
-// A failing rank may have written anything: control characters become blanks, bytes that are not UTF-8 are
-// left out.
+// A failing rank may have written anything: control characters become blanks, and bytes that are not UTF-8
+// are left out.
 std::string LastWords::heard() const {
   const std::string_view page(page_.get(), bytes_max);
   std::string_view rest = page.substr(0, page.find('\0'));
@@ -81,7 +81,7 @@ std::string LastWords::heard() const {
 }
 
 void die_with(pid_t parent) {
-  // If the parent ended between fork and prctl, no signal will ever come.
+  // If the parent ended between fork and prctl, the signal never comes.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
 }
 
@@ -90,7 +90,7 @@ pid_t fork_rank(const RankProcess& process, const RankBody& body) {
   const pid_t child = ::fork();
   if (child < 0)
     throw_errno("starting the process of rank " + std::to_string(process.setup.rank) +
-                " (ulimit -u bounds the number of processes)");
+                " (ulimit -u limits the number of processes)");
   if (child > 0) return child;
   die_with(parent);
   std::exit(run_child(process, body));
@@ -100,7 +100,7 @@ std::string describe_end(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int number = WTERMSIG(wait_status);
     std::string text = "was killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
-    if (number == SIGKILL) text += ", by someone or by the kernel because memory ran out (see dmesg)";
+    if (number == SIGKILL) text += ", by a user or by the kernel for lack of memory (see dmesg)";
     return text;
   }
   return "exited with status " + std::to_string(WEXITSTATUS(wait_status));

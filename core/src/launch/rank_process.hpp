@@ -1,4 +1,4 @@
-// Runs a rank in a process of its own, which never outlives its parent, and describes its end.
+// Runs a rank in a process of its own, which never outlives its parent, and describes how it ended.
 #pragma once
 
 #include <signal.h>
@@ -17,15 +17,15 @@ namespace crosscut::launch {
 
 using RankBody = std::function<int(const session::RankSetup&)>;
 
-// A rank's last words to the process that forked it, in a page of memory that both map. They need neither a
-// connection nor a reader at that moment, so they arrive however the network failed.
+// A failing rank's reason, for the process that forked it, in memory that both map. It needs neither a
+// connection nor a reader at that moment, so it arrives however the network failed.
 class LastWords {
  public:
-  // The words are reported through a pipe that may not be drained yet, so those of many ranks must fit in it.
+  // The reason is passed on through a pipe that nothing may read yet, so those of many ranks must fit in it.
   static constexpr std::size_t bytes_max = 500;
 
   LastWords();                            // before the fork; throws RunError
-  void say(std::string_view text) const;  // called by the rank; cut off at bytes_max
+  void say(std::string_view text) const;  // called by the rank; truncated to bytes_max
   std::string heard() const;              // called by its parent after its end: one printable line, or empty
 
  private:
@@ -40,9 +40,10 @@ struct RankProcess {
   const LastWords& last_words;
 };
 
-// Forks, and runs `body` in the child, which never returns. Returns the child's process ID. The caller must
-// have a single thread. The child is killed whenever the caller ends. Rank 0 keeps its streams; the others
-// get no input, and their standard output goes to standard error, because standard output belongs to rank 0.
+// Forks and runs `body` in the child, which never returns. Returns the child's process ID. The caller must
+// have a single thread. The child is killed when the caller ends, however it ends. Rank 0 keeps its streams;
+// the others get no input, and their standard output goes to standard error, because standard output belongs
+// to rank 0.
 pid_t fork_rank(const RankProcess& process, const RankBody& body);
 
 // Makes the calling process, just forked, die with `parent`.

@@ -14,7 +14,7 @@
 namespace crosscut::launch {
 namespace {
 
-// Quotes a word for the shell to which ssh passes it on the other host.
+// Quotes a word for the shell that ssh starts on the other host.
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -25,7 +25,7 @@ std::string quoted(const std::string& word) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // Give ssh a process group of its own: Ctrl-C or a batch system's signal must not cut the life-lines before
+  // Give ssh a process group of its own: Ctrl-C or a batch system's signal must not cut the lifelines before
   // rank 0 has stopped in order.
   ::setpgid(0, 0);
   sigset_t none;
@@ -156,14 +156,14 @@ void SpawnTree::receive(Branch& branch) {
 void SpawnTree::reaped(pid_t pid, int wait_status) {
   const auto found = std::ranges::find(branches_, pid, &Branch::pid);
   if (found == branches_.end()) return;
-  receive(*found);  // its last words
+  receive(*found);  // the rest of its output
   Branch branch = std::move(*found);
   branches_.erase(found);
   if (!closed_) judge(branch, wait_status);
 }
 
-// Decides what the end of a branch means. A node that was up ends in order with status 0 or 1 and has then
-// reported everything; other statuses come from ssh (255) or a shell.
+// Decides what the end of a branch means. A node that was up and ends in order returns 0 or 1 and has
+// reported everything; other statuses come from ssh (255), a shell, or a node that could not continue.
 void SpawnTree::judge(const Branch& branch, int wait_status) {
   const bool own_end = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) <= 1;
   if (branch.up && own_end) return;
@@ -172,7 +172,7 @@ void SpawnTree::judge(const Branch& branch, int wait_status) {
     reason = "no answer within " + std::to_string(static_cast<int>(config_.timeout_seconds)) + " s";
   if (!branch.last_error.empty()) reason = branch.last_error + " (" + reason + ")";
   report_part(branch, reason);
-  // Start the hosts behind a failed head from here, so that all unreachable hosts are found at once.
+  // Start the hosts behind a failed head from here, so that all unreachable hosts are found together.
   if (!branch.up && branch.part.size() > 1) start_parts({branch.part.begin() + 1, branch.part.end()});
 }
 

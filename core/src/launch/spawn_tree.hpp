@@ -1,8 +1,8 @@
 // Starts `crosscut-core node` on further hosts through ssh (or another command) as a tree. Each node splits
 // its hosts into at most `fanout` parts and starts the head of each; a head starts the rest of its part.
 //
-// The pipe to a head's standard input is its life-line. When it closes, however this process ends, the head
-// ends its ranks and its own heads. The standard error of heads is passed on, prefixed with the host's name.
+// The pipe to a head's standard input is its lifeline. When the pipe closes, however this process ends, the
+// head ends its ranks and its own heads. Their standard error is passed on, prefixed with the host's name.
 #pragma once
 
 #include <poll.h>
@@ -26,8 +26,8 @@ std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<sessio
 
 class SpawnTree {
  public:
-  // `config` is this node's, with `conductor` set; `tree` is started. `report` is called with every report on
-  // the nodes behind this one.
+  // `config` is this node's, with `conductor` set; `tree` has the hosts to start. `report` receives every
+  // report on the nodes behind this one.
   SpawnTree(session::SessionConfig config, session::Tree tree, std::function<void(const NodeReport&)> report);
   ~SpawnTree();
   SpawnTree(const SpawnTree&) = delete;
@@ -37,7 +37,7 @@ class SpawnTree {
   void add_to(std::vector<pollfd>& polled) const;
   void serve();                             // after poll: moves available bytes, kills overdue branches
   void reaped(pid_t pid, int wait_status);  // does nothing unless it is a child of this tree
-  void close();                             // closes the life-lines, so that the nodes behind end
+  void close();                             // closes the lifelines, so that the nodes behind end
   void kill();                              // kills all branches at once
   bool empty() const { return branches_.empty(); }
   std::optional<Deadline> next_deadline() const;

@@ -16,8 +16,7 @@ namespace crosscut::store {
 Summary summarise(std::span<double> samples);
 
 // Summarises one phase over its ranks: message_seconds [rank, slot], rank_seconds and status [rank]. The
-// status is measured if every rank's is, otherwise the first of unmeasured, failed and skipped that any rank
-// has.
+// status is the first of unmeasured, failed and skipped that any rank has, or else measured.
 PhaseSummary summarise_phase(std::span<const double> message_seconds, std::span<const double> rank_seconds,
                              std::span<const Status> status, std::int64_t moved_bytes);
 // Summarises all phases of a block of raw samples. `moved_bytes`: [phase].
