@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_run_that_is_being_written_is_not_repaired(path: Path) -> None:
     with lock.alone(path):
         assert lock.is_held(path)
-        with pytest.raises(UsageError, match="is being written: wait for its end"):
+        with pytest.raises(UsageError, match="is being written: wait until that is done"):
             repair(path)
     assert not lock.is_held(path)
 

@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Lacking:
-    """Cells [repetition, phase, rank] of one chunk that are marked as measured and have no sample."""
+    """Cells [repetition, phase, rank] of one chunk that are marked as measured but have no sample."""
 
     shard: Shard
     cells: Mask
@@ -65,7 +65,7 @@ class SizeSamples:
                 yield Lacking(shard, measured & absent, whole_chunk=False)
 
     def _absent(self, shard: Shard, chunk: int) -> Mask | None:
-        """Returns a mask [repetition, phase, rank] of cells with a message and no time; None if unknown.
+        """Returns a mask [repetition, phase, rank] of cells with a message but no time; None if unknown.
 
         Lossy backends lose messages, and a rank without messages has no time: neither is damage.
         """
@@ -110,8 +110,8 @@ def holds_samples(path: Path) -> bool:
 
 
 def lost_chunks(group: RunGroup) -> Iterator[Problem]:
-    """Yields chunks that were counted or marked as measured and are missing. Quick even for large runs: reads
-    indices, and status only where an index lacks something. `fsck` reads everything.
+    """Yields chunks that are missing, although counted or marked as measured. Quick even for large runs:
+    reads indices, and status only where an index lacks something. `fsck` reads everything.
 
     A writer commits samples, then status, then the count. Read in the opposite order, a run that is being
     written never seems to lack anything.
@@ -137,14 +137,14 @@ def _absent_words(path: Path, though: str) -> str:
 
 
 def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
-    """Counts, by phase, the repetitions that fit into the chunks that are there."""
+    """Counts, by phase, the repetitions that fit into the existing chunks."""
     repetitions, phases = status.grid[1:3]
     columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
     return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
 
 
 def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:
-    """Returns counts [size, phase], or None if the file is not whole."""
+    """Returns counts [size, phase], or None if the file is incomplete."""
     array = group.arrays["repetitions_done"]
     try:
         return read_rows(group, array, range(array.shape[0])).astype(np.int64)
@@ -153,7 +153,7 @@ def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:
 
 
 def _peers(group: RunGroup) -> NDArray[np.int32] | None:
-    """Returns peers [phase, rank, slot], or None if they are not stored whole."""
+    """Returns peers [phase, rank, slot], or None if they are not stored completely."""
     array = group.arrays.get("peer")
     if array is None:
         return None

@@ -1,7 +1,7 @@
 """The arrays of a run for xarray: read on use, and only by this module.
 
-No Zarr library sees a run here: it would read whatever lies in the folder, with any codec named there, and
-some codecs run code.
+No Zarr library opens a run: it would read any array in the folder with any codec named there, and some codecs
+run code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crosscut.run.format import ArrayMetadata, RunGroup
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
-# Copies that commands make of what they read: `show` of 131 MB of samples and status took 0.9 GB.
+# Copies that commands make of the data they read: `show` of 131 MB of samples and status took 0.9 GB.
 _COPIES = 5
 
 
@@ -65,7 +65,7 @@ class StoredArray(BackendArray):
 
 
 def _hull(wanted: range) -> range:
-    """Returns the range from the least to the greatest of them."""
+    """Returns the range, without gaps, from the least position to the greatest."""
     if not wanted:
         return range(0)
     least, greatest = sorted((wanted[0], wanted[-1]))

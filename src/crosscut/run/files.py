@@ -1,4 +1,4 @@
-"""The files of a run: their lengths and shard indices, neither of them trusted."""
+"""The files of a run: reads them, and checks their lengths and shard indices, which it does not trust."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Problem:
     what: str
     lost: str
     chunk: int | None = None
-    """The chunk of a shard that it concerns; None for the whole file."""
+    """The chunk of a shard; None for the whole file."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.what}; {self.lost}"
@@ -119,8 +119,8 @@ class Shard:
         return values
 
     def read_box(self, box: Box, into: NDArray[np.generic]) -> None:
-        """Reads what is stored of a box into an array of its shape, both without the dimension `size`. What
-        is not stored stays unchanged in the array."""
+        """Reads the stored part of a box into an array of its shape, both without the dimension `size`. The
+        rest of the array stays unchanged."""
         inner, grid = self.array.inner[1:], self.grid[1:]
         across = [range(r.start // i, -(-r.stop // i)) for r, i in zip(box, inner, strict=True)]
         try:
@@ -183,7 +183,7 @@ def read_into(file: BinaryIO, offset: int, into: NDArray[np.generic]) -> bool:
 
 
 def shards(group: RunGroup, array: ArrayMetadata, sizes: range | None = None) -> Iterator[tuple[int, Shard]]:
-    """Yields each shard that has a file, with the index of its size: of all sizes, or of those in `sizes`."""
+    """Yields (index of the size, shard) for each shard with a file, of all sizes or of those in `sizes`."""
     for size_index in sizes if sizes is not None else range(array.extent("size")):
         path = chunk_path(group.path, array, size_index)
         if os.path.lexists(path):
@@ -214,7 +214,7 @@ def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | Non
 
 
 def file_problems(group: RunGroup) -> Iterator[Problem]:
-    """Yields what lengths and indices alone can show; quick even for large runs."""
+    """Yields the problems that lengths and indices alone show; quick even for large runs."""
     root = Path(os.path.realpath(group.path))
     for array in group.arrays.values():
         if not array.known.sharded:

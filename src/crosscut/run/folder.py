@@ -1,4 +1,4 @@
-"""What lies in a run's folder, and what there is not part of the run."""
+"""Lists a run's folder, and finds entries that are not part of the run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def entries(path: Path, levels: int = _LEVELS) -> Iterator[tuple[Path, Kind]]:
 
 
 def unfinished(path: Path) -> list[Path]:
-    """Returns what a killed writer left: each file would have replaced the one without the suffix."""
+    """Returns the files of a killed writer: each would have replaced the file without the suffix."""
     return [file for file, _ in entries(path) if file.name.endswith(".unfinished")]
 
 
@@ -50,7 +50,7 @@ def refuse_links(path: Path) -> None:
 
 
 def strangers(group: RunGroup) -> Iterator[Problem]:
-    """Yields what other Zarr readers could take for part of the run, and what leads out of it."""
+    """Yields entries that other Zarr readers could take for part of the run, and links out of it."""
     document = group.path / "zarr.json"
     for name in sorted(set(group.inline) - set(group.arrays)):
         yield Problem(document, f"describes an array {name[:100]!r}, which no run has", _NOT_READ)
@@ -61,7 +61,7 @@ def strangers(group: RunGroup) -> Iterator[Problem]:
         if kind == "link":
             yield Problem(entry, "is a symbolic link", _NO_LINKS)
         elif kind == "special":
-            yield Problem(entry, "is no regular file but a pipe or device", "it is not read; remove it")
+            yield Problem(entry, "is a pipe or device, not a regular file", "it is not read; remove it")
         elif kind == "folder" and not _belongs(group, parts):
             yield Problem(entry, "belongs to no array of this run", _NOT_READ)
         elif kind == "file" and _foreign_metadata(parts):

@@ -1,6 +1,6 @@
 """Parses and checks the metadata of a run: docs/reference/run-format.md as a table.
 
-Whatever a zarr.json says is hostile until it has passed `read_group`.
+A zarr.json is untrusted until it has passed `read_group`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WHOLE = ("rank", "slot", "statistic")
 
 @dataclass(frozen=True)
 class Known:
-    """What the format says about one array."""
+    """The format's definition of one array."""
 
     dimensions: tuple[str, ...]
     dtype: str
@@ -76,7 +76,7 @@ ARRAYS: Mapping[str, Known] = {
     "status": Known(_CELL, "uint8"),
     "phase_status": Known(_CELL[:3], "uint8"),
 }
-# A run holds what was measured in one of these sets of arrays.
+# A run holds its samples in one of these sets of arrays.
 _SAMPLES = (
     ("message_seconds", "rank_seconds", "status"),
     ("message_summary", "rank_summary", "status"),
@@ -90,7 +90,7 @@ class ArrayMetadata:
     known: Known
     shape: tuple[int, ...]
     chunk: tuple[int, ...]
-    """Shape of a file's content."""
+    """Shape of a file's contents."""
     inner: tuple[int, ...]
     """Shape of a chunk within a shard; empty if a file is one chunk."""
 
@@ -106,7 +106,7 @@ class RunGroup:
     document: Mapping[str, object]
     """The whole of zarr.json."""
     inline: Mapping[str, Any]
-    """The copies of the arrays' metadata in zarr.json."""
+    """The arrays' metadata, as copied into zarr.json."""
 
     @property
     def state(self) -> str:
@@ -120,7 +120,7 @@ class RunGroup:
 
     @property
     def phase_summaries(self) -> bool:
-        """True if each phase summarises its ranks, so that nothing is known about single ranks."""
+        """True if the run summarises each phase over its ranks, and has nothing about single ranks."""
         return "phase_status" in self.arrays
 
     @property
@@ -130,7 +130,7 @@ class RunGroup:
 
 
 class DamagedRun(CrosscutError):
-    """A run whose files do not hold what they must."""
+    """A run whose files do not hold what the format requires."""
 
 
 def load_json(path: Path) -> Mapping[str, object]:
@@ -181,7 +181,7 @@ def _check_schema(attributes: Mapping[str, object], path: Path) -> None:
 
 
 def _extents(value: object) -> tuple[int, ...]:
-    """Returns positive extents whose product fits any address space; empty for anything else."""
+    """Returns the extents if they are positive and their product fits an address space; otherwise empty."""
     if not isinstance(value, list) or not all(type(extent) is int and extent > 0 for extent in value):
         return ()
     return tuple(value) if math.prod(value) < 2**60 else ()
@@ -284,12 +284,12 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
         raise DamagedRun(f"{path}: the run has no array '{missing[0]}'")
     if "phase_status" in arrays and "status" in arrays:
         raise DamagedRun(
-            f"{path} is damaged: it has both 'status' and 'phase_status', of which a run has one"
+            f"{path} is damaged: it has both 'status' and 'phase_status', but a run has only one"
         )
 
 
 def _no_run(path: Path) -> str:
-    """Says why a folder is no run. Folders of runs (evaluations, demonstrations) are easily taken for one."""
+    """Says why a folder is not a run, since folders of runs are easily taken for one."""
     runs = runs_in(path)
     if not runs:
         if any((path / name).is_dir() for name in ARRAYS):
@@ -310,7 +310,7 @@ def runs_in(directory: Path) -> list[Path]:
 
 
 def read_group(path: Path) -> RunGroup:
-    """Reads a run's metadata. Raises UsageError if it is no run readable here, DamagedRun if it is broken."""
+    """Reads a run's metadata. Raises UsageError if it is no run or too new, DamagedRun if it is damaged."""
     if not path.is_dir():
         raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
     if not (path / "zarr.json").exists():
@@ -331,5 +331,5 @@ def read_group(path: Path) -> RunGroup:
 
 
 def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:
-    """Returns the file of one size, or the only file of an array that is one chunk."""
+    """Returns the file of one size of a sharded array, or the only file of any other array."""
     return path.joinpath(array.name, "c", str(size_index), *["0"] * (len(array.shape) - 1))

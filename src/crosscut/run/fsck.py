@@ -1,4 +1,4 @@
-"""Checks whether a run on disk is whole; if not, what is lost, and how to measure just that again."""
+"""Checks whether a run on disk is complete; if not, says what is lost, and how to measure it again."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Report:
 
     @property
     def damage(self) -> tuple[Problem, ...]:
-        """All problems, except files that a killed writer was about to rename."""
+        """All problems except the files of a killed writer."""
         return tuple(problem for problem in self.problems if problem.lost != NOTHING_LOST)
 
 
 def check(path: Path) -> Report:
-    """Reads all of a run. Raises UsageError if there is none; everything else is in the report."""
+    """Reads all of a run. Raises UsageError if there is none; all other problems are in the report."""
     if has_lost_root(path):
         return Report(path, "unknown", (_lost_root(path),), (), {})
     try:
@@ -89,7 +89,7 @@ def check(path: Path) -> Report:
 
 
 def has_lost_root(path: Path) -> bool:
-    """True for a folder that has arrays of a run but not the zarr.json that makes it one."""
+    """True for a folder that has arrays of a run but not the run's zarr.json."""
     return not (path / "zarr.json").exists() and any((path / name / "zarr.json").is_file() for name in ARRAYS)
 
 
@@ -153,7 +153,7 @@ def metadata_problems(group: RunGroup) -> Iterator[Problem]:
 
 
 def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
-    """Checks that everything marked as measured is there; counts the cells of each status."""
+    """Checks that no cell marked as measured is missing; counts the cells of each status."""
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
         if (status > SKIPPED).any():
@@ -169,7 +169,7 @@ def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> I
 
 
 def _count_problems(group: RunGroup) -> Iterator[Problem]:
-    """Compares status with the counts of repetitions, by which lost status differs from unwritten status."""
+    """Compares status with the counts of repetitions: lost status was counted, unwritten status was not."""
     counts = read_repetitions_done(group)
     if counts is None:
         return
@@ -182,7 +182,7 @@ def _count_problems(group: RunGroup) -> Iterator[Problem]:
 
 
 def _each_once(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Keeps one problem per chunk: one that an index or a length shows to be lost lacks samples, too."""
+    """Keeps one problem per chunk: a chunk whose index or length shows it to be lost also lacks samples."""
     known: dict[tuple[Path, int | None], Problem] = {}
     for problem in problems:
         if (problem.file, None) not in known:

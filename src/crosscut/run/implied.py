@@ -1,4 +1,4 @@
-"""Coordinates too large to store: the pattern implies them, and the core computes the part asked for.
+"""Coordinates too large to store: the pattern implies them, and the core computes the requested part.
 
 `crosscut-core coordinates --ranks N --first P --last Q` reads the run's job from standard input and writes
 one line per phase: `{"phase": 12, "peer": [...], "bytes": [...]}`, each list [rank, slot] in C order.
@@ -38,7 +38,7 @@ Compute = Callable[[int, int], Coordinates]
 
 
 def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
-    """Returns a function that asks the core, which alone knows the patterns."""
+    """Returns a function that asks the core, since only the core knows the patterns."""
 
     def compute(first: int, last: int) -> Coordinates:
         from crosscut.base import core
@@ -63,7 +63,7 @@ def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
 
 
 def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordinates:
-    """Parses what the core wrote about these phases. Raises CrosscutError if it does not fit the run."""
+    """Parses the core's answer for these phases. Raises CrosscutError if it does not fit the run."""
     shape = (len(phases), ranks, slots)
     peer, sample_bytes = np.empty(shape, np.int32), np.empty(shape, np.int64)
     try:
@@ -75,8 +75,8 @@ def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordi
             sample_bytes[index] = np.array(entry["bytes"], np.int64).reshape(ranks, slots)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise CrosscutError(
-            "crosscut-core coordinates does not fit the run, which another version may have made: "
-            f"{plainly(error)}"
+            "the answer of crosscut-core coordinates does not fit the run, which another version may have "
+            f"made: {plainly(error)}"
         ) from error
     return Coordinates(peer, sample_bytes)
 

@@ -1,7 +1,7 @@
 """Launches on disk: one measurement made by several sessions, each with new processes and connections.
 
 The folder holds an ordinary run per launch (`launch-1.zarr`, …) and `launches.json`: the job and the orders,
-written before anything is measured, so that a resumed folder measures what the first attempt meant to.
+written before anything is measured, so that a resumed folder measures the same as the first attempt.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LaunchPlan:
     name: str
     """Name of its run's folder."""
     order_seed: int
-    """Draws the order of its sizes and phases."""
+    """Seed for the order of its sizes and phases."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Manifest:
 
     @property
     def there(self) -> tuple[Path, ...]:
-        """The runs of launches that were begun, in order."""
+        """The runs of the launches begun so far, in order."""
         return tuple(out for out in map(self.out, self.launches) if (out / "zarr.json").exists())
 
 
@@ -92,7 +92,7 @@ def load(folder: Path) -> Manifest:
         _check(launches)
     except (ValueError, DamagedRun) as error:
         why = plainly(error).removeprefix(f"{file} is damaged: ")
-        raise UsageError(f"{file}: no manifest that can be read: {why}") from error
+        raise UsageError(f"{file}: the manifest cannot be read: {why}") from error
     return Manifest(folder, job, tuple(launches))
 
 
@@ -108,5 +108,5 @@ def _check(launches: Sequence[LaunchPlan]) -> None:
         ):
             raise ValueError(
                 f"{launch.name[:100]!r} is not a valid launch: its name must be that of a folder here, and "
-                "its order_seed not negative"
+                "its order_seed must not be negative"
             )

@@ -1,4 +1,4 @@
-"""The lock of a run's writer, which the core takes, too (core/src/store/store_create.cpp)."""
+"""The lock of a run's writer; the core takes it, too (core/src/store/store_create.cpp)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def alone(path: Path, patience_seconds: float = 0.0) -> Iterator[None]:
     with _opened(path) as descriptor:
         while not _taken(descriptor, fcntl.LOCK_EX):
             if time.monotonic() >= deadline:
-                raise UsageError(f"{path} is being written: wait for its end")
+                raise UsageError(f"{path} is being written: wait until that is done")
             time.sleep(_LOOK_SECONDS)
         yield
 

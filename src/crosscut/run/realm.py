@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Realm(StrEnum):
-    """What carries the messages of a place. The values are words in runs and experiments."""
+    """What carries the messages of a place. Runs and experiments record the values."""
 
     HERE = "local"
     """The memory of this machine."""

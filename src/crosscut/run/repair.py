@@ -1,6 +1,6 @@
-"""Makes a damaged run resumable: whatever cannot be read is marked as unmeasured.
+"""Makes a damaged run resumable: marks cells that cannot be read as unmeasured.
 
-Nothing that can be read is changed. As in the core, status is written last.
+Samples that can be read do not change. As in the core, status is written last.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _beginning(path: Path, most_bytes: int) -> bytes:
 
 
 def _lower_counts(group: RunGroup) -> Iterator[str]:
-    """Lowers counts of repetitions to what is there."""
+    """Lowers counts of repetitions to those that the status records."""
     counts = read_repetitions_done(group)
     if counts is None:
         return
@@ -98,7 +98,7 @@ def _lower_counts(group: RunGroup) -> Iterator[str]:
 
 
 def _reopen(group: RunGroup) -> Iterator[str]:
-    """Marks a complete run that now lacks something as stopped: it shows as unfinished, and can resume."""
+    """Marks a complete run that now lacks something as stopped, so that it can be resumed."""
     if group.state != "complete":
         return
     document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}

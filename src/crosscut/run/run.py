@@ -1,4 +1,4 @@
-"""A run opened for reading: labelled arrays that are read on use, attributes, rates.
+"""A run opened for reading: labelled arrays, read on use; attributes; rates.
 
 Rates are bytes per second and direction; a sample is timed where its last byte arrives.
 """
@@ -65,7 +65,7 @@ class Run:
 
     @property
     def phase_summarised(self) -> bool:
-        """True if each phase has five statistics in place of its samples, with nothing about single ranks."""
+        """True if each phase has five statistics in place of its samples, and nothing about single ranks."""
         return "phase_status" in self.dataset
 
     @cached_property
@@ -106,7 +106,7 @@ class Run:
         raise UsageError(f"{self.path} has no size {units.size(size_bytes)}; it has {there}")
 
     def message_bytes(self, size_index: int) -> xr.DataArray:
-        """[phase, rank, slot] bytes of each sample; there is none where `peer` is -1."""
+        """[phase, rank, slot] bytes of each sample; without meaning where `peer` is -1."""
         size = self.sizes_bytes[size_index]
         if "bytes" in self.dataset:
             return self.dataset["bytes"].where(self.dataset["bytes"] >= 0, size)
@@ -124,7 +124,7 @@ class Run:
         return part["rank_seconds"].where(part["status"] == MEASURED)
 
     def message_rates(self, size_index: int) -> xr.DataArray:
-        """[repetition, phase, rank, slot] bytes per second of what each rank timed."""
+        """[repetition, phase, rank, slot] bytes per second of each sample. Not for a summarised run."""
         return _divide(self.message_bytes(size_index), self.message_seconds(size_index))
 
     def phase_rates(self, size_index: int) -> xr.DataArray:

@@ -1,4 +1,4 @@
-"""How to read the run of a pattern: as the core recorded it, or as known for runs from before it did."""
+"""How to read the run of a pattern: as the core recorded, or by the pattern's name for older runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Shape(Enum):
 class Reading:
     shape: Shape = Shape.DENSE
     findings: bool = True
-    """Messages of a phase run at once and none waits for another, so a slow one tells of its route."""
+    """Messages of a phase run at once and none waits for another, so a slow message points to its route."""
     latency: bool = False
     """A short message meets no other on its way, so its time is a latency."""
     halves: bool = False
@@ -47,8 +47,8 @@ _BEFORE = {
 
 
 def reading(attributes: Mapping[str, object]) -> Reading:
-    """Returns how to read a run, by its attributes. A shape unknown to this version is read as dense and
-    without findings."""
+    """Returns how to read a run, by its attributes: as dense and without findings if this version does not
+    know its shape."""
     pattern, job = attributes.get("pattern"), attributes.get("job")
     recorded = pattern if isinstance(pattern, Mapping) else {}
     if "shape" not in recorded:

@@ -90,12 +90,12 @@ FORMATS: Mapping[str, Callable[[Iterable[Table], IO[bytes]], None]] = {
 
 
 def format_of(path: Path) -> str:
-    """Returns the format that a file's name implies. Raises UsageError if there is none."""
+    """Returns the format that a file's name implies. Raises UsageError if it implies none."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in FORMATS:
         return suffix
     raise UsageError(
-        f"{path}: its name does not tell the format; let it end in .{', .'.join(FORMATS)}, or give --format"
+        f"{path}: its name does not tell the format; end it in .{' or .'.join(FORMATS)}, or give --format"
     )
 
 

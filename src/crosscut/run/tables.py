@@ -29,7 +29,7 @@ _STATUS = np.array([STATUS_NAMES.get(code, "?") for code in range(256)])
 
 
 def tables(run: Run, name: TableName) -> Iterator[Table]:
-    """Yields the table in pieces with the same columns; at least one, maybe without rows."""
+    """Yields the table in pieces with the same columns: at least one piece, which may have no rows."""
     if run.phase_summarised != (name == "phases"):
         raise UsageError(
             f"{run.path} holds only summaries of phases, no single {name}; use --table phases"
@@ -124,8 +124,8 @@ def _phases(run: Run, size_index: int) -> Table:
 def _cell(
     run: Run, part: xr.Dataset, size_index: int, first_repetition: int, where: tuple[NDArray[np.intp], ...]
 ) -> dict[str, Column]:
-    """Makes the columns that tell which cell each row is about. `where` has indices of repetition (not in a
-    summarised run), phase and rank in `part`."""
+    """Makes the columns that identify each row's cell. `where` has indices of repetition (not in a summarised
+    run), phase and rank in `part`."""
     *repetition, phase, rank = where
     columns: dict[str, Column] = {"size_bytes": np.full(len(rank), run.sizes_bytes[size_index])}
     if repetition:

@@ -52,7 +52,7 @@ class _Collected:
 
 
 class _Ended(SessionError):
-    """Ranks that are gone, without having said why."""
+    """The ranks are gone, and did not say why."""
 
     def __init__(self, text: str, node: str = "") -> None:
         """`node`: the conductor's, if the conductor was lost."""
@@ -87,14 +87,14 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self.close()
 
     def close(self) -> int:
-        """Ends the session and everything that was started for it; returns the exit status."""
+        """Ends the session and all processes started for it; returns the exit status."""
         if self.alive:
             with contextlib.suppress(SessionError, Interrupted):
                 self._request({"do": "end"})
         return self._shut(patience_seconds=10.0)
 
     def _shut(self, patience_seconds: float) -> int:
-        """Ends what was started and closes its output; returns the exit status."""
+        """Ends the processes and closes their output; returns the exit status."""
         status = self._launched.close(patience_seconds)
         self._reader.join(timeout=1.0)  # times out only if a stray process still holds the pipe
         if not self._reader.is_alive() and self._launched.process.stdout is not None:
@@ -117,7 +117,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._launched.process.poll() is None
 
     def wait_ready(self) -> Event:
-        """Waits until all ranks have joined; returns the `ready` event. Raises SessionError if they fail, or
+        """Waits until all ranks have joined; returns the `ready` event. Raises SessionError if they fail or
         take longer than the place allows."""
         with self._remarked():
             for event in self._events(self._launched.hooks.start_seconds):
@@ -167,7 +167,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     @contextlib.contextmanager
     def _remarked(self) -> Iterator[None]:
-        """Adds the place's remark to a failure; if the place is gone, says that in place of the failure."""
+        """Adds the place's remark to a failure; if the place is gone, reports that instead."""
         try:
             yield
         except SessionError as error:
@@ -229,7 +229,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._queue.put(_EndOfStream)
 
     def _events(self, within_seconds: float = math.inf) -> Iterator[Event]:
-        """Yields events as they come. Raises SessionError if there can be no more, or none comes in time."""
+        """Yields events as they come. Raises SessionError if the session ended, or none comes in time."""
         deadline = time.monotonic() + within_seconds
         while True:
             item = self._next(deadline)
@@ -298,7 +298,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return self._without_conductor(status, lines) or _Ended("\n  ".join(says(status, lines)))
 
     def _without_conductor(self, status: int, stderr: list[str]) -> _Ended | None:
-        """Returns an error if other ranks report that rank 0 is gone; omits the launcher's own lines."""
+        """Returns an error, without the launcher's lines, if other ranks report that rank 0 is gone."""
         said = [line for line in stderr if line.startswith("crosscut-core")]
         if not self._conductor_node or not any("the conductor (rank 0) is gone" in line for line in said):
             return None
@@ -307,8 +307,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]), self._conductor_node)
 
     def _strayed(self, first: bytes, error: SessionError) -> SessionError | Interrupted:
-        """Returns the error for a line that is not an event. Such a line is mostly a launcher's first word
-        about a rank that died, so the lines that follow it are shown, too."""
+        """Returns the error for a line that is not an event. Such a line is usually the first of a launcher's
+        report that a rank died, so the lines after it are shown, too."""
         launcher = "" if first.startswith(b"{") else self._launched.hooks.launcher
 
         def says(status: int, _: list[str]) -> list[str]:
@@ -338,7 +338,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
 
 def _ranks_of_nodes(ready: Event) -> tuple[tuple[int, ...], ...]:
-    """Returns the ranks by node; empty if the event lists no nodes, as with very many simulated hosts."""
+    """Returns the ranks of each node; empty if the event lists none, as with very many simulated hosts."""
     nodes = ready.get("nodes")
     return tuple(tuple(node["ranks"]) for node in nodes) if isinstance(nodes, list) else ()
 

@@ -1,4 +1,4 @@
-"""Turns a request into a running session: decides on place, backend and number of ranks."""
+"""Turns a request into a running session: decides on the place, the backend and the number of ranks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_RANKS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Launch(StartOptions):
-    """Where and how to start ranks; what is None or empty is yet to be decided."""
+    """Where and how to start ranks; fields that are None or empty are still undecided."""
 
     on: str = ""
     backend: str = ""
@@ -30,7 +30,7 @@ class Launch(StartOptions):
 
 @dataclass(frozen=True)
 class Decided:
-    """A launch with everything decided."""
+    """A launch without open choices."""
 
     place: Place
     on: str
@@ -52,7 +52,7 @@ def _default_place(backend: str) -> str:
 
 
 def decide(core: core_module.Core, launch: Launch) -> Decided:
-    """Fills in what was left open. Raises UsageError, with the reason, for what is not available here."""
+    """Decides what a launch leaves open. Raises UsageError, with the reason, for an unavailable choice."""
     backend = launch.backend or default_backend(launch.on)
     on = launch.on or _default_place(backend)
     place, argument = find_place(on)
@@ -112,12 +112,12 @@ def default_out(pattern: str, backend: str, folder: Path) -> Path:
 
 
 def _made_before_the_run(entry: Path) -> bool:
-    """True for an array of a run killed before it had metadata: the core checks it, and makes it anew."""
+    """True for a leftover of a run killed before it had metadata: the core checks it, and makes it anew."""
     return (entry.is_dir() and entry.name in ARRAYS) or entry.name == "zarr.json.unfinished"
 
 
 def refuse_bytes(option: str, value: object) -> None:
-    """Raises UsageError if a name to be sent to the ranks is not UTF-8, which is all that the core takes."""
+    """Raises UsageError if a name for the ranks is not UTF-8, the only encoding that the core takes."""
     try:
         str(value).encode()
     except UnicodeEncodeError:  # Python holds such bytes as lone surrogates

@@ -1,7 +1,7 @@
 """Shows a session's progress: a bar on a terminal, plain lines elsewhere. Always on standard error, because
 standard output belongs to results.
 
-Listeners to sessions that do not measure share `LogLines` and `TerminalBar`, and word the events themselves
+Listeners to sessions that do not measure use `LogLines` and `TerminalBar`, too, with words of their own
 (`clone/progress.py`).
 """
 
@@ -39,7 +39,7 @@ _NOTICES = {
 
 
 class Reporter(AbstractContextManager["Reporter"]):
-    """Base class of session listeners that print while they are entered."""
+    """Base class of session listeners that print while their context is open."""
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -49,7 +49,7 @@ class Reporter(AbstractContextManager["Reporter"]):
 
 
 class LogLines(Reporter):
-    """A listener that prints lines for a log, each naming crosscut."""
+    """A listener that prints lines for a log, each prefixed with `crosscut: `."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
@@ -125,7 +125,7 @@ def step(event: Event) -> str:
 
 
 class Quiet(LogLines):
-    """Shows only what went wrong."""
+    """Shows only warnings and failures."""
 
     def __call__(self, event: Event) -> None:
         if (line := notice(event)) and event["event"] not in ("note", "stopping"):

@@ -1,4 +1,4 @@
-"""Asks the core whether a pattern can run with so many ranks, and in how many phases, before any starts."""
+"""Asks the core, before ranks start, whether a pattern can run with that many, and in how many phases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refusal(executable: Path, job: Job, ranks: int) -> str:
 
 
 def phases(executable: Path, job: Job, ranks: int) -> int:
-    """Returns how many phases the pattern has with so many ranks; 0 if the core cannot be asked. Raises
+    """Returns how many phases the pattern has with this many ranks; 0 if the core cannot be asked. Raises
     UsageError with the core's reason if it refuses."""
     lines = _said(executable, job, ranks)
     if reason := _reason(lines, job.pattern):

@@ -1,6 +1,6 @@
-"""`--tolerate-failures` when a lost rank takes all others with it (MPI): restarts the job without its node.
+"""`--tolerate-failures` when a lost rank ends all others (MPI): restarts the job without the rank's node.
 
-What was measured is on disk; the new ranks measure what is missing, as with `--resume`.
+Samples so far are on disk; the new ranks measure the rest, as with `--resume`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_RESTARTS = 3
 
 @runtime_checkable
 class Restartable(Protocol):
-    """A place whose session ends with any of its ranks, and which can leave nodes out."""
+    """A place whose session ends when it loses a rank, and which can leave nodes out."""
 
     def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions: ...
 
@@ -50,7 +50,7 @@ def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple
 
 
 def _following(job: Job, decided: Decided, error: RanksLost, losses: int) -> tuple[Job, Decided] | None:
-    """Returns what to measure next, and how; None if a restart is not wanted or not possible."""
+    """Returns the job and launch of a restart; None if a restart is not wanted or not possible."""
     wanted = job.options.get("tolerate_failures") and losses <= MOST_RESTARTS
     is_begun = (job.out / "zarr.json").is_file()
     if not wanted or not is_begun or not isinstance(decided.place, Restartable):
