@@ -25,14 +25,14 @@ OfHost = TypeVar("OfHost", Neighbour, IpRoute)
 SETTINGS = {
     "net.ipv6.conf.all.disable_ipv6": "1",
     "net.ipv6.conf.default.disable_ipv6": "1",
-    # The only algorithm that any kernel lets every namespace choose, whatever its own default.
+    # The only algorithm that every kernel offers to every namespace, whatever the kernel's default.
     "net.ipv4.tcp_congestion_control": "reno",
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv4.conf.default.rp_filter": "0",
     "net.ipv4.conf.all.send_redirects": "0",
     "net.ipv4.conf.default.send_redirects": "0",
-    # A gateway reports every packet that expires there (`lab walk`), not 50 at once and then 1,000 a second.
+    # A gateway reports every packet that expires there (`lab walk`), not just 50 at once and 1,000 a second.
     "net.ipv4.icmp_ratelimit": "0",
     "net.ipv4.icmp_ratemask": "0",
 }
@@ -42,7 +42,7 @@ _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespac
 
 
 def build(plan: LabPlan, folder: Path) -> None:
-    """Builds everything. On an exception the caller removes what is pinned."""
+    """Builds everything. On an exception the caller removes the pinned namespaces."""
     spaces(plan, folder)
     switches(plan, folder)
     nodes(plan, folder, shaped=True)
@@ -51,7 +51,7 @@ def build(plan: LabPlan, folder: Path) -> None:
 def spaces(plan: LabPlan, folder: Path) -> None:
     """Makes and pins the namespaces of the switches and of every node, with their names and settings.
 
-    They have no adapters yet: `switches` makes those, or the program that is the network (`lab/switch/`).
+    They have no adapters yet: `switches` makes those, or crosscut-switch (`lab/switch/`).
     """
     for kind in (*_SPACES, "shm"):
         (folder / kind).mkdir(exist_ok=True)
@@ -68,7 +68,7 @@ def spaces(plan: LabPlan, folder: Path) -> None:
 
 
 def switches(plan: LabPlan, folder: Path) -> None:
-    """Makes the bridges, cables and capacities, and the databases by which frames are forwarded."""
+    """Makes the bridges, cables and capacities, and fills the forwarding databases."""
     with contextlib.ExitStack() as stack:
         there = _opened(plan, folder, stack)
         namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
@@ -168,7 +168,7 @@ def _cables(fabric: Kernel, plan: LabPlan, nodes: Sequence[int]) -> None:
 
 
 def shape_end(kernel: Kernel, plan: LabPlan, end: End, bucket: Bucket | None = None) -> None:
-    """Shapes an end in this process's network namespace; without a bucket, as planned."""
+    """Shapes an end in this process's network namespace: with the planned bucket, unless one is given."""
     if bucket is None and math.isinf(end.bits_per_second):
         return
     bucket = bucket or plan.bucket(end.bits_per_second, end.name)
@@ -213,7 +213,7 @@ def _pass(fabric: Kernel, port: str, number: int, capacity: SwitchCapacity) -> N
 
 
 def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
-    """Puts a port under the capacity of the switch whose port `place` is; `place` may be the port itself."""
+    """Puts a port under the capacity of the switch that has the port `place`, which may be the same port."""
     if any(port in capacity.ports for capacity in plan.capacities):
         with contextlib.suppress(CrosscutError):  # an earlier exchange may have left it without hooks
             fabric.remove_hooks(port)

@@ -1,7 +1,7 @@
 """Adds many neighbours, forwarding entries, routes and queue classes at once.
 
-A lab of n nodes has n (n - 1) neighbours. These messages are composed here byte by byte (rtnetlink(7),
-pkt_sched.h, pkt_cls.h), which is many times faster than one request each.
+A lab of n nodes has n (n - 1) neighbour entries. This module composes messages byte by byte (rtnetlink(7),
+pkt_sched.h, pkt_cls.h), which is many times faster than a request for each.
 
 Queues below a token bucket serve senders in turn. In a first-in-first-out queue a flow's share of the link
 is its share of the queue. On a host that forwards, Linux limits local senders to about 1 ms of queue (TCP
@@ -35,12 +35,12 @@ _NTF_MASTER = 0x04
 _TABLE_MAIN, _PROTOCOL_STATIC, _SCOPE_UNIVERSE, _SCOPE_LINK, _UNICAST = 254, 4, 0, 253, 1
 _RTNH_F_ONLINK = 4
 _AT_ONCE = 300
-"""Messages to send at once; of 100 bytes or less each, they fit a socket's buffer."""
+"""Messages to send at once. Of about 100 bytes each, they fit a socket's buffer."""
 
 MOST_CLASSES = 64
-"""Further senders share classes by their number's last bits (stochastic fair queueing: McKenney 1990)."""
+"""More senders share classes by the last bits of their numbers (stochastic fair queueing: McKenney 1990)."""
 QUEUES_IN_ONE = 16
-"""A sender's queue gets the bucket's room divided by this."""
+"""A sender's queue gets this fraction of the bucket's room."""
 _NEWQDISC, _NEWCLASS, _NEWFILTER = 36, 40, 44
 BUCKET = 0x10000
 """Handle of every bucket. Reusing it lets the rate change while the queues below stay in place."""
@@ -67,7 +67,7 @@ Message = tuple[int, bytes]
 
 
 def neighbour(index: int, ip: str, mac: str) -> Message:
-    """A permanent entry, which needs no ARP: the kernel's bounded table serves all namespaces."""
+    """A permanent entry, which needs no ARP: the kernel's table for that is bounded, over all namespaces."""
     body = _NEIGHBOUR.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
     return _NEWNEIGH, body + attribute(_NDA_DST, socket.inet_aton(ip)) + attribute(_NDA_LLADDR, _bytes(mac))
 
@@ -95,7 +95,7 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def send(messages: Iterable[Message]) -> None:
-    """Sends to the kernel of this process's network namespace. OSError for the first message refused."""
+    """Sends to this process's network namespace. Raises OSError for the first message that is refused."""
     waiting = iter(messages)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
         kernel.bind((0, 0))
@@ -128,7 +128,7 @@ def in_turn(index: int, senders: int, quantum_bytes: int, limit_bytes: int) -> I
     """Queues that serve senders in turn, below the bucket of device `index`.
 
     Each of `senders` gets a class whose queue has the device's length; short packets get a class with a queue
-    of `limit_bytes`. Existing classes are replaced, as the kernel cannot change them.
+    of `limit_bytes`. Existing classes are replaced, because the kernel cannot change them.
     """
     yield first_come(index, 0)
     classes = min(senders, MOST_CLASSES)
@@ -165,13 +165,13 @@ def _tc(index: int, handle: int, parent: int, info: int, options: bytes, kind: b
 
 
 def _filter(index: int, turn: int, options: bytes) -> Message:
-    """A filter of a device; lower `turn` is tried first."""
+    """A filter of a device. Filters with a lower `turn` are tried first."""
     info = turn << 16 | struct.unpack("=H", struct.pack("!H", _ETH_P_IP))[0]
     return _NEWFILTER, _tc(index, 0, _TURNS, info, options, kind=b"u32\0")
 
 
 def _parameters(quantum_bytes: int, last: bool) -> bytes:
-    """Parameters of an HTB class. `last`: it is served only while no other kind of class has packets."""
+    """Parameters of an HTB class. `last`: it is served only while the class of short packets is empty."""
     rate = _RATE.pack(0, _ETHERNET, 0, 0, 0, _BYTES_PER_SECOND)
     limits = struct.pack("=5I", _ONE_SECOND_TICKS, _ONE_SECOND_TICKS, quantum_bytes, 0, int(last))
     return attribute(_HTB_PARAMETERS, rate + rate + limits)

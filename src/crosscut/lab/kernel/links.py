@@ -1,6 +1,6 @@
 """Links, bridges, buckets and redirections of one network namespace, through rtnetlink (pyroute2).
 
-A `Kernel` stays connected to the namespace in which it was made, wherever its process goes afterwards. Device
+A `Kernel` stays connected to the namespace in which it was made, even if its process enters another. Device
 names are resolved in the process's current namespace.
 """
 
@@ -44,12 +44,12 @@ class Kernel(AbstractContextManager["Kernel"]):
             raise CrosscutError(f"the kernel refuses {what} {shown}: {error.args[-1]}") from error
 
     def add_bridge(self, name: str, mtu: int) -> None:
-        """Adds a bridge that does not learn, flood or speak: it knows only its ports' static entries."""
+        """Adds a bridge that sends no frames of its own. `plug` keeps ports from learning and flooding."""
         self._ask("link", "add", kind="bridge", ifname=name, mtu=mtu, br_stp_state=0, br_mcast_snooping=0)
         self.change(name, state="up")
 
     def add_pair(self, name: str, peer: str, peer_namespace: int | None, mtu: int, segments: int) -> None:
-        """Makes a cable: one end here, the other in the namespace of that descriptor (None: here too)."""
+        """Adds a cable from here to the namespace with the descriptor `peer_namespace` (None: here, too)."""
         end = {"num_tx_queues": 1, "num_rx_queues": 1, "mtu": mtu, "gso_max_segs": segments}
         there = {"ifname": peer, **end} | ({} if peer_namespace is None else {"net_ns_fd": peer_namespace})
         self._ask("link", "add", kind="veth", ifname=name, peer=there, **end)
@@ -75,7 +75,7 @@ class Kernel(AbstractContextManager["Kernel"]):
         self._ask("brport", "set", index=index_of(port), **silent)
 
     def shape(self, name: str, bucket: Bucket) -> None:
-        """Shapes what leaves by this device, replacing any former bucket."""
+        """Shapes the frames that leave by this device, replacing any former bucket."""
         self._ask(
             "tc", "replace", "tbf", index_of(name), handle=bulk.BUCKET,
             rate=f"{math.floor(bucket.bits_per_second)}bit",
@@ -87,8 +87,8 @@ class Kernel(AbstractContextManager["Kernel"]):
 
     def take_turns(self, name: str, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
         """Gives each sender a queue of its own, below the bucket."""
-        # A new class takes its queue length, in bundles, from the device. It is kept short: a sender limited
-        # to a share of the link should learn so soon, not after a megabyte.
+        # A new class takes its queue length, in bundles, from the device. It is short, so that a sender which
+        # gets a share of the link notices soon, not after a megabyte.
         room = bucket.limit_bytes // bulk.QUEUES_IN_ONE // bundle_bytes
         self.change(name, txqlen=max(_LEAST_BUNDLES, room))
         bulk.send(bulk.in_turn(index_of(name), senders, bundle_bytes, bucket.limit_bytes))
@@ -102,7 +102,7 @@ class Kernel(AbstractContextManager["Kernel"]):
         self._ask("tc", "del", "clsact", index_of(name))
 
     def redirect(self, name: str, *, entering: bool, medium: str) -> None:
-        """Sends what enters (or leaves by) a device through the medium first."""
+        """Sends frames that enter (or leave by) a device through the medium first."""
         action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index_of(medium)}
         self._ask(
             "tc", "add-filter", "u32", index_of(name), parent=_INGRESS if entering else _EGRESS,

@@ -1,6 +1,6 @@
 """Namespaces through the kernel's own calls (Python has them since 3.12), and work done inside them.
 
-Only child processes (`in_child`) leave the namespaces that crosscut was started in.
+Only child processes (`in_child`) leave the namespaces in which crosscut was started.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def opened(path: Path | str) -> Iterator[int]:
 
 
 def make_room(descriptors: int) -> None:
-    """Raises the limit to this many descriptors, besides those of Python and the kernel's sockets."""
+    """Raises the limit on open files to this many, and some for Python and the kernel's sockets."""
     least = descriptors + 64
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < least:
@@ -81,14 +81,14 @@ def make_mounts_private() -> None:
 
 
 def unmount(path: Path | str) -> None:
-    """Unmounts lazily, so it works even while in use."""
+    """Unmounts lazily, so that a mount in use goes, too."""
     _checked(_libc.umount2(os.fsencode(path), _MNT_DETACH), f"cannot unmount {path}")
 
 
 def in_child(work: Callable[[], Result]) -> Result:
-    """Runs `work` in a child that may enter other namespaces; returns or raises what it does.
+    """Runs `work` in a child that may enter other namespaces; returns its result or raises its error.
 
-    The child dies with this process, and everything that it has not pinned goes with it.
+    The child dies with this process, and so does every namespace that it has not pinned.
     """
     parent = os.getpid()
     reading, writing = os.pipe()
@@ -108,7 +108,7 @@ def in_child(work: Callable[[], Result]) -> Result:
     finally:
         _, status = os.waitpid(child, 0)
     if not said:
-        raise CrosscutError(f"a helper process ended without a word (wait status {status})")
+        raise CrosscutError(f"a helper process ended without an answer (wait status {status})")
     good, value = pickle.loads(said)  # noqa: S301  # from our own child
     if good:
         result: Result = value

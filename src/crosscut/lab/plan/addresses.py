@@ -1,4 +1,4 @@
-"""Addresses and device names for the nodes' numbers. All labs use the same ones, as they never meet."""
+"""Addresses and device names for the nodes' numbers. All labs use the same ones: no two are connected."""
 
 from __future__ import annotations
 

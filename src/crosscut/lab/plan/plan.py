@@ -15,14 +15,14 @@ from crosscut.network.switch_choice import Queues
 
 # Host names are case-insensitive; these are in lower case.
 _RESERVED = {
-    enter.FABRIC: "that is where its switches are (crosscut lab exec)",
-    "localhost": "on every node that is the node itself",
+    enter.FABRIC: "that name stands for the lab's switches (crosscut lab exec)",
+    "localhost": "on every node that name means the node itself",
 }
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a cable. With `host` None it is a port of the bridge `bridge`."""
+    """One end of a cable; with `host` None, a port of the bridge `bridge`."""
 
     vertex: int
     host: int | None
@@ -117,7 +117,7 @@ def plan(
 ) -> LabPlan:
     """Plans a lab. Raises UsageError, with the reason, if it cannot be built here.
 
-    Not `shaped`: crosscut-switch is the network, so the limits of the kernel's buckets do not matter.
+    Not `shaped`: crosscut-switch carries the lab, so the limits of the kernel's buckets do not matter.
     """
     _check(ways)
     bridge = bridge_of_switch(ways)
@@ -180,7 +180,7 @@ def _check_rates(ways: Ways, made: LabPlan) -> None:
         if cable.half_duplex and shared & {cable.a.name, cable.b.name}:
             raise UsageError(
                 f"{ways.file}: link {_link_name(ways, cable)}: a half-duplex link at a switch with "
-                "a capacity of its own cannot be emulated: the kernel redirects what passes a port once"
+                "a capacity of its own cannot be emulated: the kernel redirects a port's traffic only once"
             )
     for capacity in made.capacities:
         made.bucket(capacity.bits_per_second, f"{ways.file}: switch {capacity.name}")
@@ -194,12 +194,12 @@ def _cables(ways: Ways, bridge: tuple[int, ...], dilation: float) -> Iterator[Ca
     for number, edge in enumerate(ways.edges):
         a, b = (_end(ways, bridge, number, edge, vertex, dilation) for vertex in (edge.a, edge.b))
         if a.host is None and b.host is None and a.bridge == b.bridge:
-            continue  # inside a switch that is unlimited within
+            continue  # between switches that form one bridge
         yield Cable(number, a, b, edge.half_duplex and not _bounded_anyway(ways, edge))
 
 
 def _bounded_anyway(ways: Ways, edge: Edge) -> bool:
-    """True if a shared medium at an end carries no more than the link: both directions share it already."""
+    """True if a switch at an end carries no more than the link, so both directions share that already."""
     switches = [
         ways.switches[vertex - len(ways.hosts)] for vertex in (edge.a, edge.b) if not ways.is_host(vertex)
     ]
@@ -209,7 +209,7 @@ def _bounded_anyway(ways: Ways, edge: Edge) -> bool:
 
 
 def _end(ways: Ways, bridge: tuple[int, ...], number: int, edge: Edge, vertex: int, dilation: float) -> End:
-    # A one-way link carries nothing in the other direction: no path goes there.
+    # A one-way link has rate 0 in the other direction. No path goes there, so it need not be shaped.
     rate = edge.rate_from(vertex) / dilation or math.inf
     if ways.is_host(vertex):
         adapter = ways.hosts[vertex].adapters.index(number)
@@ -250,7 +250,7 @@ def _entries(ways: Ways, cables: dict[int, Cable]) -> Iterator[Entry]:
 
 
 def _neighbours(ways: Ways) -> Iterator[Neighbour]:
-    """Each host's next hops, with the addresses by which it knows them, for each route."""
+    """Each host's next hop on each route, with the addresses by which the host knows it."""
     for route in ways.routes:
         for hop in route.hops:
             adapter = ways.hosts[hop.at].adapters.index(hop.edge)
@@ -263,8 +263,8 @@ def _neighbours(ways: Ways) -> Iterator[Neighbour]:
 def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
     """Routes that the addresses do not imply.
 
-    Hosts that forward need one to every host, others one to whatever the adapter of the same number does not
-    reach directly.
+    Hosts that forward need one to every host; others, one to each adapter that theirs of the same number does
+    not reach directly.
     """
     for route in ways.routes:
         for hop in route.hops:
@@ -309,7 +309,7 @@ def _merged(ways: Ways) -> tuple[int, ...]:
 
 
 def _agree(ways: Ways, bridge: tuple[int, ...]) -> bool:
-    """True if the tables of merged switches name a single port for each destination."""
+    """True if the tables of merged switches name a single way out for each destination."""
     hosts = len(ways.hosts)
     inside = {
         number

@@ -1,4 +1,4 @@
-"""From a link's rate to a token bucket: what to tell the kernel so that TCP sees such a link."""
+"""Computes token buckets that make the kernel's links look to TCP like links of a given rate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FINE_BUNDLES_PER_SECOND = 17e3
 
 @dataclass(frozen=True)
 class Frames:
-    """Frame sizes as the network's protocol counts them, and as the kernel does."""
+    """Frame sizes, as the network's protocol and as the kernel counts them."""
 
     mtu_bytes: int
     tokens_per_bit: float
@@ -77,7 +77,7 @@ def segments(
     """Number of frames that a sender may hand down at once (1 to MOST_SEGMENTS), given the slowest link.
 
     Bundles grow if all hosts together are too fast for this machine's cores. They also grow in a dilated lab
-    (the rates are the dilated ones), but never beyond what the lab would have undilated.
+    (the rates are the dilated ones), but never beyond those of the lab without dilation.
     """
     if math.isinf(lowest_bits_per_second):
         return MOST_SEGMENTS
@@ -106,8 +106,8 @@ def bucket(bits_per_second: float, size: Frames, segments_at_once: int, where: s
             else "give it a higher rate, or a smaller --dilate, by which all rates are divided"
         )
         raise UsageError(
-            f"{where}: {units.bit_rate(bits_per_second)} cannot be shaped here; between "
-            f"{units.bit_rate(LEAST_BITS_PER_SECOND)} and {units.bit_rate(MOST_BITS_PER_SECOND)} can; "
+            f"{where}: {units.bit_rate(bits_per_second)} cannot be shaped here; rates from "
+            f"{units.bit_rate(LEAST_BITS_PER_SECOND)} to {units.bit_rate(MOST_BITS_PER_SECOND)} can; "
             f"{way_out}"
         )
     frame = size.mtu_bytes + HEADER_BYTES

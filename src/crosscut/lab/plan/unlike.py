@@ -1,4 +1,4 @@
-"""Differences between a lab and the network of its file, as sentences that are shown and put in every run."""
+"""Differences between a lab and the network of its file, as sentences to show and to record in every run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _of_hosts(ways: Ways) -> Iterator[str]:
 
 def _of_speed(made: LabPlan, cores: int, in_kernel: bool) -> Iterator[str]:
     if made.dilation != 1:
-        yield f"all rates are divided by {made.dilation:g}; what does not depend on rates is not stretched"
+        yield f"all rates are divided by {made.dilation:g}, but times that depend on no rate are unchanged"
     total = host_bits_per_second(made.cables)
     most = cores * MOST_BITS_PER_SECOND_OF_A_CORE if in_kernel else MOST_BITS_PER_SECOND_OF_USER_SWITCH
     if total > most:

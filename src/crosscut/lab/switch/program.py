@@ -37,8 +37,8 @@ ANSWER_SECONDS = 10.0
 _SAID, _ERRORS, _TAPS, _FAULTS = "switch.said", "switch.errors", "taps.json", "faults.json"
 _POLL_SECONDS = 0.005
 _WORDS_KEPT_BYTES = 4096
-# Paths in its statistics of the figures by which a run is judged: lateness of deliveries, drops by the
-# emulated network's full queues, and losses in the nodes' own queues before that.
+# Where its statistics hold the figures by which a run is judged: lateness of deliveries, frames dropped by
+# the emulated network's full queues, and frames lost before that in the nodes' own queues.
 _TRUST = {
     "seconds": "seconds",
     "cpu_share": "cpu_share",
@@ -136,7 +136,7 @@ def unavailable() -> str:
 
 
 def start(record: state.Record, folder: Path, made: LabPlan, network: Path) -> state.Process:
-    """Starts the switch and waits until all adapters exist. UserSwitchError carries the program's message."""
+    """Starts the switch and waits until all adapters exist. Raises UserSwitchError with its last message."""
     (folder / _TAPS).write_text(taps_list(_taps(made, folder)), encoding="ascii")
     (folder / _FAULTS).write_text("", encoding="utf-8")
     words = [str(find_switch()), str(network.absolute()), "--taps", str(folder / _TAPS)]
@@ -165,7 +165,7 @@ def _taps(made: LabPlan, folder: Path) -> list[Tap]:
 
 
 def statistics(record: state.Record) -> Mapping[str, Any]:
-    """Asks for counts and delays of frames since the lab was built. Serves one caller at a time."""
+    """Asks for counts and delays of frames since the lab was built. Callers are served one at a time."""
     if record.switch_process is None:
         raise UserSwitchError(f"lab {record.name} is carried by the kernel, which keeps no such statistics")
     return _ask(record, state.folder(record.name), signal.SIGUSR1, "statistics")
@@ -178,7 +178,7 @@ def runs(record: state.Record) -> bool:
 
 
 def set_faults(record: state.Record, folder: Path, lines: str) -> None:
-    """Replaces the planted faults (faults/catalogue.py). If the switch refuses them, restores the former."""
+    """Replaces the planted faults (faults/catalogue.py). If the switch refuses them, restores the old."""
     file = folder / _FAULTS
     before = file.read_text(encoding="utf-8")
     try:
@@ -245,4 +245,4 @@ def _last_words(folder: Path) -> str:
         said = (folder / _ERRORS).read_bytes()[-_WORDS_KEPT_BYTES:].decode("utf-8", "replace").strip()
     except OSError as error:
         raise CrosscutError(f"{error.filename}: {error.strerror}") from error
-    return f": {said.splitlines()[-1]}" if said else ", and does not say why"
+    return f": {said.splitlines()[-1]}" if said else " without saying why"

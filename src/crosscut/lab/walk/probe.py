@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_HOPS = 64
-# The first port of the 1988 traceroute. The offset from it tells which TTL a packet was sent with.
+# The first port of the 1988 traceroute. The offset from it is the TTL with which a packet was sent.
 FIRST_PORT = 33434
 WAITS_SECONDS = (0.25, 0.5, 1.0)
 """Time to wait for an answer to the first, second and third packet. After three losses the hop is silent."""
@@ -116,7 +116,7 @@ def _has_answer(there: socket.socket) -> bool:
 
 
 def _collect(sockets: Sockets, missing: dict[Probe, Way], ttl: int, until: float) -> None:
-    """Collects answers until none is missing or `until` has passed; removes those found from `missing`."""
+    """Collects answers until none is missing or `until` has passed. Removes their probes from `missing`."""
     poll = select.poll()
     sources = {sockets[probe.source].fileno(): probe.source for probe in missing}
     for descriptor in sources:

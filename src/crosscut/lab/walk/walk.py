@@ -26,13 +26,13 @@ _ENDS = {
     probing.NO_ROUTE: "which has no route to it",
     probing.CIRCLE: "in a circle",
     probing.TOO_LONG: f"and so on, for more than {probing.MOST_HOPS} hops",
-    probing.NOT_WALKED: "and then the time was up",
+    probing.NOT_WALKED: "and then time was up",
 }
 
 
 @dataclass(frozen=True)
 class WalkedPath:
-    """Node names; an adapter other than the first is written `n3/eth1`."""
+    """A walked path in node names; an adapter other than the first is written `n3/eth1`."""
 
     source: str
     to: str
@@ -77,9 +77,9 @@ class Walked:
         return sum(one.end == probing.NOT_WALKED for one in self.routes)
 
     def spoilt(self) -> list[str]:
-        """Nodes without a sound route: none from them, to them, or computed to pass through them.
+        """Nodes without a sound route from them, to them, or computed to pass through them.
 
-        A node is left out if some other node is an end of all its bad routes, as that one may be the cause.
+        A node is left out if all its bad routes end at one other node, which may be the cause.
         """
         sound = {node for one in self.routes if one.is_as_computed for node in one.nodes}
         suspects: dict[str, set[str]] = {}
@@ -160,10 +160,10 @@ def nothing_to_walk(network: Ways, source: str, to: str) -> str:
         return f"has no node {source}: --from takes a node, not an adapter: {source.partition('/')[0]}"
     if wrong := [name for name in (source, node) if name and name not in hosts]:
         first, *_, last = [host.name for host in (*network.hosts, *network.hosts[-1:])]
-        return f"has no node {wrong[0]}; there is {first} to {last}{spelling.hint(wrong[0], sorted(hosts))}"
+        return f"has no node {wrong[0]}; known: {first} to {last}{spelling.hint(wrong[0], sorted(hosts))}"
     known = [name for name in names_of(network).values() if name.partition("/")[0] == node]
     if to and not any(is_meant(name, to) for name in known):
-        return f"has no address of its own for {to}; of this node there is {', '.join(known)}"
+        return f"has no address of its own for {to}; known: {', '.join(known)}"
     if not source and not to:
         return f"has {units.count(len(hosts), 'node')} and no route between any two: there is nothing to walk"
     return f"has no route from {source or 'any other node'} to {to or 'any other node'}"

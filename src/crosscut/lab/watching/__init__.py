@@ -1,1 +1,1 @@
-"""Judges how far a lab can be trusted during a measurement."""
+"""Judges how far a lab can be trusted while it is measured."""

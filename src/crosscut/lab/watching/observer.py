@@ -41,7 +41,7 @@ _PINGING_SECONDS = 0.1
 # Long enough at 100 Mbit/s for slow start to end and for initially full buckets to drain.
 _WARM_UP_SECONDS = 0.05
 _STREAM_SECONDS = 0.15
-# Least amount to count over a slow link, so that bursts of frames do not decide.
+# The least to receive over a slow link, so that bursts of frames do not decide the rate.
 _STREAM_LEAST_BYTES = 100_000
 _STREAM_MOST_SECONDS = 0.6
 _SEND_BYTES, _RECEIVE_BYTES = 16_384, 1 << 18
@@ -163,10 +163,10 @@ def _phases(out: Path) -> tuple[int, int]:
 
 
 def _append(out: Path, about: Mapping[str, Any]) -> None:
-    """Adds an entry to `trust` in the run, which has one for each session that measured a part of it.
+    """Adds an entry to the run's `trust`, which has one for each session that measured a part of it.
 
-    Written atomically, as the core does, and after the core: it reports the end of a run a moment before it
-    releases the run.
+    Replaces the file atomically, as the core does, and waits for the core, which reports the end of a run a
+    moment before it releases the run.
     """
     path = out / "zarr.json"
     with lock.alone(out, _PATIENCE_SECONDS):

@@ -1,4 +1,4 @@
-"""Judges how far a lab could be trusted during a run: a pure function of what was observed.
+"""Judges from observations how far a lab could be trusted during a run. Pure functions.
 
 If the processor was too slow, the figures do not show the network. Periods in which the cores were busy are
 therefore matched with the phases measured in them, to the resolution of the session's progress events (at
@@ -93,7 +93,7 @@ def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
 
 
 def passed(before: ProgressMark | None, after: ProgressMark, first: int, last: int) -> set[int]:
-    """Phases measured between two marks, which follow each other within repetitions."""
+    """Phases measured between two marks; all phases if the marks leave that open."""
     if before is None or before.size != after.size:
         # The previous size may have gone on after its last mark; how far is unknown.
         return set(range(first, after.phase + 1)) if after.repetition <= 1 else set(range(first, last + 1))
@@ -129,7 +129,7 @@ def limited_phases(
 
 
 def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
-    """The attribute `trust` of a whole run (docs/reference/run-format.md)."""
+    """Figures of an entry in a run's `trust` (docs/reference/run-format.md)."""
     inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
     seconds = sum(window[1] for window in inside) or math.nan
 

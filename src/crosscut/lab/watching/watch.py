@@ -1,7 +1,7 @@
 """Watches this machine while a lab is measured: `python -m crosscut.lab.watching.watch`, until stdin closes.
 
-It is a separate process because in crosscut's own a wake-up would wait for the interpreter, not only for the
-machine. At the end it prints what it saw as one line of JSON (`Seen` in trust.py).
+It is a separate process, because in crosscut's own a wake-up would also wait for the interpreter. At the end
+it prints its observations as one line of JSON (`Seen` in trust.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WAKE_SECONDS = 0.01
 # /proc/stat counts in hundredths of a second, so a window this long resolves a core's share to 10 %. Windows
 # end by the clock, not after ten wake-ups, which come late on a busy machine: a window could outlast a run.
 WINDOW_SECONDS = 0.1
-# Beyond this, neighbours are merged, so that a week's record is no larger than an hour's.
+# Beyond this, adjacent windows are merged, so that a week's record is no larger than an hour's.
 MOST_WINDOWS = 4096
 # proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guest time is included in user.
 _NICE, _IDLE, _IOWAIT, _SOFTIRQ, _STEAL, _COUNTED = 1, 3, 4, 6, 7, 8
@@ -83,7 +83,7 @@ def main() -> None:
         late_microseconds[round(1e6 * (now - due))] += 1
         latest = max(latest, now - due)
         full = now - began >= window_seconds
-        # A job shorter than a window ends within the first.
+        # Even a job shorter than a window is watched for one whole window.
         ending = bool((windows or full) and select.select([sys.stdin], [], [], 0)[0])
         if not full and not ending:
             continue
