@@ -102,7 +102,7 @@ def test_a_rate_that_no_bucket_has_is_refused_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("fabric", "switches are"), ("localhost", "itself"), ("LocalHost", "itself")]
+    ("name", "why"), [("fabric", "lab's switches"), ("localhost", "itself"), ("LocalHost", "itself")]
 )
 def test_names_that_mean_something_else_in_a_lab_are_refused(name: str, why: str) -> None:
     document = network()

@@ -23,7 +23,7 @@ def test_counts_by_node_are_read() -> None:
     assert parse_counts("4(x2),3") == (4, 4, 3)
     assert parse_counts("16") == (16,)
     for bad in ("", "4(x", "four", "4;3"):
-        with pytest.raises(ValueError, match="no list of counts"):
+        with pytest.raises(ValueError, match="not a list of counts"):
             parse_counts(bad)
 
 
@@ -72,7 +72,7 @@ def test_outside_an_allocation_the_words_say_how_many_nodes() -> None:
 )
 def test_words_that_do_not_give_one_number_of_nodes_are_refused(words: list[str]) -> None:
     for asked in (nodes_asked, lambda words: layout_outside(8, words)):
-        with pytest.raises(UsageError, match=f"{words[0]}.*one number of nodes"):
+        with pytest.raises(UsageError, match=f"{words[0]}.*a single number of nodes"):
             asked(words)
 
 

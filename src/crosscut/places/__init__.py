@@ -28,9 +28,11 @@ def typed_as(place: Place) -> str:
 
 
 def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Place, str]:
-    """Finds a place like `find_place`, and checks that it can be used. Raises UsageError if `does` is not
-    true for it, naming the places that do, with `what` they do ("workloads run"); PlaceError, with the
-    reason, if it cannot be used here."""
+    """Finds a place like `find_place`, and checks that it can be used.
+
+    Raises UsageError if `does` is false for it; the message says `what` is done on which other places
+    ("workloads run"). Raises PlaceError, with the reason, if it cannot be used here.
+    """
     place, argument = find_place(text)
     if not does(place):
         known = map(typed_as, filter(does, all_places()))
@@ -63,7 +65,7 @@ def all_places() -> list[Place]:
 
 
 def find_place(text: str) -> tuple[Place, str]:
-    """Returns the place and argument of what was typed after `--on`: `hosts:nodes.txt`. Raises UsageError."""
+    """Parses the value of `--on`, such as `hosts:nodes.txt`: (place, argument). Raises UsageError."""
     name, _, argument = text.partition(":")
     if name not in PLACES:
         known = map(typed_as, all_places())

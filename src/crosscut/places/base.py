@@ -1,8 +1,8 @@
-"""Defines a place: somewhere ranks are started, and how.
+"""Defines a place: where and how ranks are started.
 
-A place is one file in this folder and one line in ``PLACES`` (``places/__init__.py``): a module-level object
-of a class derived from `Place`. Whatever a place starts, the result is one process that speaks the session
-protocol (docs/reference/session-protocol.md) on its standard input and output.
+A place is one file in this folder and one line in `PLACES` (`places/__init__.py`): a module-level object
+of a class derived from `Place`. Every place starts one process that speaks the session protocol
+(docs/reference/session-protocol.md) on its standard input and output.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class StartOptions:
     core_path: str = ""
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
     own: Mapping[str, object] = field(default_factory=dict)
-    """What was typed for the place's own options, by name (`Place.options`)."""
+    """The values of the place's own options, by name (`Place.options`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceOptions(StartOptions):
-    """What a place is asked to start."""
+    """What a place is to start."""
 
     executable: Path
     """`crosscut-core`."""
@@ -117,13 +117,13 @@ class MpiSite(ABC):
 
     @abstractmethod
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
-        """Returns the launcher named, or one for the executable. PlaceError or UsageError if none."""
+        """Returns the launcher named, or one for the executable. Raises PlaceError or UsageError if none."""
 
     @abstractmethod
     def command(
         self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
     ) -> MpiCommand:
-        """Returns the command that starts a program. `folder`: where ranks run and the MPI library leaves its
+        """Returns the command that starts a program. `folder`: where ranks run and the MPI library keeps its
         files, if not the current one. Raises UsageError or PlaceError if the ranks do not fit."""
 
 
@@ -146,14 +146,14 @@ class PlaceCondition:
 
 
 class Place(ABC):
-    """One way to start ranks. Other code asks what it states here, and never compares its name."""
+    """One way to start ranks. Other code asks for the properties below, and never compares names."""
 
     name: ClassVar[str]
     """As typed after `--on`."""
     help: ClassVar[str]
     """One sentence, without a full stop."""
     argument: ClassVar[str] = ""
-    """Name of what follows the colon (`FILE`); empty if nothing may."""
+    """Name of what follows the colon (`FILE`); empty if nothing may follow."""
     realm: ClassVar[Realm] = Realm.CLUSTER
     default_backend: ClassVar[str] = "tcp"
     options: ClassVar[tuple[PlaceOption, ...]] = ()
@@ -161,10 +161,10 @@ class Place(ABC):
     starts_mpi: ClassVar[bool] = False
     """True if `mpi_site` returns one."""
     one_each_as: ClassVar[str] = ""
-    """How it is typed if it supports `one_each`: `local:N`."""
+    """How the place is typed for `one_each`, such as `local:N`; empty if it does not support that."""
 
     def available(self) -> str | None:
-        """Returns None if the place can be used here, else why not, and what to do."""
+        """Returns why the place cannot be used here, and what to do; None if it can."""
         return None
 
     def condition(self) -> PlaceCondition:
@@ -178,7 +178,7 @@ class Place(ABC):
 
     @abstractmethod
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """Returns the ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here.
+        """Returns the default for `-n`: all hosts, the allocation's tasks, or a sensible number here.
         `own`: as in `PlaceOptions`."""
 
     @abstractmethod
@@ -186,8 +186,8 @@ class Place(ABC):
         """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
 
     def mpi_site(self, launch: MpiLaunch) -> AbstractContextManager[MpiSite]:  # noqa: ARG002
-        """Opens a site that starts MPI programs there; whatever was built for them is removed at the end."""
-        raise UsageError(f"--on {self.name}: no MPI program is started there")
+        """Opens a site that starts MPI programs. Anything built for it is removed at the end."""
+        raise UsageError(f"--on {self.name}: MPI programs cannot be started there")
 
     def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
         """Returns how to start one rank on every node. `folder`: for files that the start needs."""
@@ -204,13 +204,13 @@ _MOST_RANKS_HERE = 8
 
 
 def ranks_here() -> int:
-    """Returns the ranks without `-n` on this machine: one per core, between 2 and 8."""
+    """Returns the default for `-n` on this machine: one rank per core, between 2 and 8."""
     return max(2, min(cores(), _MOST_RANKS_HERE))
 
 
 def _positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:7]) <= _MOST_ON_A_HOST):
-        raise UsageError(f"'{text}' is no number of ranks on a host, from 1 to {_MOST_ON_A_HOST:,}")
+        raise UsageError(f"'{text}' is not a number of ranks from 1 to {_MOST_ON_A_HOST:,}")
     return int(text)
 
 
@@ -220,7 +220,7 @@ RANKS_PER_HOST = PlaceOption(
 
 
 def ranks_per_host(own: Mapping[str, object]) -> int:
-    """Returns what was typed for `--ranks-per-host`; 0 if nothing."""
+    """Returns the value of `--ranks-per-host`; 0 if it was not given."""
     typed = own.get(RANKS_PER_HOST.name, 0)
     assert isinstance(typed, int)
     return typed
@@ -241,23 +241,23 @@ def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a place does and says while a session runs there."""
+    """A place's functions for a session that runs there."""
 
     observe: Callable[[Event], None] = lambda _: None
     """Gets each event before the session acts on it (a place that starts nodes waits for `listening`)."""
     release: Callable[[], None] = lambda: None
-    """Ends whatever else was started (ssh, a batch job); called once, after the process has ended."""
+    """Ends all else that was started (a lab, a batch job); called once, after the process has ended."""
     attributes: Callable[[], Mapping[str, object]] = dict
-    """Returns what to add to every run; called when a job begins."""
+    """Returns attributes to add to a run; called when its job begins."""
     remark: Callable[[], str] = str
     """Returns what readers of a figure or an error from there should know (planted faults); empty if nothing.
     Called when a session begins and when it fails."""
     gone: Callable[[], str] = str
     """Returns why nothing can run there any more; empty if it can. Called when ranks have ended early."""
     start_seconds: float = math.inf
-    """Limit for all ranks to join: beyond it, one must have died without a word."""
+    """Time limit for all ranks to join. Later, one must have died without a message."""
     launcher: str = ""
-    """The program that starts the ranks and writes words of its own among their events; "" for none."""
+    """The program that starts the ranks and may print its own lines among their events; "" for none."""
 
 
 class Launched:
@@ -280,7 +280,7 @@ class Launched:
             self._stderr.append(line.decode("utf-8", "replace").rstrip())
 
     def stderr_tail(self) -> list[str]:
-        """Returns the last lines that the started processes wrote for people."""
+        """Returns the last lines that the started processes wrote to standard error."""
         self._drain.join(timeout=0.5)
         return list(self._stderr)
 
@@ -295,8 +295,8 @@ class Launched:
                 os.killpg(self.process.pid, number)
 
     def close(self, patience_seconds: float = 10.0) -> int:
-        """Ends everything that was started; returns the exit status. Waits `patience_seconds` for a voluntary
-        end (end of file means stop, then end), then terminates, then kills."""
+        """Ends everything that was started; returns the exit status. Closes the input, which asks the session
+        to stop and end, and waits `patience_seconds`; then terminates, then kills."""
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError, OSError, ValueError):
                 self.process.stdin.close()
@@ -326,7 +326,7 @@ def spawn(
     environment: Mapping[str, str] | None = None,
 ) -> Launched:
     """Starts `command` with pipes and writes the session's first line. The command gets a process group of
-    its own, so that Ctrl-C reaches only crosscut, which then stops the session in order."""
+    its own, so that Ctrl-C reaches only crosscut, which then stops the session properly."""
     try:
         process = process_group.start(
             [os.fspath(word) for word in command],

@@ -41,7 +41,7 @@ class HostsPlace(base.Place):
         return sum(host.slots for host in read_host_file(Path(argument)))
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
-        # `localhost` comes first, because it means this machine only if no other machine reaches for it.
+        # `localhost` comes first: if another host had to start it, the name would mean that host.
         hosts = sorted(read_host_file(Path(options.argument)), key=lambda host: host.name != "localhost")
         shares = share_out(options.ranks, hosts)
         # Unless named, the core is at the same path on the hosts as here.
@@ -68,8 +68,8 @@ class HostsPlace(base.Place):
 def with_tree(
     line: dict[str, object], shares: Sequence[Share], command: Sequence[str], core: str, fanout: int = FANOUT
 ) -> dict[str, object]:
-    """Returns the session's first line for the first host's node, with everything that is started from there.
-    `command`: the remote shell that starts it; `core`: path of crosscut-core on the hosts."""
+    """Returns the session's first line for the first host's node, with the tree of hosts that it starts.
+    `command`: the remote shell for that; `core`: path of crosscut-core on the hosts."""
     head, *others = map(asdict, shares)
     tree = {"command": command, "core": core, "fanout": fanout, "hosts": others}
     return line | head | ({"tree": tree} if others else {})
@@ -91,7 +91,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def ssh_command(options: base.PlaceOptions) -> list[str]:
-    """Returns ssh's command line: the program found or named, and the user's words."""
+    """Returns ssh's command line: the program found or named, and the user's arguments."""
     words = shlex.split(options.launcher) or ["ssh"]
     program = shutil.which(words[0])
     if program is None:

@@ -65,8 +65,8 @@ class SessionLab:
     release: Callable[[], None]
     """Takes the lab down if built for this session, else unregisters this process from it."""
     adapters: int = 1
-    """How many adapters have an address on every host. Rail k of a pattern is the host's adapter k, as in a
-    simulation with one rank on each host."""
+    """How many adapters have an address on every host. Rail k of a pattern is adapter k, as in a simulation
+    with one rank on each host."""
 
     @property
     def enter(self) -> Path:
@@ -112,7 +112,7 @@ class LabPlace(base.Place):
         return lifecycle.unavailable()
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """Returns all hosts of the network times the ranks on each, as typed or as the network says."""
+        """Returns the number of hosts times the ranks on each, as typed or as the network says."""
         from crosscut.lab import state
         from crosscut.network import paths
 
@@ -184,8 +184,8 @@ class _LabPrograms(base.MpiSite):
 
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
-    """Opens the lab; the caller must call its `release`. Empty and 0 stand for the settings of the lab that
-    is up, or for the defaults."""
+    """Opens the lab; the caller must call its `release`. An empty `switch` and a `dilation` of 0 stand for
+    the settings of the lab that is up, or for the defaults."""
     from crosscut.lab import lifecycle, state
     from crosscut.network import paths, switch_choice
 
@@ -203,7 +203,7 @@ def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Session
 
 
 def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
-    """Raises UsageError if a lab that is up has other settings: it keeps those it has."""
+    """Raises UsageError if the lab that is up has other settings, which cannot be changed."""
     for option, asked, has in (
         ("--switch", switch, there.switch),
         ("--dilate", f"{dilation:g}" if dilation else "", f"{there.dilation:g}"),
@@ -216,7 +216,7 @@ def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
 
 
 def planted(name: str) -> str:
-    """Returns `planted in lab x: f1: …`; empty if nothing is, or the lab cannot be asked."""
+    """Returns `planted in lab x: f1: …`; empty if no fault is planted, or the lab's record cannot be read."""
     from crosscut.lab import state
 
     try:
@@ -239,8 +239,8 @@ def taken_down(name: str) -> str:
 
 
 def _standing(argument: str) -> str:
-    """Returns the name of the lab that is up and meant; "" if one is to be built. Raises PlaceError if it is
-    not sound, UsageError if there is neither a lab nor a network of that name."""
+    """Returns the name of the lab that is up and that `argument` means; "" if one is to be built. Raises
+    PlaceError if it is broken, UsageError if there is neither a lab nor a network of that name."""
     from crosscut.lab import describe, lifecycle, state
 
     name = lifecycle.name_of(argument)
@@ -266,8 +266,8 @@ def rails(hosts: Sequence[paths.Host]) -> int:
 
 def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
     """Puts consecutive ranks on each host. With `per_host`, rank r is on host r // per_host, as in a
-    simulation. With 0, hosts differ by one rank at most, so that none is left out. UsageError if the hosts
-    are too few."""
+    simulation. With 0, hosts differ by one rank at most, so that none is left out. Raises UsageError if there
+    are too few hosts."""
     if not per_host:
         most = -(-ranks // len(hosts))
         return share_out(ranks, [HostEntry(host, most) for host in hosts])
@@ -283,8 +283,8 @@ def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
 
 
 def _line(options: base.PlaceOptions, interfaces: str) -> dict[str, object]:
-    """Returns the session's first line. Ranks outnumber cores, which no rank can see, so they wait in the
-    kernel, not in a loop."""
+    """Returns the session's first line. It tells the ranks that they outnumber the cores, which they cannot
+    see, so that they wait in the kernel and not in a loop."""
     line = base.configuration(options, "lab", interfaces)
     return line | {"pin": False, "oversubscribed": True}
 
@@ -304,7 +304,7 @@ def _tree(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share])
 
 def _mpi(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     if options.mpi_executable is None:
-        raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
+        raise PlaceError("crosscut-core-mpi is missing; install it with `pip install 'crosscut[mpich]'`")
     launcher = launcher_of(options.launcher, options.mpi_executable)
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
@@ -319,7 +319,7 @@ def launcher_of(named: str, program: Path | None) -> Launcher:
     if (found := find_hydra(named, program)) is None:
         raise PlaceError(
             "a lab needs MPICH's mpiexec"
-            + (f", and {named} is none" if named else "")
+            + (f", but {named} is not one" if named else "")
             + "; `pip install 'crosscut[mpich]'`, or name it with --launcher"
         )
     return found

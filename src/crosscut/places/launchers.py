@@ -1,7 +1,7 @@
-"""mpiexec and srun: which there are, which MPI each belongs to, how to call it, and its ranks' environment.
+"""mpiexec and srun: finds them, the MPI that each belongs to, its arguments, and its ranks' environment.
 
 Several MPIs on one machine are common, and the first launcher on PATH may belong to any of them. Under
-another MPI's launcher, a program becomes as many jobs of one rank each.
+another MPI's launcher, a program of n ranks becomes n jobs of one rank each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_LAUNCHER = (
     "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
     "`pip install 'crosscut[mpich]'`"
 )
-# Names of MPICH's launcher; the latter two if another MPI has taken the first.
+# Names of MPICH's launcher. It has one of the latter two if another MPI has taken the first.
 _HYDRAS = ("mpiexec", "mpiexec.hydra", "mpiexec.mpich")
 
 OPEN_MPI = "Open MPI"
@@ -38,8 +38,8 @@ _LIBRARIES = (
 
 
 # MPI libraries poll while they wait. With more ranks than cores, each rank then holds its core for a whole
-# time slice: a barrier of 8 ranks on 2 cores took 20 ms with PyPI's MPICH 5.0.2 as it comes, and 0.2 ms with
-# these (its default, sched_yield after 1,000 polls, yields little on kernels with EEVDF; these sleep).
+# time slice: a barrier of 8 ranks on 2 cores took 20 ms with the defaults of PyPI's MPICH 5.0.2, and 0.2 ms
+# with these (the default, sched_yield after 1,000 polls, yields little on kernels with EEVDF; these sleep).
 # docs/howto-slurm.md, "More ranks than cores", says what that does to a measurement.
 YIELDING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -54,7 +54,7 @@ YIELDING = {
 # Open MPI refuses root unless told twice. Labs need root, and containers have no other user.
 _OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-# Words that send ranks to other machines (MPICH, Open MPI, Intel MPI), so that the cores here do not matter.
+# Options that send ranks to other machines (MPICH, Open MPI, Intel MPI), so the cores here do not matter.
 _HOST_WORDS = re.compile(r"--?(f|H|hosts?|hostfile|machine|machinefile|ppn|perhost|rr)(=.*)?")
 
 
@@ -76,7 +76,7 @@ class Launcher:
         return "HYDRA" in programs.said([self.program, "--version"]).upper()
 
     def on_hosts(self, shares: Sequence[Share]) -> list[str]:
-        """Returns the words that put so many ranks on each host. UsageError for srun, which takes none."""
+        """Returns the arguments that put the ranks on the hosts. Raises UsageError for srun: it has none."""
         if self.is_srun:
             raise UsageError(
                 "--on hosts: srun chooses its own hosts; use --on slurm, or name an mpiexec with --launcher"
@@ -88,7 +88,7 @@ class Launcher:
         if self.is_srun:
             # Only rank 0 takes requests; without --input, every rank would get a copy.
             return [self.program, f"--ntasks={ranks}", "--input=0", "--overlap", "--kill-on-bad-exit=1"]
-        # Hydra kills all ranks as soon as one dies, mostly before rank 0 can say which. The core ends them
+        # Hydra kills all ranks as soon as one dies, usually before rank 0 can say which. The core ends them
         # itself, in bounded time.
         words = ["-disable-auto-cleanup"] if self.is_hydra() else []
         return [self.program, *words, "-n", str(ranks)]
@@ -131,19 +131,19 @@ def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
 
 
 def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
-    """Returns the ranks' environment; variables that are set stay. `crowded`: more ranks than cores."""
+    """Returns the ranks' environment; variables already set stay. `crowded`: more ranks than cores."""
     return {**YIELDING, **base} if crowded else dict(base)
 
 
 def mpi_start_seconds(ranks: int, timeout_seconds: float) -> float:
-    """Returns the seconds within which the ranks of an MPI job must join. They are twice the time-out of the
-    conductor, which names missing ranks but does not exist before MPI has started, and time for MPI itself on
-    a busy machine. Not for srun, which may wait for nodes."""
+    """Returns the seconds within which the ranks of an MPI job must join: twice the conductor's time-out, as
+    the conductor names missing ranks, but not before MPI has started, and time for MPI itself on a busy
+    machine. Not for srun, which may wait for nodes."""
     return 60 + 2 * timeout_seconds + 0.5 * ranks
 
 
 def open_mpi_settings(folder: Path | None) -> dict[str, str]:
-    """Returns settings that put Open MPI's files beside ours, so that none is left, and allow root."""
+    """Returns settings that allow root, and put Open MPI's files into `folder`, to be removed with it."""
     own = {"OMPI_MCA_orte_tmpdir_base": str(folder)} if folder is not None else {}
     return own | (_OPEN_MPI_AS_ROOT if os.geteuid() == 0 else {})
 
@@ -165,8 +165,8 @@ def is_open_mpi(launcher: str) -> bool:
 
 
 def launcher_for(path: Path, mpi: str, named: str) -> Launcher:
-    """Returns the launcher for a program linked with this MPI: the one named, else the MPI's own. Another
-    MPI's is refused with UsageError; one that nobody knows is tried. Raises PlaceError if there is none."""
+    """Returns the launcher for a program linked with this MPI: the one named, else the MPI's own. One of an
+    unknown MPI is tried. Raises UsageError for one of another MPI, PlaceError if there is none."""
     if named:
         if (found := shutil.which(named)) is None:
             raise UsageError(f"--launcher {named}: there is no such program")
@@ -193,7 +193,7 @@ def _open_mpi() -> Launcher | None:
 
 
 def _launcher(found: str) -> Launcher:
-    """Resolves links in the launcher's folder, since Open MPI takes the folder above it for its own. That
-    would fail for /bin if it is a link to /usr/bin."""
+    """Resolves links in the launcher's folder. Open MPI takes the folder above that for its own, which would
+    be wrong for /bin if it is a link to /usr/bin."""
     path = Path(found)
     return Launcher(str(path.parent.resolve() / path.name))

@@ -35,7 +35,7 @@ class LocalPlace(base.Place):
         return nullcontext(mpi.LauncherSite(launch))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
-        """Lets as many processes as the argument says stand for nodes."""
+        """Lets processes, as many as the argument says, stand for nodes."""
         if not (argument.isascii() and argument.isdigit() and 2 <= int(argument[:6]) <= _MOST_PROCESSES):
             raise UsageError(
                 f"--on local:{argument}: say how many processes, from 2 to {_MOST_PROCESSES}: local:4 (one "

@@ -42,10 +42,10 @@ class LauncherSite(base.MpiSite):
 
     launch: base.MpiLaunch
     hosts: tuple[HostEntry, ...] = ()
-    """Empty: wherever the launcher puts ranks."""
+    """Empty: the launcher chooses."""
     default_launcher: str = ""
     is_here: bool = True
-    """False if ranks may be on machines that share the current folder with this one, but not its /tmp."""
+    """False if ranks may be on other machines, which share the current folder with this one, but not /tmp."""
 
     @property
     def folder(self) -> Path:
@@ -87,14 +87,14 @@ class MpiPlace(base.Place):
     starts_mpi = True
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """Returns the tasks of the Slurm allocation we are in; outside one, the default for this machine."""
+        """Returns the number of tasks of our Slurm allocation; outside one, the default for this machine."""
         tasks = os.environ.get("SLURM_NTASKS", "")
         if tasks.isascii() and tasks.isdigit():
             return max(2, int(tasks))
         return base.ranks_here()
 
     def without(self, options: base.PlaceOptions, nodes: Sequence[str]) -> base.PlaceOptions:
-        """Returns options for the same ranks on the nodes that are left. Raises UsageError if none is."""
+        """Returns options for the same ranks on the remaining nodes. Raises UsageError if there are none."""
         launcher = find_launcher(options.launcher, options.mpi_executable)
         is_srun = launcher is not None and launcher.is_srun
         return replace(
@@ -106,7 +106,7 @@ class MpiPlace(base.Place):
     def start(self, options: base.PlaceOptions) -> base.Launched:
         if options.mpi_executable is None:
             raise PlaceError(
-                "crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`, or build "
+                "crosscut-core-mpi is missing; install it with `pip install 'crosscut[mpich]'`, or build "
                 "one for this site's MPI with `crosscut build-mpi --mpicxx PATH`"
             )
         launcher = find_launcher(options.launcher, options.mpi_executable)
@@ -121,7 +121,7 @@ class MpiPlace(base.Place):
         crowded = here and options.ranks > base.cores()
         line = base.configuration(options, self.name, "127.0.0.1" if here else "auto")
         if crowded:
-            line["oversubscribed"] = True  # no rank under MPI knows that all share these cores
+            line["oversubscribed"] = True  # under MPI no rank knows that all share these cores
         bound = ["--bind-to", "core"] if here and options.pin and not crowded else []
         return base.spawn(
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
@@ -140,9 +140,9 @@ class MpiPlace(base.Place):
 
 
 def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[str, ...]:
-    """Returns the words for an MPI launcher, changed to leave out these nodes. UsageError if none is left.
+    """Returns the arguments of an MPI launcher, changed to leave out these nodes. UsageError if none is left.
 
-    Words that name no hosts stay as they are: then all ranks are on one machine, the only one there is.
+    Arguments that name no hosts stay as they are: then all ranks are on one machine, the only one.
     """
     if not nodes:  # the launcher ended without saying which node it lost
         return tuple(words)
@@ -163,7 +163,7 @@ def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[
 
 
 def _short(host: str) -> str:
-    """Returns the first part of a host's name: nodes report either that or the full name."""
+    """Returns the first part of a host's name, because nodes report either that or the full name."""
     return re.split(r"[.:\s]", host.strip(), maxsplit=1)[0]
 
 
@@ -175,7 +175,7 @@ def _kept_list(value: str, lost: set[str]) -> str:
 
 
 def _kept_file(value: str, lost: set[str]) -> str:
-    """Writes a host file without these hosts, which is removed when this program ends; returns its path."""
+    """Writes a host file without these hosts; returns its path. It is removed when this program ends."""
     try:
         lines = Path(value).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

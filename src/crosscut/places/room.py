@@ -1,6 +1,6 @@
 """Checks that this machine has room for the ranks, before any is started.
 
-Without this, 100,000 ranks are a minute of silence and a machine that no longer responds.
+Without this check, 100,000 ranks would mean a minute of silence and a machine that no longer responds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def refuse_more(ranks: int) -> None:
 
 
 def _limits() -> Iterator[tuple[float, str]]:
-    """Yields the ranks that each limit leaves room for, and its name."""
+    """Yields (number of ranks that fit, name) for each limit."""
     tasks = _number(_PROC / "loadavg", 3, after="/", default=0)
     for name in ("threads-max", "pid_max"):
         most = _number(_PROC / "sys" / "kernel" / name)
@@ -62,7 +62,7 @@ def _control_groups() -> Iterator[Path]:
 
 
 def _number(file: Path, word: int = 0, after: str = "", default: float = math.inf) -> float:
-    """Returns the number at this word of a file, or after `after` in it; `default` if there is none."""
+    """Returns the number in this word of a file, or in its part after `after`; `default` if there is none."""
     try:
         text = file.read_text(encoding="ascii").split()[word]
         return float(int(text.rpartition(after)[2] if after else text))

@@ -18,7 +18,7 @@ class SimPlace(base.Place):
     options = (base.RANKS_PER_HOST,)
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
-        """Returns all hosts of the network times the ranks on each, as typed or as the network says."""
+        """Returns the number of hosts times the ranks on each, as typed or as the network says."""
         return description.ranks(argument, base.ranks_per_host(own))
 
     def start(self, options: base.PlaceOptions) -> base.Launched:

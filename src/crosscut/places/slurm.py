@@ -1,8 +1,8 @@
-"""Ranks on the nodes of a Slurm allocation: the one we are in, or one that salloc gets.
+"""Ranks on the nodes of a Slurm allocation: the current one, or one that salloc gets.
 
 srun starts one `crosscut-core node` per node and copies its standard input to all of them: the session's
-first line with the ranks by node (`layout`); then, when rank 0 listens, a line with its address. So the
-secret travels in Slurm's own authenticated messages, never on a command line.
+first line with the ranks by node (`layout`); then, when rank 0 listens, a line with its address. The secret
+thus travels in Slurm's own authenticated messages, never on a command line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONTROLLER_SECONDS = 5
 
 @dataclass(frozen=True)
 class Allocation:
-    """The allocation we are in, from Slurm's environment."""
+    """The current allocation, from Slurm's environment."""
 
     node_list: str
     tasks: tuple[int, ...]
@@ -45,13 +45,13 @@ def parse_counts(text: str) -> tuple[int, ...]:
     counts: list[int] = []
     for part in text.split(","):
         if (found := _COUNT.fullmatch(part)) is None:
-            raise ValueError(f"'{text}' is no list of counts such as 4(x2),3")
+            raise ValueError(f"'{text}' is not a list of counts such as 4(x2),3")
         counts += [int(found.group(1))] * int(found.group(2) or 1)
     return tuple(counts)
 
 
 def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None:
-    """Returns the allocation we are in, or None. Raises PlaceError if the environment makes no sense."""
+    """Returns the current allocation, or None. Raises PlaceError if the environment makes no sense."""
     if "SLURM_JOB_ID" not in environment:
         return None
     try:
@@ -70,7 +70,7 @@ def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None
 
 
 def layout_in(found: Allocation, ranks: int) -> list[int]:
-    """Returns ranks by node, spread as evenly as the tasks allow; if they are too few, as the cores allow."""
+    """Returns ranks by node, spread as evenly as the tasks allow; with too few tasks, as the cores allow."""
     slots = found.tasks if ranks <= sum(found.tasks) else found.cpus
     if ranks > sum(slots):
         raise PlaceError(
@@ -82,7 +82,7 @@ def layout_in(found: Allocation, ranks: int) -> list[int]:
 
 
 def nodes_asked(words: Sequence[str]) -> int | None:
-    """Returns the number of nodes in words for Slurm: `--nodes=4`, `-N4`, `-N 4`; None if they name none."""
+    """Returns the number of nodes in Slurm's options: `--nodes=4`, `-N4`, `-N 4`; None if they name none."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1] in ("--nodes", "-N"):
@@ -93,12 +93,12 @@ def nodes_asked(words: Sequence[str]) -> int | None:
         if found := _NODES_WORD.fullmatch(word):
             return int(found.group(1))
         if word.startswith(("--nodes", "-N")):
-            raise UsageError(f"{word}: crosscut needs one number of nodes, such as --nodes=4")
+            raise UsageError(f"{word}: crosscut needs a single number of nodes, such as --nodes=4")
     return None
 
 
 def layout_outside(ranks: int, words: Sequence[str]) -> list[int]:
-    """Returns ranks by node for an allocation to be requested: one per node, or as the words say."""
+    """Returns ranks by node for an allocation to be requested: one per node, or as the options say."""
     nodes = nodes_asked(words) or ranks
     if nodes > ranks:
         raise UsageError(
@@ -108,7 +108,7 @@ def layout_outside(ranks: int, words: Sequence[str]) -> list[int]:
 
 
 def srun_command(layout: Sequence[int], name: str) -> list[str]:
-    """Returns the command for one `node` process per node, free to use all that is allocated there."""
+    """Returns the command for one `node` process per node, free to use all cores allocated there."""
     nodes = len(layout)
     return [
         "srun",
@@ -130,8 +130,8 @@ def salloc_command(layout: Sequence[int], words: Sequence[str], name: str) -> li
 
 
 def cancel(name: str) -> None:
-    """Ends this user's steps and jobs of that name. An srun that was killed leaves its step running:
-    slurmstepd waits for it to come back."""
+    """Ends this user's steps and jobs of that name. A killed srun leaves its step running, because slurmstepd
+    waits for it to come back."""
     for steps in (["--steps"], []):
         listed = programs.said(["squeue", "--noheader", "--me", *steps, "--format=%i %j"])
         ids = [words[0] for line in listed.splitlines() if (words := line.split()) and words[-1] == name]
@@ -140,7 +140,7 @@ def cancel(name: str) -> None:
 
 
 def second_host(node_list: str) -> str:
-    """Returns the host towards which rank 0's node chooses its address; empty if there is none."""
+    """Returns the second host, towards which rank 0's node chooses its address; empty if there is none."""
     names = programs.said(["scontrol", "show", "hostnames", node_list]).split()
     return names[1] if len(names) > 1 else ""
 
@@ -181,11 +181,11 @@ class SlurmPlace(base.Place):
         return base.PlaceCondition(
             False,
             "installed, but no controller answers",
-            f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
+            f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask its admins",
         )
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """Returns the allocation's tasks, but at least 2; outside one, 2: one on each of two nodes."""
+        """Returns the allocation's tasks, but at least 2; without one, 2: one on each of two nodes."""
         found = allocation()
         return max(2, sum(found.tasks)) if found else 2
 
@@ -216,7 +216,7 @@ class SlurmPlace(base.Place):
         return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
-        """Uses the nodes of the allocation we are in, which do not change meanwhile."""
+        """Uses the nodes of the current allocation, which do not change meanwhile."""
         found = allocation()
         if found is None:
             raise UsageError("--on slurm: this needs an allocation (salloc); there is none here")
@@ -224,7 +224,7 @@ class SlurmPlace(base.Place):
 
 
 def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> base.Launched:
-    """Starts the command, and tells all nodes where rank 0 is. Leaves no step behind if srun is killed."""
+    """Starts the command, and tells all nodes rank 0's address. Leaves no step behind if srun is killed."""
 
     def tell(event: Event) -> None:
         stdin = launched.process.stdin

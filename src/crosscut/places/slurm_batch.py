@@ -1,4 +1,4 @@
-"""Writes a Slurm batch script that runs crosscut within the allocation it gets, and submits it."""
+"""Writes a Slurm batch script that runs crosscut within its allocation, and submits it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def submit(script: str) -> str:
         )
     except FileNotFoundError as error:
         raise PlaceError(
-            "there is no sbatch here; is this a Slurm cluster, and its module loaded?"
+            "there is no sbatch here; is this a Slurm cluster, and is its module loaded?"
         ) from error
     except subprocess.TimeoutExpired as error:
         raise PlaceError(f"sbatch has not answered within {SBATCH_SECONDS} s; is slurmctld up?") from error

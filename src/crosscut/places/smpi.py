@@ -1,8 +1,8 @@
 """Runs real MPI programs on a described network: SimGrid's SMPI, under a virtual clock.
 
 SMPI (https://simgrid.org; Degomme et al., *Simulating MPI Applications: The SMPI Approach*, IEEE TPDS 28,
-2017) runs the ranks of a program one after another in one process, and lets a simulator say how long each
-message takes. The core writes the network as a platform of SimGrid; this module puts the two together.
+2017) runs the ranks of a program one after another in one process; a simulator computes how long each message
+takes. The core writes the network as a platform for SimGrid; this module puts the two together.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from crosscut.network import description as network
 from crosscut.places import smpi_options
 
 INSTALL = "install SimGrid: apt install libsimgrid-dev (Debian, Ubuntu), or from https://simgrid.org"
-# The most ranks of a platform that lists the path of every pair (core/backends/sim/platform.hpp).
+# The most ranks of a platform, which lists the path of every pair (core/backends/sim/platform.hpp).
 MOST_RANKS = 2048
-# Plays crosscut's own patterns (core/smpi/player/); lies beside crosscut-core, or where the variable says.
+# Plays crosscut's own patterns (core/smpi/player/); it is beside crosscut-core, or named by the variable.
 PLAYER = "crosscut-smpi-player"
 PLAYER_VARIABLE = "CROSSCUT_SMPI_PLAYER"
 COMPILERS = {
@@ -38,11 +38,12 @@ COMPILERS = {
     ".f": "smpiff",
     ".f90": "smpif90",
 }
-# Speed of a platform's hosts (core/backends/sim/platform.cpp): computing takes as long there as here.
+# Speed of a platform's hosts (core/backends/sim/platform.cpp). SMPI takes it for this machine's, too, so that
+# computing takes as long there as here.
 HOST_FLOPS = 1e9
 QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
 SIMULATED_TIME = "Simulated time"
-# Files that a simulation leaves in its folder: its clock, and what it says if it does not finish.
+# Files that a simulation leaves in its folder: its clock, and its messages if it does not finish.
 TIMING, TROUBLES = "timing.log", "engine.log"
 _LAUNCHER = "smpirun"
 # "Actor 2 (1@r1): waiting for communication activity 0x5606 () in state WAITING to finish"
@@ -68,9 +69,9 @@ class SimulationSettings:
     ranks_per_host: int = 0
     """0: as the network says."""
     compute: str = "host"
-    """`host`: as long as here; `none`: no time; a number: so many times as long."""
+    """How long computing takes. `host`: as long as here; `none`: no time; a number: so many times as long."""
     options: tuple[str, ...] = ()
-    """SimGrid's options, `name:value`; they come last, so that they win."""
+    """SimGrid's options, `name:value`. They come last, so they win."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Engine:
     name: str
     summary: str
     unavailable: str
-    """Empty if it can be used here, else why not, and what to do."""
+    """Why it cannot be used here, and what to do; empty if it can."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,11 @@ class Simulated:
     options: tuple[str, ...]
     """SimGrid's options in this simulation."""
     stuck: tuple[str, ...] = ()
-    """What ranks wait for in vain."""
+    """What deadlocked ranks wait for."""
 
 
 def unavailable() -> str | None:
-    """Returns None if programs can be simulated here, else why not, and what to do."""
+    """Returns why programs cannot be simulated here, and what to do; None if they can."""
     if shutil.which(_LAUNCHER):
         return None
     return f"SimGrid is not installed ({_LAUNCHER} is not on PATH): {INSTALL}"
@@ -124,7 +125,7 @@ def find_player() -> Path | None:
 
 
 def engine_unavailable() -> str | None:
-    """Returns None if `crosscut run --engine smpi` can be used here, else why not, and what to do."""
+    """Returns why `crosscut run --engine smpi` cannot be used here, and what to do; None if it can."""
     if (reason := unavailable()) is not None:
         return reason
     if find_player() is not None:
@@ -143,7 +144,7 @@ def engines() -> tuple[Engine, ...]:
 
 
 def version() -> str:
-    """Returns `SimGrid version 3.32`; empty if it does not say."""
+    """Returns `SimGrid version 3.32`; empty if unknown."""
     return programs.said([_LAUNCHER, "-version"], 20).strip().partition("\n")[0]
 
 
@@ -157,7 +158,7 @@ def compute_options(compute: str) -> tuple[str, ...]:
         scale = 0.0
     if not 1e-6 <= scale <= 1e6:
         raise UsageError(
-            f"--compute {compute}: host (as long as here), none (no time), or how many times as long as "
+            f"--compute {compute}: give host (as long as here), none (no time), or how many times as long as "
             "here, such as 0.5"
         )
     return (f"smpi/host-speed:{scale * HOST_FLOPS:.17g}f",)
@@ -217,7 +218,7 @@ def _compiled(source: Path, folder: Path) -> Path:
 
 
 def compile_errors(command: Sequence[str]) -> str | None:
-    """Returns what SimGrid's compiler says if it fails; None if it succeeds."""
+    """Returns the messages of SimGrid's compiler if it fails; None if it succeeds."""
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
@@ -247,7 +248,7 @@ def write_platform(settings: SimulationSettings, ranks: int, folder: Path) -> Pl
 
 
 def checked_words(program: SimulatedProgram, folder: Path) -> None:
-    """Raises UsageError for words and a folder that smpirun would not pass on unchanged."""
+    """Raises UsageError for arguments or a folder that smpirun would not pass on unchanged."""
     for word in program.arguments:
         if word.split() != [word] or word.startswith(("--cfg=", "--log=")):
             raise UsageError(
@@ -292,7 +293,7 @@ def _lines(log: Path) -> list[str]:
 
 
 def stuck_ranks(log: Path) -> tuple[str, ...]:
-    """Returns what each rank waits for if all wait for ever; smpirun then still ends with status 0."""
+    """Returns what each rank waits for if all are deadlocked; smpirun then still ends with status 0."""
     lines = _lines(log)
     if not any("Deadlock detected" in line for line in lines):
         return ()

@@ -1,6 +1,6 @@
-"""Checks that SimGrid takes an option, before a program is compiled and a platform written.
+"""Checks that SimGrid accepts an option, before a program is compiled and a platform written.
 
-SimGrid itself aborts with a list of its two hundred options, in which the mistake is lost.
+SimGrid itself aborts with a list of its two hundred options, in which the mistake is hard to find.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: P
                 command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
-            return  # not about options: the simulation will report it
+            return  # no matter of options: the simulation will report it
         if said := complaint(done.stdout + done.stderr):
-            raise UsageError(f"--option {option}: SimGrid does not take it: {said}")
+            raise UsageError(f"--option {option}: SimGrid refuses it: {said}")
 
 
 def complaint(said: str) -> str:
-    """Returns the one line that counts of what SimGrid printed; empty if it did not complain."""
+    """Returns the line with the complaint from SimGrid's output; empty if there is none."""
     found = _COMPLAINT.search(said)
-    # SimGrid complains about /bin/true, which is no SMPI program, only after it has accepted all options.
+    # SimGrid complains about /bin/true, which is not an SMPI program, only after it has accepted all options.
     return found[1].strip() if found and not found[1].startswith("dlopen failed") else ""
