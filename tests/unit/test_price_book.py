@@ -106,7 +106,7 @@ MISTAKES = {
     GOOD + '[[part]]\nname = "a"\nkind = "port"\nsteps = [\n{ up_to = 9, price = "1 USD" },\n'
            '{ up_to = 9, price = "2 USD" },\n]\n': (12, "steps", "[[steps]] 2, key 'up_to': from 10 up to 9"),
     GOOD + 'price = "1 USD"\n': (ADDED, "", "not TOML"),
-    GOOD.replace("a quote", "a\\u001b[2Jquote"): (3, "source", "can be printed"),
+    GOOD.replace("a quote", "a\\u001b[2Jquote"): (3, "source", "printable characters"),
     GOOD.replace('"switch"\nkind', '""\nkind'): (5, "name", "is empty"),
     GOOD + "what is this\n": (ADDED, "", "not TOML"),
 }  # fmt: skip

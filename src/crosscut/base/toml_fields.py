@@ -265,7 +265,7 @@ def check_apart(records: Iterable[Any]) -> None:
         if (before := first.setdefault(one.name, one.at)) is not one.at:
             line = before.line("name")
             one.at.fail(
-                "name", f"'{one.name}' is already the name in line {line}; each needs a name of its own"
+                "name", f"'{one.name}' is already the name in line {line}; give each a name of its own"
             )
 
 
