@@ -1,1 +1,1 @@
-"""Compares runs with each other, and with what was promised."""
+"""Compares runs with each other, and with promises."""

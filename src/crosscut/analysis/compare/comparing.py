@@ -1,4 +1,4 @@
-"""Changes between two runs that are beyond noise and large enough to matter."""
+"""Finds changes between two runs that are beyond noise and large enough to matter."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Comparison:
     """Every class of routes, changed or not."""
     tests: int
     repetitions: tuple[int, int]
-    """Repetitions of each run, as tested: correlated neighbours count as one."""
+    """Repetitions of each run, as tested: a block of correlated neighbours counts as one."""
     conditions: tuple[str, ...]
     """Circumstances other than the network that may explain the changes."""
     notes: tuple[str, ...]
@@ -72,7 +72,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
     """Compares two runs. `groups`: of the ranks of `first`.
 
     Raises UsageError if the runs may not be compared or have too few repetitions, and UndecidedError if the
-    machine limited all that they have in common or there are too few launches.
+    machine limited all common phases or launches are too few.
     """
     matched = match(first, second)
     _refuse_limited(first, second, matched)
@@ -112,7 +112,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
 
 
 def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
-    """Raises UntoldError if the machine limited every common phase in one run or the other."""
+    """Raises UntoldError if the machine limited every common phase in at least one run."""
     both, sizes, phases = (first, second), matched.sizes_bytes, matched.phases
     if any(len(conditions.unlimited(both, size, phases)) for size in sizes):
         return
@@ -157,7 +157,7 @@ def _common(one: SampleColumns, other: SampleColumns) -> tuple[SampleColumns, Sa
 
 
 def _complete(values: Floats) -> Floats:
-    """Returns the repetitions in which everything was measured (in an adaptive run, the first few)."""
+    """Returns the repetitions that measured everything (in an adaptive run, the first few)."""
     return values[np.isfinite(values).all(axis=1)]
 
 
@@ -239,7 +239,7 @@ def _changes(
 
 
 def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
-    """Marks changes that another one explains: a node's by its class, a route's by its node or class, a
+    """Marks changes that another change explains: a node's by a class, a route's by its nodes or class, a
     phase's by any of these."""
     classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
     ends: dict[tuple[int, Family, int], Difference] = {

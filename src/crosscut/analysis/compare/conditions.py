@@ -1,7 +1,7 @@
 """Conditions other than the network that may explain differences between runs.
 
 Runs of an emulated cluster may differ on purpose (switch, slow motion, planted faults), or because the
-emulating machine was the limit. Attributes come from files, so nothing in them is trusted.
+emulating machine was the limit. Attributes come from files and are not trusted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMED = 3
 
 
 class UndecidedError(UsageError):
-    """Nothing can be concluded from the runs, although they were used correctly."""
+    """The runs were used correctly but allow no conclusion."""
 
     def __init__(self, why: str, conditions: Sequence[str]) -> None:
         super().__init__(why)
@@ -33,7 +33,7 @@ class UndecidedError(UsageError):
 
 
 class UntoldError(UndecidedError):
-    """The machine limited everything that the runs have in common, so nothing is known about the network."""
+    """The machine limited everything that the runs have in common, so the network remains unknown."""
 
     def __init__(self, whose: str, conditions: Sequence[str]) -> None:
         super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}", conditions)
@@ -47,7 +47,10 @@ def differences(runs: Sequence[Run]) -> list[str]:
             labs, _switch, "measured on different switches", "the switch alone may explain the change"
         ),
         *_differing(
-            labs, _dilation, "measured in different slow motion", "figures are those measured, not scaled"
+            labs,
+            _dilation,
+            "measured in slow motion by different factors",
+            "figures are those measured, not scaled",
         ),
         *_differing(
             runs, _faults, "measured with different planted faults", "the faults alone may explain the change"
@@ -103,20 +106,20 @@ def overloaded(runs: Iterable[Run]) -> list[str]:
         ]
         if is_emulated(run.attributes) and max(shares, default=0.0) > LARGEST_SWITCH_SHARE:
             found.append(
-                f"crosscut-switch used {units.percent(max(shares))} of its core during {run.path}: what it "
-                "carried was limited by this machine, not by the network"
+                f"crosscut-switch used {units.percent(max(shares))} of its core during {run.path}: this "
+                "machine, not the network, limited its traffic"
             )
     return found
 
 
 def unlimited(runs: Iterable[Run], size_bytes: int, phases: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns those of the phases that this machine limited in none of the runs."""
+    """Returns the phases that this machine limited in none of the runs."""
     bad = frozenset[int]().union(*(limited_phases(run.attributes, size_bytes) for run in runs))
     return phases[~np.isin(phases, sorted(bad))]
 
 
 def is_all_limited(run: Run, sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> bool:
-    """True if the machine limited every phase at every size that is to be compared."""
+    """True if the machine limited every phase at every size to be compared."""
     return all(not len(unlimited([run], size, phases)) for size in sizes_bytes)
 
 

@@ -17,7 +17,7 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
 
-# Settings that make a run another measurement if they differ: attribute path, words for people.
+# Settings that must agree for runs to be comparable: attribute path, words for people.
 _MUST_AGREE = (
     (("pattern", "name"), "pattern"),
     (("pattern", "parameters"), "parameters of the pattern"),
@@ -25,7 +25,7 @@ _MUST_AGREE = (
     (("sync", "policy"), "sync policy"),
     (("job", "compute"), "--compute"),
 )
-# Settings that may be the very change under test: differences are noted beside the result.
+# Settings that may be the change under test: differences are noted with the result.
 _TOLD = (
     (("backend", "name"), "backend"),
     (("backend", "parameters"), "parameters of the backend"),
@@ -45,7 +45,7 @@ class Match:
     ranks: NDArray[np.int64]
     """[rank of the second] rank of the first; -1: its node is not in the first."""
     phases: NDArray[np.int64]
-    """Numbers of the phases that both have: the routes of other phases would shift the median of a class."""
+    """Numbers of the common phases: routes of other phases would shift the median of a class."""
     notes: tuple[str, ...]
 
 
@@ -88,7 +88,7 @@ def match(first: Run, second: Run) -> Match:
 
 
 def on_phases(run: Run, phases: NDArray[np.int64]) -> xr.Dataset:
-    """Returns the run's arrays with these phases alone."""
+    """Returns the run's arrays with only these phases."""
     kept = np.isin(_phases(run), phases)
     return run.dataset if kept.all() else run.dataset.isel(phase=np.nonzero(kept)[0])
 

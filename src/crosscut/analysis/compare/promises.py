@@ -1,4 +1,4 @@
-"""Judges promises by runs: a verdict for each, with the probability that it is wrong."""
+"""Judges promises by runs: a verdict on each, with the probability that it is wrong."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Quantities:
-    """What a promise is about. `values`: [repetition, quantity] in the promise's own unit."""
+    """The quantities that a promise bounds. `values`: [repetition, quantity] in the promise's unit."""
 
     labels: tuple[tuple[int, ...], ...]
-    """[quantity] ranks of a node (with -1 appended: as receiver), or a route's source and destination, or the
+    """[quantity] ranks of a node (with -1 appended: as receiver), source and destination of a route, or the
     negated number of a phase; an empty label: all routes together."""
     values: Floats
 
@@ -50,18 +50,18 @@ class PromiseVerdict:
     repetitions: int
     quantities: int
     broken: tuple[tuple[int, ...], ...]
-    """Labels of quantities that each miss the bound beyond doubt; the worst first."""
+    """Labels of quantities that each miss the bound significantly; the worst first."""
     worst_label: tuple[int, ...]
     worst: float = math.nan
-    """Median of the worst quantity: the smallest if the bound is a floor, else the largest."""
+    """Median of the worst quantity: the smallest for a floor, the largest for a ceiling."""
     middle: float = math.nan
     """Median of the medians of all quantities."""
     repetitions_needed: int | None = None
-    """If undecided, how many would decide, provided further ones resemble those measured; None: unknown."""
+    """If undecided, how many would decide if the trend continues; None: unknown."""
     reason: str = ""
     """Why nothing could be decided."""
     left_out: str = ""
-    """What was measured but not judged, and why; empty: nothing."""
+    """Measurements that were not judged, and why; empty: none."""
     of_launches: bool = False
     """The repetitions are launches."""
 
@@ -71,7 +71,7 @@ def judge(
 ) -> PromiseVerdict:
     """Judges one promise by the repetitions, in order, of all runs that measured it.
 
-    `groups`: by path of the run; `""` is for the others. `error_rate`: of this verdict alone.
+    `groups`: by path of the run; `""`: of other runs. `error_rate`: of this verdict alone.
     """
     taken = [run for run in runs if measures(run, promise)]
     if not taken:
@@ -113,7 +113,7 @@ def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out
 
 
 def _left_out(promise: Promise, runs: Sequence[Run]) -> str:
-    """Says how many phases of all runs together the emulating machine limited; empty if none."""
+    """Says how many phases of all runs the emulating machine limited; empty if none."""
     there = [np.asarray(run.dataset["phase"].values) for run in runs]
     limited = [
         np.isin(phases, sorted(machine.limited_phases(run.attributes, promise.size_bytes)))
@@ -134,7 +134,7 @@ def measures(run: Run, promise: Promise) -> bool:
 
 
 def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
-    """Returns what the promise bounds. Phases that the emulating machine limited count as not measured."""
+    """Returns what the promise bounds. Phases that the emulating machine limited count as unmeasured."""
     limited = machine.limited_phases(run.attributes, promise.size_bytes)
     taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
     if promise.kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
@@ -192,8 +192,8 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
 
     def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
-        """Returns logs of the evidence that all keep the promise, that some break it, and, by quantity, that
-        it breaks it, had there been `times` as many repetitions."""
+        """Returns logs of the evidence that all quantities keep the promise, that some break it, and, by
+        quantity, that it breaks it, had there been `times` as many repetitions."""
         kept = sequential.evidence(times * met, times * missed, promise.of_the_time)
         broken = sequential.evidence(times * missed, times * met, 1 - promise.of_the_time)
         return sequential.all_of(kept), sequential.any_of(broken), broken
@@ -208,7 +208,7 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     medians = np.array([float(np.median(values[finite[:, at], at])) if finite[:, at].any() else np.nan
                         for at in range(values.shape[1])])  # fmt: skip
     order = np.argsort(medians if promise.at_least else -medians, kind="stable")
-    # A single quantity is named only if it is beyond doubt despite their number.
+    # A single quantity is named only if it is significant despite their number.
     sure = broken >= needed + math.log(values.shape[1])
     repetitions = int(finite.sum(axis=0).max())
     more = None
@@ -235,7 +235,7 @@ class Checked:
 
 
 def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
-    """Judges each promise at its share of the error rate, which then holds for all together (Bonferroni)."""
+    """Judges each promise at its share of the error rate, so that it holds for all together (Bonferroni)."""
     groups = {"": NO_GROUPS}
     if any(promise.routes and promise.routes != WITHIN_NODE for promise in spec.promises):
         groups |= _groups(runs)
@@ -244,7 +244,7 @@ def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, Groups]:
-    """Returns the groups of every run. One that shows none (a ping-pong) gets those of another run with as
+    """Returns the groups of every run. A run without groups (a ping-pong) gets those of another run with as
     many ranks."""
     found = {str(run.path): groups_of(run) for run in runs}
     known = next(((run.ranks, groups) for run in runs if (groups := found[str(run.path)]).known), None)

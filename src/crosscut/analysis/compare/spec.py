@@ -1,4 +1,4 @@
-"""Reads a spec, the TOML file of promises; every mistake is reported with file, line and key."""
+"""Reads a spec, the TOML file of promises; reports every mistake with file, line and key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.base.toml_fields import DERIVED, NO_TABLE, Filled, Key, OneOf, Sca
 
 
 class PromiseKind(Enum):
-    """What a promise bounds: one quantity per phase, route or node; for SPREAD one for all routes."""
+    """What a promise bounds: one quantity per phase, route or node; SPREAD: one for all routes."""
 
     BISECTION = "bisection"
     PHASE = "phase"
@@ -76,7 +76,7 @@ class Promise:
     nodes: tuple[Filled, ...] = ()
     """Patterns of node names (`n00*`); empty: all."""
     of_the_time: Annotated[float, _inside(1, 'must be above 0 % and below 100 %; "50%" is the median')] = 0.5
-    """Share of the repetitions that must meet the bound; half means the median."""
+    """Share of the repetitions that must meet the bound; one half: the median."""
     at: Table = NO_TABLE
 
     @property

@@ -50,7 +50,7 @@ class Trend:
     step_doubt: float
 
     def told(self, asked: ComparisonSettings) -> str:
-        """Returns `step` or `trend` if beyond chance and large enough, else an empty string; if both are, the
+        """Returns `step` or `trend` if significant and large enough, else an empty string; if both are, the
         one that fits better."""
         of_step = self.step_doubt <= asked.error_rate / 2 and abs(self.step) >= asked.matters
         of_trend = self.doubt <= asked.error_rate / 2 and abs(self.change) >= asked.matters
@@ -74,7 +74,7 @@ class Trends:
     series: tuple[Trend, ...]
     starts: tuple[str, ...]
     fewest_runs: int
-    """With fewer runs, no trend is beyond chance."""
+    """With fewer runs, no trend is significant."""
     conditions: tuple[str, ...]
     """Circumstances other than the network that may explain a trend or a step."""
     notes: tuple[str, ...]
@@ -83,8 +83,8 @@ class Trends:
 def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tuple[Trends, tuple[Run, ...]]:
     """Returns the trends of route classes and nodes, and the runs used, in the order of their dates.
 
-    Runs in which the machine limited everything are left out. Raises UsageError if runs may not be compared
-    or no trend reaches the error rate, UntoldError if fewer than two remain.
+    Runs in which the machine limited everything are left out. Raises UsageError if the runs may not be
+    compared or the error rate is unreachable, and UntoldError if fewer than two remain.
     """
     refuse_unreachable(asked.error_rate, of_tests=2)  # trend and step
     runs, said = _believed(runs)
@@ -103,7 +103,7 @@ def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tu
 
 
 def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
-    """Returns the runs that the machine did not limit entirely, and sentences about what is left out."""
+    """Returns the runs that the machine did not limit entirely, and sentences about the phases left out."""
     sizes, phases = _in_common(runs)
     kept = [run for run in runs if not conditions.is_all_limited(run, sizes, phases)]
     if len(kept) < 2:

@@ -71,7 +71,7 @@ class Finding:
         return {*self.ranks, *(end for route in self.routes for end in route)}
 
     def adding(self, said: str, advice: str = "") -> Finding:
-        """Returns the finding with `said` appended, and with `advice` if given; unchanged if `said` is empty."""
+        """Returns the finding with `said` appended and `advice` if given; unchanged if `said` is empty."""
         if not said:
             return self
         what = f"{self.what.removesuffix('.')}; {said}"

@@ -24,7 +24,7 @@ _CHANCE = 0.05
 
 
 def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
-    """[message] True if it is slow compared with an ordinary host's."""
+    """[message] True if it is slower than those of ordinary hosts."""
     alone = unshared(full)
     return np.asarray(observed.relative(alone.nominal) < alone.threshold)
 

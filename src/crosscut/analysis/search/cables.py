@@ -1,7 +1,7 @@
-"""Stage 8: one slow cable among several that a hash chooses from.
+"""Stage 8: one slow cable among several from which a hash chooses.
 
-If collisions explain what is slow between groups, a slow cable may hide among them. So only a few hosts of
-each group send at once, and their messages hardly ever meet. A route that is slow then is measured again,
+If collisions explain slow messages between groups, they may hide a slow cable. So only a few hosts of each
+group send at once, and their messages hardly ever share a cable. A route that is then slow is measured again,
 with other routes, and finally as the only one of its two groups. A route that was fast once does not take a
 slow cable. The method is our own (findings/slow_cables.py).
 """
@@ -27,7 +27,7 @@ class Cables:
     found: Inferred
     then: Stage
     asked: int = 0
-    """Phases that this stage has proposed."""
+    """Phases that this stage proposed."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         cables, likely = _likely_cables(self.found, state)
@@ -47,9 +47,9 @@ class Cables:
 
 
 def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
-    """Returns the number of cables of a group that a hash may choose from, 0: none; and whether it is likely.
+    """Returns how many cables of a group a hash may choose from (0: none), and whether this is likely.
 
-    Over TCP, messages share a cable too unevenly to count the cables: then full bisection is assumed.
+    Over TCP, messages share a cable too unevenly to count the cables; then full bisection is assumed.
     """
     unexplained = found.explained < thresholds.EXPLAINED
     if found.hashed is not None:
@@ -63,7 +63,7 @@ def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
 def _phases(
     state: State, found: Inferred, cables: int, left: int, only_again: bool, random: Generator
 ) -> list[Phase]:
-    """Returns at most `left` phases; none if all is known. `only_again`: measure no new routes."""
+    """Returns at most `left` phases; none if no question is open. `only_again`: measure no new routes."""
     seen = slow_cables.tested(state.few, found)
     open_ = _open(seen)
     drawing = _fewest(seen, found) < thresholds.DRAWS_A_CABLE * cables and left > thresholds.CABLES_AGAIN
@@ -88,9 +88,9 @@ def _fewest(seen: Tested, found: Inferred) -> int:
 
 
 def _open(seen: Tested) -> list[Route]:
-    """Returns routes that were slow whenever few sent and not yet measured alone often enough.
+    """Returns routes that were always slow and need more measurements alone.
 
-    Those that lack least come first.
+    Those that need fewest come first.
     """
     at = np.nonzero(seen.always & (seen.alone < slow_cables.FEWEST_ALONE))[0]
     at = at[np.lexsort((-seen.times[at], -seen.alone[at]))]

@@ -1,4 +1,4 @@
-"""Phases that fill what groups share: all trunks at once, or limits that permutations hardly ever fill."""
+"""Builds phases that fill limits: of all trunks at once, or limits that permutations hardly ever fill."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TRUNKS = (Reach.LEAVING, Reach.ENTERING)
 def tours(labels: Integers, count: int, random: Generator, among: Sequence[int] = ()) -> list[Phase]:
     """Returns phases in which half of each group sends to one other group, half to a second one.
 
-    These groups change from phase to phase. All trunks are full at the same time, except those of groups that
-    exchange with a slow trunk, which holds back part of their traffic. `among`: these groups only.
+    These two change from phase to phase. All trunks are full at the same time, except those that exchange
+    with a slow trunk, which holds back part of their traffic. `among`: these groups only.
     """
     groups = list(among) or list(range(int(labels.max()) + 1))
     if len(groups) < 2:
         return []
     shifts = 1 + random.permutation(len(groups) - 1)
-    # With few groups, the same ones would meet in every phase, and a slow one would make others look limited.
+    # With few groups, the same ones would meet in every phase, and a slow one would make others look slow.
     halves = (0, 1) if len(groups) >= thresholds.MANY_GROUPS else (0, 0)
     found = []
     for number in range(count):
@@ -75,7 +75,7 @@ def missing(found: Inferred, seen: Observed, random: Generator, *, toured: bool)
 
 
 def at_once(found: Inferred, wanted: list[Phase], most: int, random: Generator) -> list[Phase]:
-    """Returns `wanted`, or `most` tours of groups without a slow trunk if these are fewer.
+    """Returns `wanted`, or `most` tours of groups without a slow trunk if these are fewer phases.
 
     Tours do not fill limits of pairs of groups.
     """
@@ -86,12 +86,12 @@ def at_once(found: Inferred, wanted: list[Phase], most: int, random: Generator) 
 
 
 def has_slow_trunks(found: Inferred) -> bool:
-    """Returns True if a trunk is known that keeps others from being full."""
+    """Returns True if a known slow trunk keeps others from being full."""
     return len(sound(found.capacities, found.grouping.labels)) < found.grouping.count
 
 
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
-    """Returns the groups whose trunk is not known to be slower than others."""
+    """Returns the groups without a trunk that is known to be slower than others."""
     trunks = [one for one in capacities if one.reach in _TRUNKS]
     middle = float(np.median([one.bytes_per_second for one in trunks])) if trunks else 0.0
     slow = {one.groups[0] for one in trunks if one.bytes_per_second < thresholds.SLOWER_TRUNK * middle}
@@ -99,7 +99,7 @@ def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
 
 
 def carrying(observed: Observed, labels: Integers, nominal: float) -> frozenset[tuple[Reach, int]]:
-    """Returns the trunks that in some phase carried nearly all that hosts can send over them.
+    """Returns the trunks that in some phase carried nearly as much as hosts can send over them.
 
     They have no limit to fill. `nominal`: bytes per second of a host.
     """
@@ -137,7 +137,7 @@ def phases(
 
 
 def _between(left: list[tuple[int, int]], labels: Integers, random: Generator) -> list[Phase]:
-    """Fills as many pairs of groups at once as have no sending and no receiving group in common."""
+    """Fills as many pairs of groups at once as share neither a sending nor a receiving group."""
     found: list[Phase] = []
     while left:
         together: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
-"""Hosts of a slower kind: by design, with another adapter or processor. They all reach the same lower rate.
+"""Finds hosts of a slower kind, which have another adapter or processor and all reach the same lower rate.
 
-Under full load, a limit that they share looks the same. So half of them exchange with sound hosts while the
-other half is silent, in turns. With a shared limit, the active half would get faster; with slow links of
-their own, it would not. The method is our own.
+Under full load, a shared limit looks the same. So half of them exchange with sound hosts while the other half
+is silent, in turns. With a shared limit, the active half would get faster; with slow links of their own, it
+would not. The method is our own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crosscut.analysis.structure.unshared import unshared
 @dataclass(frozen=True)
 class HostKinds:
     of_kind: Floats | None = None
-    """[rank] ordinary rate of its kind as a share of the fastest kind's; None: one kind, or unknown."""
+    """[rank] rate of its kind as a share of the fastest kind's; None: one kind, or unknown."""
     candidates: tuple[int, ...] = ()
     asked: bool = False
 
@@ -43,7 +43,7 @@ class HostKinds:
         ], asked
 
     def learn(self, full: Observed, seen: Observed) -> HostKinds:
-        """Hosts that stay as slow, both ways, while half of their kind is silent are of a slower kind."""
+        """Takes for a slower kind the hosts that stay as slow, both ways, while half of them are silent."""
         before = full.where(
             np.isin(full.source, self.candidates) | np.isin(full.destination, self.candidates)
         )
@@ -65,7 +65,7 @@ class HostKinds:
 def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
     """Returns [rank] True if it may be of a slower kind: all its messages are slow, at one common rate.
 
-    All False if messages between other hosts are slow as well, or if only a few hosts or most are so slow.
+    All are False if messages between other hosts are slow as well, or if only a few hosts, or most, are slow.
     """
     slow, none = slow_messages.slow(full, full), np.zeros(full.ranks, bool)
     always = np.ones(full.ranks, bool)

@@ -1,8 +1,8 @@
 """Stages 5 and 6: slow hosts, and limits of parts of groups.
 
 In stage 5, only suspects and their partners send, and reference pairs if all hosts may be equally slow
-(suspects.py). It hands on what hosts send and receive alone. Stage 6 finds limits that all hosts of a part of
-a group share, such as a switching chip's. It hands on the parts and their limits. The methods are our own.
+(suspects.py). It passes on the rates of hosts alone. Stage 6 finds limits that all hosts of a part of a group
+share, such as a switching chip's. It passes on the parts and their limits. The methods are our own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Alone:
 
 
 def _perhaps_crowded(state: State) -> bool:
-    """Returns True if all hosts may be equally slow, as far as the groups found so far tell."""
+    """Returns True if all hosts may be equally slow, judging by the groups found so far."""
     found = state.inferred
     if state.quiet or found is None or found.grouping.count < 2 or found.explained < WELL_EXPLAINED:
         return True
@@ -48,8 +48,8 @@ def _perhaps_crowded(state: State) -> bool:
 class GroupParts:
     """Stage 6: measures parts of groups that are slow within themselves.
 
-    Random parts send until covariances of rates suggest who shares what (structure/subgroups.py). Further
-    phases then try to refute the guess.
+    Random hosts send until covariances of rates suggest parts (structure/subgroups.py). Further phases then
+    try to refute the guess.
     """
 
     measured: int = 0
@@ -93,7 +93,7 @@ class GroupParts:
 
 
 def _shared(state: State) -> bool:
-    """Returns True if something within groups is full, rather than just some hosts slow."""
+    """Returns True if a limit within groups is full, rather than some hosts slow."""
     alone = np.fmin(state.suspects.out, state.suspects.back)
     bad = np.nonzero(alone < thresholds.SOUND * unshared(state.full).out_rate)[0]
     within = state.within
@@ -102,7 +102,7 @@ def _shared(state: State) -> bool:
 
 
 def _alone(state: State) -> Unshared:
-    """Returns what hosts reach alone, as far as groups and suspects tell."""
+    """Returns the rates of hosts alone, as far as known."""
     known = (state.suspects.out, state.suspects.back)
     if state.crowded:
         known = state.pairs.known(*known, unshared(state.full))

@@ -1,8 +1,8 @@
 """Short messages, whose latency shows which ranks share a switch.
 
 They also reveal hosts that forward for others (Salmon, Stein and Sterling, SC98, section 3). Each rank first
-tests the groups that it may still belong to (parallel sorting into equivalence classes: Devanny, Goodrich and
-Jetviroj, SPAA 2016).
+tests the groups to which it may still belong (parallel sorting into equivalence classes: Devanny, Goodrich
+and Jetviroj, SPAA 2016).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Latency:
     measured: Observed
     """`rate`: messages per second."""
     nearness: Nearness | None = None
-    """What the measured latencies show; None: not evaluated since the last were measured."""
+    """Result of the measured latencies; None: not evaluated since the last measurement."""
     over: bool = False
-    """True if latencies revealed the groups, or never will."""
+    """True if latencies have revealed the groups, or never will."""
 
     @property
     def phases(self) -> int:
@@ -45,8 +45,8 @@ class Latency:
     ) -> tuple[list[list[Route]], Grouping | None, Latency]:
         """Returns phases to measure next, or groups if latencies revealed them, and the new state.
 
-        Returns neither if latencies cannot reveal any, or if more permutations should come before (`blurred`)
-        and latency does not come `first`. `permuted`: permutations measured.
+        Returns neither if latencies cannot reveal groups, or if permutations should come before (`blurred`)
+        and latency need not come `first`. `permuted`: permutations measured.
         """
         if self.over:
             return [], None, self
@@ -75,14 +75,14 @@ class Latency:
     def _is_nothing(self, full: Observed) -> bool:
         """Returns True if a message takes hardly longer than its bytes on the wire.
 
-        This happens in a model without latencies; differences only show which messages shared a link.
+        This happens in a model without latencies, whose times only show which messages shared a link.
         """
         seconds = 1 / float(np.median(self.measured.rate))
         return seconds < thresholds.BYTES_OF_LATENCY / float(unshared(full).nominal)
 
 
 def _most_phases(found: Nearness, ranks: int) -> int:
-    """Returns the most phases of short messages worth measuring.
+    """Returns how many phases of short messages are worth measuring.
 
     If near and far differ clearly, a rank finds its group after about as many tests as there are groups.
     """

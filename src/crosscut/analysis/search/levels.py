@@ -1,10 +1,11 @@
 """Stage 4: groups within groups, and what is slow within the innermost groups.
 
 Messages that leave a row of racks meet the row's limit and leave its racks' limits unfilled. So racks send
-only to others of their row. A bad trunk holds back those that exchange with it; racks whose limit did not
-show then send to all others, one rack of each row at a time, unless a row's limit is no more than a rack's.
-Finally everybody sends within the innermost groups that share limits, because limits between groups hide slow
-hosts. The stage hands on groups within groups, their limits, and who is slow within the innermost.
+only to others of their row. A bad trunk holds back the trunks that exchange with it; racks whose limit did
+not show then send to all others, one rack of each row at a time, unless a row's limit is no larger than a
+rack's. Finally all ranks send within the innermost groups that share limits, because limits between groups
+hide slow hosts. The stage passes on groups within groups, their limits, and the hosts that are slow within
+the innermost.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Inside:
     toured: bool = False
     """All trunks of the level were filled at once."""
     filled: bool = False
-    """Trunks whose limit did not show then were filled as well."""
+    """Trunks whose limit did not show in the tours were filled as well."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.inferred
@@ -57,7 +58,7 @@ class Inside:
 def _missing(outer: Inferred, level: Inner, state: State, random: Generator) -> list[Phase]:
     """Returns phases that fill the trunks of inner groups whose limit did not show.
 
-    There are none if no inner limit showed, or if inner limits are hardly smaller than those of outer groups.
+    Returns none if no inner limit showed, or if inner limits are hardly smaller than those of outer groups.
     """
     inner = level.inferred
     rates = [one.bytes_per_second for one in inner.capacities]
@@ -78,9 +79,9 @@ def _whole(inner: Integers, outer: Integers) -> frozenset[tuple[Reach, int]]:
 
 
 def _settled(state: State) -> State:
-    """Sets the innermost groups that share limits, and drops outer groups whose limits are only sums.
+    """Sets the innermost groups that share limits.
 
-    The sums are of the limits of the groups inside.
+    Drops outer groups whose limits are only sums of the limits inside.
     """
     found = state.inferred
     if found is None:

@@ -1,9 +1,9 @@
-"""Stage 1: everybody sends by a permutation, until slow hosts or groups show.
+"""Stage 1: all ranks send, by permutations, until slow hosts or groups show.
 
 Ranks are numbered at random and no route is measured twice; all N - 1 permutations would be an all-to-all
 (AAPC; Kurmann, Rauch and Stricker 2003, section 4.2.2). Routes that are slow together reveal groups. Three
-other kinds of phases help: short messages (latency.py), ranks in the order of their numbers, and routes that
-test a suspicion again (rare_limits.py). The stage hands on groups and limits, or groups found by latency.
+other kinds of phases help: short messages (latency.py), ranks in the order of their numbers, and repeated
+tests of a suspicion (rare_limits.py). The stage passes on groups and limits, or groups from latency.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
 @dataclass(frozen=True)
 class Permutations:
     ordered: tuple[int, ...] | None = None
-    """Phases in the order of rank numbers that are not judged yet; None: not asked for yet."""
+    """Phases in the order of rank numbers still to be judged; None: not proposed yet."""
     judged: int = 0
-    """Phases measured when groups were last inferred."""
+    """Number of phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
     """[rank] its group at that time."""
 
@@ -60,7 +60,7 @@ class Permutations:
         """Looks for full trunks although nothing was slow.
 
         In a permutation only some messages leave a group, too few to fill a trunk that carries more than half
-        of what its hosts send. In a tour of the groups that latency reveals, all of them leave.
+        of its hosts' rate. In a tour of the groups that latency reveals, all messages leave.
         """
         (apart,) = random.spawn(1)  # keeps later draws the same as in a search without latencies
         phases, near, latency = state.latency.ask(state.full, state.measured, apart, first=True)
@@ -95,7 +95,7 @@ class Permutations:
     def noticed(self, state: State) -> tuple[Permutations, State]:
         """Looks for limits that permutations seldom fill.
 
-        They show if many routes are slow in the order of the ranks' numbers, or a few are slow together.
+        They show if many routes are slow in the order of the ranks' numbers, or if a few are slow together.
         """
         stage, slow = self, state.slow(state.full) & ~slow_messages.of_slow_hosts(state.full)
         if self.ordered:
@@ -104,12 +104,12 @@ class Permutations:
         return stage, replace(state, rare=state.rare.notice(state.full, slow))
 
     def settled(self, state: State) -> tuple[Permutations, State, bool]:
-        """Decides if more permutations would reveal nothing new: then the last value is True."""
+        """Returns True as the last value if more permutations would reveal nothing new."""
         if not state.rare.on and state.quiet:
             if state.least_phases:
                 enough = state.measured >= state.least_phases
             else:
-                # Two permutations reveal slow hosts; limits that few permutations fill need some more.
+                # Two permutations reveal slow hosts; limits that few permutations fill need more.
                 named = bool(slow_messages.of_slow_hosts(state.full).any())
                 enough = named or state.used >= math.ceil(math.log2(state.ranks))
             return self, replace(state, sure=True), enough
@@ -134,12 +134,12 @@ class Permutations:
 
 
 def _blurred(state: State) -> bool:
-    """Returns True if permutations come before more short messages."""
+    """Returns True if permutations should come before more short messages."""
     return not state.rare.on and state.latency.blurred(state.measured)
 
 
 def _vouched(found: Inferred, unsure: float) -> bool:
-    """Returns True if limits may place the ranks that routes alone leave unsure (`unsure`: their share).
+    """Returns True if limits may place the ranks that routes leave uncertain (`unsure`: their share).
 
     With a rank in a wrong group, totals are not constant. No host may be slow or unplaced.
     """

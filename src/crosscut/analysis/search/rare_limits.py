@@ -1,10 +1,10 @@
-"""Limits that permutations seldom fill: how they are suspected, confirmed, and then filled.
+"""Suspects, confirms and fills limits that permutations seldom fill.
 
-A link between two groups that carries nearly all that permutations send over it shows in few of them: when by
-chance more routes than usual lead from one group to the other, and only these are slow. The same hosts then
-send to each other in other orders. If they are slow again, whole groups send to each other: a rank that
-joins the slow routes belongs to the group, and a group that splits was several. Hosts are usually numbered by
-their position in the network: then such limits show in permutations in the order of the ranks' numbers.
+A link between two groups that carries nearly all traffic of permutations shows in few of them: if by chance
+more routes than usual lead from one group to the other, and only these are slow. The same hosts then send to
+each other in other orders. If they are slow again, whole groups send to each other: a rank that joins the
+slow routes belongs to the group, and a group that splits was several. Hosts are usually numbered by their
+position in the network; then such limits show in permutations in the order of the ranks' numbers.
 
 The method is our own. Boole's inequality bounds the effect of chance (`_log_chance`).
 """
@@ -28,7 +28,7 @@ Slow = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SlowTogether:
-    """Routes of one phase that were slower together."""
+    """Routes that were slow in the same phase."""
 
     phase: int
     sources: Integers
@@ -37,7 +37,7 @@ class SlowTogether:
 
 @dataclass(frozen=True)
 class RareLimit:
-    """A suspected limit: measured again, then confirmed and filled, or given up."""
+    """A suspected limit: measured again, then confirmed and filled, or dropped."""
 
     found: SlowTogether | None = None
     asked: bool = False
@@ -45,7 +45,7 @@ class RareLimit:
     refuted: tuple[int, ...] = ()
     """Phases whose slow routes were due to chance, or to several limits at once."""
     turn: int = 0
-    """Phases so far that concentrate on the limit."""
+    """Phases so far that concentrated on the limit."""
     unchanged: int = 0
     """Phases since the groups last changed."""
     most: int = 0
@@ -63,7 +63,7 @@ class RareLimit:
         return self.confirmed and self.unchanged >= thresholds.ENOUGH
 
     def notice(self, seen: Observed, slow: Slow) -> RareLimit:
-        """Updates the suspicion. `slow`: [message of `seen`], False for hosts that are slow by themselves."""
+        """Updates the suspicion. `slow`: [message of `seen`]; False for hosts that are slow by themselves."""
         if self.found is None:
             tried = len(self.refuted) >= thresholds.MOST_REFUTED
             if tried or not len(seen) or slow.mean() > thresholds.RARE:
@@ -98,7 +98,7 @@ class RareLimit:
 def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
     """Returns the slow routes of one phase, or None if chance explains all of them.
 
-    Of the phases with more slow routes than chance explains, the one with fewest is taken: a few most likely
+    Among phases with more slow routes than chance explains, picks the one with the fewest: a few most likely
     share one limit.
     """
     if not slow.any():
@@ -119,7 +119,7 @@ def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
 def _log_chance(slow: int, total: int) -> float:
     """Bounds the log probability that `slow` of `total` messages are slow by chance.
 
-    The bound is the expected number of such choices (Boole's inequality).
+    The bound is the expected number of slow subsets of this size (Boole's inequality).
     """
     choices = math.lgamma(total + 1) - math.lgamma(slow + 1) - math.lgamma(total - slow + 1)
     return choices + slow * math.log(thresholds.SLOW_BY_CHANCE)
@@ -145,8 +145,8 @@ def steady(found: SlowTogether, seen: Observed, slow: Slow) -> SlowTogether:
 def joined(labels: Integers, seen: Observed, slow: Slow) -> Integers:
     """Extends groups 0 and 1 by ranks of neither (2); returns [rank] the new labels.
 
-    A rank joins a group if it was mostly slow to or from the other group in phases in which the known
-    members' messages there were slow as well.
+    A rank joins a group if it was mostly slow to or from the other group in phases in which messages of known
+    members were slow, too.
     """
     labels = labels.copy()
     while True:
@@ -186,7 +186,7 @@ def again(found: SlowTogether, ranks: int, count: int, random: Generator) -> lis
 
 
 def fill_barely(found: SlowTogether, seen: Observed) -> int:
-    """Returns how many of these routes just fit the link: one more, and all are slow. 0: unknown."""
+    """Returns how many of these routes just fit the link: with one more, all are slow. 0: unknown."""
     later = _later(found, seen)
     if not later.any():
         return 0
@@ -200,8 +200,8 @@ def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> l
     """Returns a phase that concentrates on the limit; its kind depends on `turn`.
 
     In some turns, whole groups send, each to another or within itself. More often, known groups (all but the
-    last, which holds the ranks of no known group) send each other `most` messages (0: never), so that one
-    more fills the link. The other ranks send to each other; those that are slow show where they belong.
+    last, which contains the ranks of no known group) send each other `most` messages (0: never), so that one
+    more fills the link. The other ranks send to each other; if they are slow, their group shows.
     """
     groups = int(labels.max()) + 1
     members = [random.permutation(np.nonzero(labels == group)[0]) for group in range(groups)]
@@ -226,7 +226,7 @@ def pairs_of(sources: Integers, destinations: Integers) -> list[Route]:
 
 
 def completed(routes: list[Route], ranks: int, random: Generator) -> list[Route]:
-    """Adds routes for all ranks that do not send yet, each to a rank that does not receive yet."""
+    """Adds routes from all ranks that do not send yet, each to a rank that does not receive yet."""
     senders, receivers = (
         random.permutation(np.setdiff1d(np.arange(ranks), [route[end] for route in routes])) for end in (0, 1)
     )
@@ -247,7 +247,7 @@ def _of(found: SlowTogether, ranks: int) -> Integers:
 def in_order(ranks: int, count: int) -> list[list[Route]]:
     """Returns phases in which each rank sends to the one half of all ranks further on, a quarter, and so on.
 
-    Hosts are usually numbered by their position in the network; then whole groups send to one other group.
+    If hosts are numbered by their position in the network, whole groups then send to one other group.
     """
     distances = [distance for power in range(1, count + 1) if (distance := ranks >> power) > 0]
     return [[(rank, (rank + distance) % ranks) for rank in range(ranks)] for distance in distances]
@@ -256,7 +256,7 @@ def in_order(ranks: int, count: int) -> list[list[Route]]:
 def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]:
     """Returns a phase at that distance, with receivers shuffled within each eighth of the ranks.
 
-    Whole groups still send to one other group. In strict order, the ends of groups would look like groups.
+    Whole groups still send to one other group. In strict order, the edges of groups would look like groups.
     """
     width = max(1, ranks // thresholds.WINDOWS)
     receivers = (np.arange(ranks) + distance) % ranks

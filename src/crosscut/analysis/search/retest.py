@@ -2,9 +2,9 @@
 
 Trunks are filled by themselves, because another limit, or another job, may have held them back. Hosts that
 were slow alone exchange with other sound partners: few of a group at a time, and finally each by itself,
-because two that share a cable slow each other. Routes that seemed slow run while all others are silent: noise
-that only slows makes some of thousands of routes slow, but others the next time. These phases, at most eight,
-are beyond the budget. What was not slow again is not reported (findings/).
+because two that share a cable slow each other. Routes that seemed slow run while all others are silent:
+noise makes some of thousands of routes slow, but different ones the next time. These phases, at most eight,
+are beyond the budget. Suspects that were not slow again are not reported (findings/).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
 class Retest:
-    """Fills trunks that carry less than others once more, each by itself."""
+    """Fills again, each by itself, the trunks that carry less than others."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
@@ -57,7 +57,7 @@ def _again(found: Inferred, slow: Sequence[Finding], random: Generator) -> list[
 
 
 def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:
-    """Returns a phase that only fills one group's trunk, or the links from one group to another."""
+    """Returns a phase that fills only one group's trunk, or the links from one group to another."""
     if len(part) == 1:
         return _across(labels, part[0], random)
     ends = (random.permutation(np.nonzero(labels == group)[0]).tolist() for group in part)
@@ -106,7 +106,7 @@ class RetestHosts:
 
 
 def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[int]:
-    """Draws so few of the ranks from each group that what the group shares does not slow them."""
+    """Draws so few of the ranks from each group that no limit of the group slows them."""
     sizes = np.bincount(labels)
     taken: dict[int, int] = {}
     chosen = []
@@ -124,7 +124,7 @@ class RetestRoutes:
 
     found: Inferred
     suspected: Mapping[Route, float]
-    """As in slow_routes.suspected."""
+    """Like `slow` of slow_routes.Suspected."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []
@@ -136,10 +136,10 @@ class RetestRoutes:
         return Asked([phase] if phase else [], state, self, Sent.AGAIN)
 
     def _still_slow(self, state: State) -> list[Route]:
-        """Returns routes that seemed slow and were not fast since.
+        """Returns routes that seemed slow and have not been fast since.
 
-        They are measured as often as phases allow, because a route that another job slows for a while may be
-        slow three times, too.
+        They are measured as often as phases allow, because another job may slow a route several times in a
+        row.
         """
         fast = slow_routes.refuted(self.suspected, state.again, self.found)
         slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]

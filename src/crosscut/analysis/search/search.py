@@ -1,7 +1,7 @@
-"""The search: asks its stages in turn what to measure next, and reports what was found.
+"""The search: asks its stages in turn what to measure next, and returns what is found.
 
 It has no clock and no network. `propose` returns phases, each a list of routes to measure at once; `learn`
-takes their rates. A session (campaigns/locate.py) or a computed network (benchmarks/truth) measures.
+takes their rates. A session (campaigns/locate.py) or a computed network (benchmarks/truth) measures them.
 README.md in this folder shows the stages.
 """
 
@@ -30,8 +30,8 @@ class Search:
         self, ranks: int, *, most_phases: int = 0, least_phases: int = 0,
         seed: int = 1, confidence: float = thresholds.CONFIDENCE,
     ) -> None:  # fmt: skip
-        """`most_phases`: the budget; 0: as many as an all-to-all has, but at least 16. `least_phases`:
-        permutations if nothing is slow; 0: one for each doubling of the ranks. `confidence`: probability
+        """`most_phases`: the budget; 0: as many as an all-to-all has, but at least 16. `least_phases`: number
+        of permutations if nothing is slow; 0: one for each doubling of the ranks. `confidence`: probability
         that each rank is in its group, required before permutations end."""
         self._random = np.random.default_rng(seed)
         budget = most_phases or max(thresholds.LEAST_BUDGET, ranks - 1)
@@ -106,15 +106,15 @@ _UNCROSSED = (
 
 def _crossed(groups: int) -> str:
     return (
-        f"latencies reveal {groups} groups of hosts; with every message sent to another group, the network "
-        "between the groups slowed none: it carries all that hosts send"
+        f"latencies reveal {groups} groups of hosts; when every message left its group, none was slow: the "
+        "network between the groups carries all that hosts send"
     )
 
 
 def _alike(state: State, found: Inferred) -> Within | None:
-    """Returns what equally slow hosts share: limits of parts, or one of all that parts do not refute."""
+    """Returns limits of equally slow hosts: those of parts, or one of all that parts do not refute."""
     parts, everybody = state.parts, state.together
-    if parts is None:  # too few phases were left to look into parts
+    if parts is None:  # too few phases were left to examine parts
         return everybody or subgroups.as_whole(state.ranks, found.capacities)
     if parts.limits or everybody is None:
         return parts

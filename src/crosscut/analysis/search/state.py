@@ -1,4 +1,4 @@
-"""The state that stages of the search hand on, and the answer of a stage."""
+"""The state that stages of the search pass on, and the answer of a stage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Phase = list[Route]
 
 
 class Sent(Enum):
-    """The messages of a phase, which decide where their rates belong."""
+    """The kind of messages in a phase, which decides where their rates are kept."""
 
     EVERYBODY = "everybody"
     SHORT = "short"
@@ -46,9 +46,9 @@ class Sent(Enum):
 
     @property
     def free(self) -> bool:
-        """True if the budget does not count such phases.
+        """True if such phases do not count towards the budget.
 
-        Short messages take next to no time, and every suspected fault must be measured again.
+        Short messages take hardly any time, and every suspected fault must be measured again.
         """
         return self in (Sent.SHORT, *_AGAIN)
 
@@ -69,13 +69,13 @@ class State:
     extensible: bool
     """True if the budget is the default, which the search may raise."""
     least_phases: int
-    """Permutations if nothing is slow; 0: one for each doubling of the ranks."""
+    """Number of permutations if nothing is slow; 0: one for each doubling of the ranks."""
     confidence: float
     """Probability that each rank is in its group, required before permutations end."""
     order: Integers
     """[position] rank, in random order."""
     distances: tuple[int, ...]
-    """Distances of permutations not measured yet; the last one is next."""
+    """Distances of permutations still to be measured; the last is next."""
     full: Observed
     """Messages of phases in which everybody sends, and of trunks filled again."""
     within: Observed
@@ -86,9 +86,9 @@ class State:
     again: Observed
     """Messages of routes that seemed slow, measured again while all others were silent."""
     few: Observed
-    """Messages between groups from phases with so few that hardly any meet on a cable."""
+    """Messages between groups, from phases with so few that hardly any share a cable."""
     inside: Observed
-    """Messages of phases that fill what groups within groups share."""
+    """Messages of phases that fill limits of groups within groups."""
     kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
@@ -96,24 +96,24 @@ class State:
     retested: int = 0
     """Phases that measured suspected faults again."""
     near: Grouping | None = None
-    """Groups that later stages take as given, from latency or from permutations that were sure."""
+    """Groups that later stages take as given, from latency or from conclusive permutations."""
     levels: tuple[Level, ...] = ()
     """Groups within those of `near`, the outermost first."""
     innermost: Integers | None = None
-    """[rank] group on the innermost level that shares limits; None: no level within groups does."""
+    """[rank] group on the innermost level with shared limits; None: no level within groups has any."""
     by_latency: bool = False
     by_number: bool = False
-    """Further permutations follow the order of the ranks' numbers approximately."""
+    """Further permutations approximately follow the order of the ranks' numbers."""
     toured: bool = False
     """All trunks were filled at once."""
     crossed: int = 0
-    """Number of groups found by latency, if nothing was slow when all messages left their group."""
+    """Number of groups from latency if nothing was slow when every message left its group; else 0."""
     inferred: Inferred | None = None
     sure: bool = False
-    """More of the same phases would not change the groups."""
+    """More phases of the same kind would not change the groups."""
     parts_asked: bool = False
     together: Within | None = None
-    """The one limit that all hosts share, if there is one, as known before parts were measured."""
+    """The limit that all hosts share, if any, as known before parts were measured."""
     parts: Within | None = None
     """Parts of groups and their limits; None: not measured."""
 
@@ -124,16 +124,16 @@ class State:
 
     @property
     def left(self) -> int:
-        """Phases of full messages left in the budget; short ones take next to no time."""
+        """Phases of full messages left in the budget."""
         return self.budget - self.measured
 
     @property
     def spare(self) -> int:
-        """Phases left, less those reserved for the last stages; the smallest budgets reserve fewer."""
+        """Phases left, less those reserved for the last stages; small budgets reserve fewer."""
         return self.left - min(thresholds.RESERVE, self.budget - thresholds.FIRST_PERMUTATIONS)
 
     def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
-        """`rates`: of all routes of these phases, in order; not finite: not usable."""
+        """`rates`: [route] bytes or short messages per second, in order of phases; not finite: unusable."""
         seen = of_phases(self.ranks, phases, rates, self.used)
         seen = seen.where(np.isfinite(seen.rate))
         if sent is not Sent.SHORT:
@@ -158,7 +158,7 @@ class State:
         """Returns the next `count` permutations, at random or approximately by the ranks' numbers.
 
         `groups`: [rank] its group as far as known. If given, ranks send in every second permutation to groups
-        that may yet be one with their own. The random ones are needed to detect groups wrongly taken for one.
+        that may be one with their own. The random ones reveal groups that were merged by mistake.
         """
         distances, phases = list(self.distances), []
         for number in range(count):
@@ -182,7 +182,7 @@ class State:
 
     @property
     def quiet(self) -> bool:
-        """True if nothing was slow but a few hosts."""
+        """True if nothing was slow except a few hosts."""
         return slow_messages.quiet(self.full)
 
     def quiet_since(self, phase: int) -> bool:
@@ -191,7 +191,7 @@ class State:
 
     @property
     def divided(self) -> bool:
-        """True if there is something that groups could explain."""
+        """True if groups could explain something."""
         return self.toured or self.rare.on or not self.quiet
 
     def explained(self) -> State:
@@ -199,7 +199,7 @@ class State:
         return replace(self, inferred=infer(self.full, near=self.near) if self.divided else None)
 
     def found(self) -> Inferred:
-        """Returns the groups and limits by all that was measured."""
+        """Returns the groups and limits that all measurements show."""
         alone = unshared(self.full)
         known = self.suspects.known(self.within, self.slow, alone)
         if self.crowded:
@@ -217,7 +217,7 @@ class State:
         return levels.look(self.levels, self.inside, found) if found.grouping.count > 1 else ()
 
     def limit_of_all(self) -> Within | None:
-        """Returns the one limit that everybody shares, if reference pairs were faster and totals agree."""
+        """Returns the limit that all hosts share, if reference pairs were faster and totals agree."""
         found = self.inferred
         if self.by_latency and found is not None and found.explained >= WELL_EXPLAINED:
             return None
@@ -228,20 +228,20 @@ class State:
         return subgroups.of_everybody(joined(self.full, self.within), reached)
 
     def fills(self, at: int, phases: int) -> State:
-        """Records that the next `phases` phases fill what the groups of level `at` share."""
+        """Records that the next `phases` phases fill limits of the groups of level `at`."""
         level = self.levels[at]
         filled = replace(level, phases=(*level.phases, *range(self.used, self.used + phases)))
         return replace(self, levels=(*self.levels[:at], filled, *self.levels[at + 1 :]))
 
     @property
     def crowded(self) -> bool:
-        """True if all hosts are equally slow because of something that all of them fill."""
+        """True if all hosts are equally slow because together they fill a limit."""
         alike = self.together is not None or self.quiet
         return alike and self.pairs.faster_than(unshared(self.full))
 
     @property
     def labels(self) -> Integers:
-        """[rank] its group; with groups within groups, the innermost that share limits."""
+        """[rank] its group; with groups within groups, the innermost with shared limits."""
         if self.inferred is None or self.together is not None:
             return np.zeros(self.ranks, np.int64)
         return self.inferred.grouping.labels if self.innermost is None else self.innermost

@@ -1,6 +1,6 @@
-"""Rates that hosts reach alone: of suspects, which may be slow by themselves, and of a few reference pairs.
+"""Measures rates alone: of suspects, which may be slow by themselves, and of a few reference pairs.
 
-All suspects are measured at once, each with a sound host of its group, and again if they were slow alone. The
+All suspects are measured at once, each with a sound host of its group, and again if they were slow. The
 methods are our own.
 """
 
@@ -21,7 +21,7 @@ from crosscut.analysis.structure.observed import Integers, Observed, Route, join
 from crosscut.analysis.structure.unshared import Unshared
 
 Slow = Callable[[Observed], NDArray[np.bool_]]
-"""Returns [message] True if it is slow compared with what an ordinary host reaches."""
+"""Returns [message] True if it is slower than those of ordinary hosts."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Suspects:
     out: Floats
     """[rank] bytes per second that a suspect sent alone; NaN: not measured alone."""
     back: Floats
-    """[rank] the same, received."""
+    """[rank] bytes per second that it received alone; NaN: not measured alone."""
     ranks: frozenset[int] = frozenset()
     cleared: frozenset[int] = frozenset()
-    """Suspects that were fast alone; never partners, because their own limit would slow the suspect."""
+    """Suspects that were fast alone; never partners, because a limit of theirs could slow the suspect."""
     times: int = 0
     """Phases proposed so far."""
 
@@ -54,7 +54,7 @@ class Suspects:
         self, seen: Observed, slow: Slow, inferred: Inferred | None, random: Generator, *,
         forwarded: bool,
     ) -> tuple[list[list[Route]], Suspects]:  # fmt: skip
-        """Returns the phases to measure next; none if no host is suspected any more.
+        """Returns the phases to measure next; none if no host is suspected anymore.
 
         `forwarded`: hosts may be busy forwarding others' messages, unless all messages stay within groups.
         """
@@ -79,7 +79,7 @@ class Suspects:
         """Returns a phase in which each suspect exchanges with a sound host, both ways at once.
 
         The partner is of its own group, or of another one if its group has no partner left; with
-        `within_only`, that is done only for groups without any sound host. A few such messages have the
+        `within_only`, only groups without any sound host get partners of others. A few such messages have the
         network to themselves; many stay at least within groups.
         """
         everybody = random.permutation(len(labels)).tolist()
@@ -91,7 +91,7 @@ class Suspects:
         for suspect in sorted(self.ranks):
             near = [partner for partner in partners if labels[partner] == labels[suspect]]
             if not partners or (not near and within_only and int(labels[suspect]) in with_sound):
-                continue  # a path through forwarding hosts would measure those
+                continue  # a path through forwarding hosts would measure these hosts
             partner = near[0] if near else partners[0]
             partners.remove(partner)
             routes += [(suspect, partner), (partner, suspect)]
@@ -124,10 +124,10 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
         times = np.bincount(ends[tells], minlength=seen.ranks)
         share = np.bincount(ends[tells & slow], minlength=seen.ranks) / np.maximum(times, 1)
         suspects |= set(np.nonzero((times > 0) & (share > thresholds.ALWAYS))[0].tolist())
-    if len(suspects) > max(2, seen.ranks // 3):  # they share a limit, or all of them met the same few ranks
+    if len(suspects) > max(2, seen.ranks // 3):  # they share a limit, or all met the same few ranks
         suspects = _met_by_all(seen.where(slow))
     if inferred is not None:
-        # A rank that was fast within its group in that direction has a sound link: what it shares is slow.
+        # A rank that was fast within its group in that direction has a sound link: a shared link is slow.
         fast = seen.where(~slow)
         beyond = set(np.setdiff1d(inferred.out_suspects, fast.source).tolist())
         beyond |= set(np.setdiff1d(inferred.in_suspects, fast.destination).tolist())
@@ -138,8 +138,8 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
 def _met_by_all(slow: Observed) -> set[int]:
     """Returns a few ranks that together are at an end of every slow message.
 
-    They are found greedily, by the number of messages that each explains. Returns none if they are many or
-    if others would do as well.
+    Finds them greedily, by the number of messages that each explains. Returns none if there are many or if
+    others would explain as much.
     """
     left, found = slow, set[int]()
     while len(left):
@@ -161,7 +161,7 @@ class ReferencePairs:
     """A few pairs of ranks that exchange while all others are silent.
 
     If all hosts are equally slow, no message stands out: a switch that cannot carry the full load looks like
-    slow links. A few messages that have the switch to themselves tell the two apart.
+    slow links. A few messages alone on the switch tell the two apart.
     """
 
     ranks: int
@@ -177,7 +177,7 @@ class ReferencePairs:
 
     @property
     def done(self) -> bool:
-        """True once measured or tried twice: a limited machine or a spent budget may spoil the first try."""
+        """True once measured or tried twice; a limited machine or a spent budget may spoil the first try."""
         return math.isfinite(self.rate) or self.tries == thresholds.REFERENCE_TRIES
 
     def added_to(
@@ -185,8 +185,7 @@ class ReferencePairs:
     ) -> tuple[list[list[Route]], ReferencePairs]:
         """Adds the pairs to the first phase if they can be disjoint from it, otherwise as a last phase.
 
-        `apart`: always adds a phase of their own, because the other messages may be many and fill what they
-        share.
+        `apart`: always adds a separate phase, because the other messages may be many and fill a shared limit.
         """
         if self.ranks < thresholds.REFERENCE_PAIRS:
             return phases, replace(self, tries=thresholds.REFERENCE_TRIES)
@@ -200,7 +199,7 @@ class ReferencePairs:
         return [*phases, [*routes]] if apart else [[*phases[0], *routes], *phases[1:]], asked
 
     def learn(self, seen: Observed, first: int) -> tuple[Observed, ReferencePairs]:
-        """Splits off what the pairs reached from all other messages. `first`: first proposed phase."""
+        """Splits off the messages of the pairs from all others. `first`: first proposed phase."""
         if not self.routes:
             return seen, self
         ends = sorted({source * self.ranks + destination for source, destination in self.routes})
@@ -209,7 +208,7 @@ class ReferencePairs:
         return seen.where(~mine), replace(self, routes=(), measured=int(mine.sum()), rate=rate)
 
     def faster_than(self, everybody: Unshared) -> bool:
-        """Returns True if the pairs were clearly faster: all hosts together fill something they share."""
+        """Returns True if the pairs were clearly faster: all hosts together fill a shared limit."""
         if not math.isfinite(self.rate):
             return False
         deviations = thresholds.TIMES_NOISE * min(1.0, _OF_A_MEDIAN / math.sqrt(self.measured))

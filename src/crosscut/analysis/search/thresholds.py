@@ -1,11 +1,12 @@
-"""Every threshold of the search: its unit, its meaning, and what another value costs in a benchmark.
+"""Thresholds of the search: unit, meaning, and the cost of another value in a benchmark.
 
 Shares and ratios have no unit; log ratios are natural logarithms; phases are of full messages unless stated
-otherwise. Brackets say what another value does to a benchmark: row "access link" of benchmarks.truth.budget
-(16 networks, seeds 700 to 715), "three modules" of tests/unit/test_locate_rare_limits.py (4 seeds, all right
-with this value), or column "limits" of benchmarks.truth (seeds 1000 to 1019, 2 % noise, 270 of 270 right with
-this value). A threshold without brackets is inherited and not justified by a benchmark of its own;
-benchmarks.truth tests the search as a whole.
+otherwise. Brackets give the effect of another value in a benchmark: row "access link" of
+benchmarks.truth.budget (16 networks, seeds 700 to 715), "three modules" of
+tests/unit/test_locate_rare_limits.py (4 seeds, all right with this value), or column "limits" of
+benchmarks.truth (seeds 1000 to 1019, 2 % noise, 270 of 270 right with this value). A threshold without
+brackets is inherited and not justified by a benchmark of its own; benchmarks.truth tests the search as a
+whole.
 """
 
 # Budgets.
@@ -20,8 +21,8 @@ BATCH, PHASES_PER_BATCH = 4, 4  # phases at least; phases so far for each furthe
 FEWEST_FOR_GROUPS = 9  # phases before groups are inferred from them [limits: with 5, 108 of 270]
 CONFIDENCE = 0.999  # probability that each rank is in its group, required before permutations end
 FEWEST_WHERE_BLURRED, MORE_WHERE_BLURRED = 6, 2  # FEWEST_FOR_GROUPS and BATCH where latencies are blurred
-# Limits then vouch for groups if more slow messages than this share are explained, fewer ranks are unsure,
-# and more messages are slow.
+# Limits then confirm groups if they explain more than the first share of slow messages, less than the second
+# share of ranks is uncertain, and more than the third share of messages is slow.
 SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
 
 # Hosts of a slower kind.
@@ -35,27 +36,27 @@ DEVIATION_OF_MEDIAN = 1.4826
 # Short messages.
 FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch
 SHORT_PER_MORE = 8  # short phases so far for each further one in a batch
-# Most short phases: for each doubling of the ranks, but at least this many.
+# Most short phases: per doubling of the ranks, but at least this many.
 SHORT_PER_DOUBLING, FEWEST_SHORT = 3, 24
-# If latency is clear, for each group if that is more, up to this many.
+# With clear latency: per group if that is more, up to this many.
 SHORT_PER_GROUP, MOST_SHORT = 1.5, 600
-# Permutations before a blurred latency is asked again: for each doubling of the ranks; share of the budget.
+# Permutations before blurred latencies are measured again: per doubling of the ranks; share of the budget.
 BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = 3, 0.5
 # Bytes at the hosts' rate: shorter times are no latency (Ethernet's smallest frame has 64 bytes, IEEE 802.3).
 BYTES_OF_LATENCY = 16
 
 # Limits that permutations seldom fill.
-RARE = 0.05  # share of messages that are slow, at most: with more, groups show without help
+RARE = 0.05  # largest share of slow messages: with more, groups show without help
 # Normal noise has 0.0013 beyond three deviations, longer tails more [three modules: with 0.05, 0 of 4 right].
 SLOW_BY_CHANCE = 0.005  # probability that noise makes a message slow
 BY_CHANCE = 1e-3  # probability that chance alone makes so many messages of one phase slow
 TIMES_AGAIN, MOST_REFUTED = 3, 4  # phases that repeat a suspicion; refuted suspicions before giving up
 SLOW_AGAIN = 0.5  # share of repeated messages that are slow again, if the suspicion is right
-SPARE = 3  # pairs beyond those that just fill the link, from which one more message is sent
-TURNS = 3  # phases, one with whole groups, the others to see who belongs [three modules: with 2, 3 of 4]
-ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups before all send whole groups; before it ends
-WINDOWS = 8  # parts of the ranks, each shuffled in itself, in a permutation nearly in order
-MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in the order of numbers: this plus TIMES times others'
+SPARE = 3  # with this many pairs beyond those that just fit the link, one more message is sent
+TURNS = 3  # phases: one with whole groups, the others to find members [three modules: with 2, 3 of 4]
+ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups before only whole groups send; before it ends
+WINDOWS = 8  # parts of the ranks, each shuffled within itself, in a permutation nearly in order
+MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in numbered order: above MORE plus TIMES times others'
 
 # Trunks and missing limits.
 TOURS = 3  # phases that fill all trunks
@@ -66,21 +67,21 @@ MOST_FILLINGS = 3  # times that missing limits are filled [limits: with 0, 243 o
 LOADS = (1.0, 0.75, 0.9)  # share of hosts that send, a phase each: a limit's total stays the same
 SLOWER_TRUNK = 0.8  # ratio to the median trunk: a slower one holds others back
 NEARLY_ALL = 0.85  # ratio to what hosts can send: a trunk that carried this has no limit
-LIMITS_OF_ONE_TRUNK = 2  # limits, one a direction: by definition
+LIMITS_OF_ONE_TRUNK = 2  # limits, one per direction, by definition
 
-# Hosts, and what all of a group share.
-SLOW_WITHIN = 0.2  # share of messages within groups that are slow: with fewer, slow hosts are the cause
+# Hosts, and limits that all of a group share.
+SLOW_WITHIN = 0.2  # share of messages within groups that are slow; if fewer, slow hosts are the cause
 ALWAYS = 0.99  # share of a suspect's messages that are slow: all, except for rounding
 SOUND = 0.9  # ratio to the ordinary rate: slower hosts show nothing about their group
 REFERENCE_PAIRS, RANKS_A_PAIR = 4, 8  # pairs at most; ranks for each: a quarter of the ranks takes part
 REFERENCE_TRIES = 2  # times that pairs are measured, if the first gave nothing
 FASTER, TIMES_NOISE = 0.05, 4.0  # log ratio by which they are faster; in standard errors of their median
-SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is looked into
+SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is examined for parts
 MOST_PART_PHASES, FIRST_PART_PHASES, PART_BATCH = 32, 12, 4  # phases: in all, before a guess, between guesses
 GUESSES_AGREE = 3  # equal guesses in a row that end the stage
 
-# One slow cable among several that a hash chooses from.
-DRAWS_A_CABLE = 3  # routes of each group for each of its cables: leaves a share of e^-3 of the cables undrawn
+# One slow cable among several from which a hash chooses.
+DRAWS_A_CABLE = 3  # routes of each group per cable: a share of e^-3 of the cables remains undrawn
 BUDGET_OF_CABLES = 48  # phases, if an all-to-all has fewer
 MOST_OF_CABLES = 64  # phases at most
 CABLES_AGAIN = 6  # phases kept to measure slow routes again, each as the only one of its groups

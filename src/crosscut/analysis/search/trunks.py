@@ -1,10 +1,10 @@
-"""Stages 2 and 3: what the trunks between groups carry.
+"""Stages 2 and 3: limits of the trunks between groups.
 
 Stage 2 follows if latency revealed groups. It fills all trunks at once, so a slow one stands out, and starts
 with the widest groups. If their limits explain little, it fills the trunks of the groups inside. Stage 3
-fills missing limits if others of their kind are known (filling.py). A total that stays the same whatever
-passes is a limit (max-min shares: Bertsekas and Gallager, Data Networks, section 6.5.2). Both stages hand on
-groups and limits.
+fills missing limits if others of their kind are known (filling.py). A total that is the same for any set of
+messages is a limit (max-min shares: Bertsekas and Gallager, Data Networks, section 6.5.2). Both stages pass
+on groups and limits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Trunks:
     quiet: bool = False
     """Nothing was slow before the tours."""
     best: State | None = None
-    """The state with the groups whose limits explained most so far, if wider groups were tried first."""
+    """The state with the groups whose limits explained most so far, if wider groups were tried before."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         if not state.toured and state.near is not None:
@@ -42,13 +42,13 @@ class Trunks:
             return Asked([], replace(state, near=None, levels=(), toured=False, crossed=crossed), Missing())
         found, state = self._most_told(state)
         if found.explained < thresholds.EXPLAINED and state.levels and state.spare >= thresholds.TOURS:
-            # The full trunks may be further in: those of racks, not those of rows of racks.
+            # The full trunks may be further in: of racks, not of rows of racks.
             nearer = replace(state, near=state.levels[0].grouping, levels=state.levels[1:], toured=False)
             return replace(self, best=state).ask(nearer, random)
         stage, state = replace(self, best=None), replace(state, inferred=found)
         missing = not self.permuted and filling.missing(found, state.full, random, toured=True)
         if missing and not filling.has_slow_trunks(found):
-            # In a tour, a group sends to at most two others; other limits show when it sends to more.
+            # In a tour, a group sends to at most two others; other limits show if it sends to more.
             stage = Trunks(permuted=True)
             count = min(thresholds.TOURS - 1, state.spare, len(state.distances))
             if count > 0:
@@ -57,11 +57,11 @@ class Trunks:
         enough = found.explained >= thresholds.EXPLAINED or state.measured >= thresholds.FEWEST_FOR_GROUPS
         if enough or count <= 0:
             return Asked([], state if enough else state.explained(), Missing())
-        # Something other than these trunks is full: permutations show which ranks are slow together.
+        # Another limit than these trunks is full: permutations show which ranks are slow together.
         return Asked(*state.permutations(count, random), stage)
 
     def _most_told(self, state: State) -> tuple[Inferred, State]:
-        """Infers with these groups, or with the wider ones tried before if their limits explain as much."""
+        """Infers with these groups, or with the wider ones tried before if these explain as much."""
         found = infer(state.full, near=state.near)
         if self.best is None:
             return found, state
@@ -72,7 +72,7 @@ class Trunks:
 
 
 def _outermost(state: State) -> State:
-    """Sets `near` to the widest groups that latency reveals, as far as phases for all levels are left."""
+    """Sets `near` to the widest groups that latency reveals while phases for all levels are left."""
     near, levels = state.near, state.levels
     while near is not None and state.spare >= thresholds.TOURS * (len(levels) + 2):
         wider = idle.wider(state.latency.measured, near.labels)
@@ -97,7 +97,7 @@ class Missing:
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
             return Asked([], state, Inside())
         if times and known is not None and len(found.capacities) <= len(known.capacities):
-            # Limits that are still not full cannot be filled by what their hosts send.
+            # Hosts cannot fill the limits that are still missing.
             return Asked([], state, Inside())
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:

@@ -1,10 +1,10 @@
 """Groups ranks by which routes are slow under load.
 
 The model is a stochastic block model (Holland, Laskey and Leinhardt, Social Networks 5, 1983): whether a
-route is slow depends only on the groups of its two ends, and within a group it hardly ever is. Probabilities
-are integrated out with beta priors, so the marginal likelihood itself decides how many groups there are
-(Nowicki and Snijders, Journal of the American Statistical Association 96, 2001). The search starts from
-average linkage by the ranks' similarity, then moves single ranks and merges groups while that raises the
+route is slow depends only on the groups of its two ends, and routes within a group are hardly ever slow.
+Probabilities are integrated out with beta priors, so the marginal likelihood itself decides how many groups
+there are (Nowicki and Snijders, Journal of the American Statistical Association 96, 2001). The search starts
+from average linkage by the ranks' similarity, then moves single ranks and merges groups while that raises the
 likelihood.
 """
 
@@ -22,7 +22,7 @@ from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.tallies import SLOW, RouteCounts, Tallies, log_factorials
 
 # Prior of slow routes within a group: beta(1, 40), about one in forty. Between groups: the overall share,
-# with the weight of _ALIKE_BETWEEN routes. Most networks are built regularly, and many small groups must not
+# with the weight of _ALIKE_BETWEEN routes, because most networks are regular, and many small groups must not
 # cost much likelihood.
 _FAST_WITHIN = 40
 _ALIKE_BETWEEN = 10
@@ -66,7 +66,7 @@ def of_one(ranks: int) -> Grouping:
 class _Blocks:
     """Log marginal likelihoods from a table of log factorials.
 
-    The table reaches four times the number of messages, which occurs when a group is merged with itself; that
+    The table reaches four times the number of messages, which occurs if a group is merged with itself; that
     result is discarded.
     """
 
@@ -81,7 +81,7 @@ class _Blocks:
 
 
 def _beta(f: Floats, slow_prior: int, fast_prior: int) -> Callable[[Integers, Integers], Floats]:
-    """Returns the log beta function of (slow, all) counts, less the prior's. `f`: log factorials."""
+    """Returns the function (slow, all counts): log beta function, less the prior's. `f`: log factorials."""
     a, b, both = slow_prior - 1, fast_prior - 1, slow_prior + fast_prior - 1
     of_slow, of_fast, of_all, none = f[a:], f[b:], f[both:], float(f[a] + f[b] - f[both])
     return lambda slow, total: of_slow[slow] + of_fast[total - slow] - of_all[total] - none
@@ -104,7 +104,7 @@ def group(routes: RouteCounts) -> Grouping:
 def given(routes: RouteCounts, labels: Integers) -> Grouping:
     """Returns a grouping with these labels, and the likelihood and confidence that `routes` give it.
 
-    Confidence is 0 if there are more groups than are ever reported.
+    Confidence is 0 if there are more than _MOST_GROUPS groups.
     """
     blocks, one = _Blocks(routes), np.zeros(routes.ranks, np.int64)
     few = int(labels.max()) < _MOST_GROUPS
@@ -113,7 +113,7 @@ def given(routes: RouteCounts, labels: Integers) -> Grouping:
 
 
 def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Grouping:
-    """Extends `found`, a grouping of `members` only, to all ranks: places each where it is likeliest.
+    """Extends `found`, a grouping of `members` only, to all ranks, each in its likeliest group.
 
     `routes`: between all ranks.
     """
@@ -141,10 +141,10 @@ def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> 
 
 
 def merged_where_fast(routes: RouteCounts, found: Grouping, most_slow: float) -> Grouping:
-    """Merges groups between which at most the share `most_slow` of routes is slow.
+    """Merges groups between which at most the share `most_slow` of messages is slow.
 
-    Routes that share a limit only in some phases differ among themselves, which the block model takes for
-    groups. The pair of groups with the smallest share is merged first.
+    The block model splits groups whose routes share a limit only in some phases. The pair of groups with the
+    smallest share is merged first.
     """
     labels = found.labels.copy()
     while (groups := int(labels.max()) + 1) > 1:
@@ -187,7 +187,7 @@ def _likeness(routes: RouteCounts) -> Floats:
     diff_ff = 2 * near * (1 - outside) + (1 - 2 * near) * (1 - outside) ** 2
     same_fs = (1 - near) * outside * (1 - outside)
     diff_fs = near * outside + (1 - 2 * near) * outside * (1 - outside)
-    same_ss, diff_ss = (1 - near), (1 - 2 * near)  # without the common factor, outside squared
+    same_ss, diff_ss = (1 - near), (1 - 2 * near)  # without the common factor outside ** 2
     score = (direct + direct.T).astype(np.float64)
     for f, s in ((fast, bad), (fast.T, bad.T)):
         differ = f @ s.T
@@ -230,7 +230,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
 
 
 def _likelihood(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> float:
-    # The prior gives each rank every group with equal probability.
+    # By the prior, each rank is in any group with equal probability.
     groups = int(labels.max()) + 1
     s, n = routes.between(labels, groups)
     between = blocks.between(s, n)
@@ -268,7 +268,7 @@ def _gains_from(blocks: _Blocks, between: Integers, out: Integers, back: Integer
 
 
 def _all_gains(blocks: _Blocks, tallies: Tallies, labels: Integers) -> Floats:
-    """Returns [rank, group] the log likelihood gained by each rank in that group, the others staying."""
+    """Returns [rank, group] the log likelihood gained by a rank in that group while all others stay."""
     step = max(1, _CELLS_AT_ONCE // tallies.between.shape[-1] ** 2)
     parts = [np.arange(at, min(at + step, len(labels))) for at in range(0, len(labels), step)]
     return np.concatenate([
@@ -311,7 +311,7 @@ def _merge_groups(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> Int
 
 
 def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
-    """Returns [group] the log likelihood gained by merging it with group `a`; meaningless for `a` itself."""
+    """Returns [group] the log likelihood gained by merging it with group `a`; meaningless for `a`."""
     every = np.arange(len(s))
     now = blocks.between(s, n)
     gain = np.zeros(len(s))

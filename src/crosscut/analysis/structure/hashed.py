@@ -1,14 +1,14 @@
 """Hashed paths: a hash assigns each route between two groups to one of several equal cables.
 
-This is what ECMP and link aggregation do. Routes that collide on one cable share it while other cables idle,
-so no total of a group is constant, though the network may have full bisection.
+ECMP and link aggregation do this. Routes that collide on one cable share it while other cables idle, so no
+total of a group is constant, although the network may have full bisection.
 
 The model is a leaf-spine network: every group has one cable to each of `cables` spines, and a route crosses
 the spine that the hash of its ends picks. Paths are unknown, so single rates cannot be predicted, but their
 distribution can: routes are placed at random, and rates are max-min fair (Bertsekas and Gallager, Data
 Networks, section 6.5.2). Number and rate of the cables are chosen by maximum likelihood. The fit is accepted
-only if networks drawn from the model fit as badly, and if rates depend as little as theirs on which two
-groups a message connects; on a torus or a dragonfly they depend on it. The method is our own.
+only if networks drawn from the model fit as badly, and if rates depend as little as theirs on the two groups
+that a message connects; on a torus or a dragonfly they do depend. The method is our own.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.unshared import Unshared
 
-# Edges of bins of log(rate / what both ends reach), about as wide as the steps between tried cable rates.
+# Edges of bins of log(rate / rate of both ends), about as wide as the steps between tried cable rates.
 _EDGES = np.log(np.geomspace(0.1, 0.96, 25))
-# Tried rates of a cable over a host's; how many numbers of cables are tried, up to 1.6 times full bisection.
+# Tried rates of a cable over a host's; how many cable counts are tried, up to 1.6 times full bisection.
 _CABLE_RATES = np.geomspace(0.5, 4.0, 19)
 _COUNTS, _MOST_BISECTION, _FEWEST_CABLES = 12, 1.6, 2
-# A fit above this multiple of full bisection is rejected; the number of cables is uncertain by a tenth.
+# Fits above this multiple of full bisection are rejected; the number of cables is uncertain by a tenth.
 _MOST_TOLD = 1.35
-# In the second round: relative range of numbers, and factors of rates, around the best.
+# Second round: relative range of cable counts, and factors of rates, around the best first guess.
 _NEAR, _NEAR_RATES = 0.2, (0.95, 1.0, 1.05)
-# Placements drawn for each guess; networks drawn from the model to see how far they lie from its mean.
+# Placements drawn for each guess; networks drawn from the model to find their distances from its mean.
 _DRAWS, _NETWORKS = 3, 20
 # Distance between distributions (total variation) that is always accepted.
 _CLOSE = 0.12
-# Rates depend on their ends' groups if they differ by more standard deviations of drawn networks than this;
-# least standard deviation (of a logarithm).
+# Rates depend on the groups of their ends if they differ by more standard deviations of drawn networks than
+# this; smallest standard deviation assumed (of a logarithm).
 _MOST_DEVIATIONS, _SMALLEST_DIFFERENCE = 3.0, 0.02
-# The share of slow messages may always differ this much from the expected one.
+# The share of slow messages may always differ by this from the expected one.
 _AS_EXPECTED = 0.05
-# Up to this multiple of the accepted misfit, one slow cable may be the reason.
+# Up to this multiple of the accepted misfit, one slow cable may be the cause.
 _PERHAPS = 3.0
 # Messages used, as more hardly sharpen the fit; messages used for the first guesses.
 _MOST_MESSAGES, _FEW_MESSAGES = 20_000, 2_000
@@ -50,7 +50,7 @@ _MOST_MESSAGES, _FEW_MESSAGES = 20_000, 2_000
 _FAR = 0.45
 # Fewer messages between groups do not show a distribution.
 _FEWEST_MESSAGES = 100
-# With a smaller share of slow messages between groups, there are hardly any collisions.
+# A smaller share of slow messages between groups means hardly any collisions.
 _SMALLEST_SLOW = 0.05
 
 
@@ -62,13 +62,13 @@ class Hashed:
     """Rate of one cable."""
     certain: bool
     """True if networks drawn from the model fit as badly. Otherwise a slow cable, or another kind of network,
-    may be the reason for the misfit."""
+    may be the cause of the misfit."""
     slow: float
     """Share of messages between groups that were slow."""
     slow_expected: float
-    """The same share, expected by chance in the fitted model."""
+    """The share expected by chance in the fitted model."""
     lost: float
-    """Share of what hosts could send between groups that was lost to collisions, in the measured phases."""
+    """Share of the possible rate between groups that collisions cost, in the measured phases."""
 
     @property
     def of_a_group(self) -> float:
@@ -117,7 +117,7 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
     )
     cables, rate, expected = best.cables, best.rate, best.shares
     if cables * rate > _MOST_TOLD * largest * alone.nominal:
-        return None  # nobody builds such a network: it must be another kind
+        return None  # nobody builds such a network, so it is of another kind
     drawn = [paths.drawn(cables, rate, random) for _ in range(_NETWORKS)]
     own_distance = max(_distance(_binned(logs), expected) for logs in drawn)
     by_chance = np.array([(logs < alone.threshold).mean() for logs in drawn])
@@ -133,7 +133,7 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
 
 
 def _counts(rate: float, hosts: int) -> list[int]:
-    """Returns numbers of cables to try. `rate`: of a cable over a host's; `hosts`: in the largest group."""
+    """Returns cable counts to try. `rate`: of a cable over a host's; `hosts`: in the largest group."""
     most = max(_FEWEST_CABLES, int(_MOST_BISECTION * hosts / rate))
     return sorted(set(np.geomspace(_FEWEST_CABLES, most, _COUNTS).round().astype(int).tolist()))
 
@@ -149,10 +149,10 @@ def _distance(counts: Floats, expected: Floats) -> float:
 
 
 class _Paths:
-    """Messages between groups; every draw places their routes on cables anew."""
+    """Messages between groups; each draw places their routes on cables anew."""
 
     def __init__(self, across: Observed, own: Floats, labels: Integers, noise: float) -> None:
-        """`own`: [message] bytes per second that its ends reach; `noise`: deviation of a log rate."""
+        """`own`: [message] bytes per second of its ends; `noise`: standard deviation of a log rate."""
         self._own, self._noise = own, noise
         _, phase = np.unique(across.phase, return_inverse=True)
         groups = int(labels.max()) + 1
@@ -175,18 +175,18 @@ class _Paths:
         return _Guess(cables, rate, shares, float(seen @ np.log(shares)))
 
     def dependence_on_ends(self, logs: Floats, drawn: list[Floats]) -> float:
-        """Returns how much more rates depend on their ends' groups than in drawn networks.
+        """Returns how much more rates depend on the groups of their ends than in drawn networks.
 
         This is the larger of two deviations, in standard deviations of the drawn networks: of the differences
-        between pairs of groups, and of the effect of company, other messages of the same pair in the phase.
-        `drawn`: [network][message] logarithms, as `logs`.
+        between pairs of groups, and of the effect of company, which is other messages of the same pair in the
+        phase. `drawn`: [network][message] logarithms, like `logs`.
         """
         own = np.array([self._by_ends(one) for one in drawn])
         spread = np.maximum(own.std(axis=0), _SMALLEST_DIFFERENCE)
         return float((np.abs(self._by_ends(logs) - own.mean(axis=0)) / spread).max())
 
     def _by_ends(self, logs: Floats) -> Floats:
-        """Returns the standard deviation of the means of group pairs, and mean with minus without company."""
+        """Returns the standard deviation of the means of group pairs, and the mean effect of company."""
         count = np.bincount(self._pair)
         means = np.bincount(self._pair, logs) / count
         between = math.sqrt(float(count @ (means - logs.mean()) ** 2) / len(logs))
@@ -195,7 +195,7 @@ class _Paths:
         return np.array([between, company])
 
     def drawn(self, cables: int, rate: float, random: Generator) -> Floats:
-        """Returns [message] the log of its rate over what its ends reach, in one draw.
+        """Returns [message] the log of its rate over the rate of its ends, in one draw.
 
         A route keeps to its cable in all phases.
         """

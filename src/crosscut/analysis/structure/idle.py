@@ -1,4 +1,4 @@
-"""Which ranks are near each other, from latencies of a practically idle network.
+"""Finds which ranks are near each other, from latencies of a practically idle network.
 
 Short messages hardly load the network, so all ranks may send one at once, and the time of a message depends
 on its path: each switch adds its latency, and a host that forwards adds more (Salmon, Stein and Sterling,
@@ -20,7 +20,7 @@ from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.tallies import ALL, SLOW, RouteCounts
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
 
-# Largest share of routes within a group that may be far, because of late messages rather than switches.
+# Share of routes within a group that late messages, not switches, may make far.
 _FAR_WITHIN_AT_MOST = 0.1
 # Probability that chance alone makes so many routes within any group far.
 _BY_CHANCE = 1e-4
@@ -30,20 +30,20 @@ SURE = 0.99
 _HARDLY_ANY_FAR = 0.1
 # Two clusters replace one if that gains this much log likelihood and this many standard deviations part them.
 _GAIN, _APART = 10.0, 2.5
-# With fewer standard deviations between clusters, so many routes are misclassified that placing a rank takes
-# many times as many of them.
+# With fewer standard deviations between clusters, so many routes are misclassified that placing a rank needs
+# many times more of them.
 _CLEARLY_APART = 4.0
-# With more standard deviations between clusters, noise makes no far route look near: half of this is more
-# than one message in a million reaches.
+# With more standard deviations between clusters, noise makes no far route look near: fewer than one message
+# in a million deviates by half of this.
 _SURELY_APART = 10.0
-# First guesses at the nearer cluster, as quantiles: among a hundred switches one route in a hundred is near.
+# First guesses at the nearer cluster, as quantiles: with a hundred switches, one route in a hundred is near.
 _STARTS = (0.95, 0.99, 0.999)
 _STEPS = 60
 # Messages of each rank with random partners, before anything is known.
 _AT_RANDOM = 4
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
 _SMALLEST = 1e-300
-# More than any number of tests.
+# Larger than any number of tests.
 _LAST = 1e9
 
 
@@ -51,21 +51,21 @@ _LAST = 1e9
 class Nearness:
     grouping: Grouping
     sure: bool
-    """True if ranks of a group are near, all others far, and no rank could as well be elsewhere."""
+    """True if ranks of a group are near, all others far, and the group of each rank is certain."""
     hopeless: bool
     """True if hardly any route is far: more routes would reveal nothing."""
     fragments: Integers
-    """[rank] the fragment that it is known to belong to; several fragments may turn out to be one group."""
+    """[rank] its fragment: a part of a group that is known to belong together."""
     blurred: bool
     """True if noise blurs the latencies: no two clusters are clearly apart."""
     near_share: float
-    """Share of near ones among the first messages, which have random partners: about 1 / number of groups."""
+    """Share of near messages among the first, which have random partners: about 1 / number of groups."""
 
 
 def nearness(idle: Observed) -> Nearness:
     """Evaluates short messages (`rate`: 1 / seconds of each).
 
-    Latencies may have several levels; the cut that separates groups best is taken.
+    Latencies may have several levels; uses the cut that separates groups best.
     """
     logs = np.log(idle.rate)
     alone = unshared(idle)
@@ -79,7 +79,7 @@ def nearness(idle: Observed) -> Nearness:
 
 
 def wider(idle: Observed, labels: Integers) -> Grouping | None:
-    """Joins these groups into wider ones by the next level of latency, such as racks into rows.
+    """Joins groups into wider ones by the next level of latency, such as racks into rows.
 
     Returns None if latency does not reveal wider groups. `labels`: [rank] its group.
     """
@@ -105,8 +105,8 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
 def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
     """Returns the preference for a cut, and its groups. `apart`: standard deviations between near and far.
 
-    Sure groups are preferred, of those the fewest (hosts joined by a wire of their own are nearer still than
-    those of a switch); otherwise the likeliest.
+    Prefers sure groups, and of these the fewest (hosts joined by a direct wire are even nearer than those of
+    a switch); otherwise the likeliest.
     """
     routes = RouteCounts.of(idle, far)
     clear = apart > _SURELY_APART
@@ -126,8 +126,8 @@ def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[b
 def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
     """Returns `found` with each mixed group divided by its own routes.
 
-    One message that seems near joins two groups, and among many ranks the likelihood of all of them may make
-    one group of two small ones.
+    A single message that seems near joins two groups, and among many ranks the overall likelihood may merge
+    two small groups.
     """
     labels = found.labels.copy()
     for group in _mixed(routes, found).tolist():
@@ -140,9 +140,9 @@ def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
 
 
 def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
-    """Returns the groups within which more routes are far than chance allows.
+    """Returns the groups within which more routes are far than chance explains.
 
-    Chance is what the share within the other groups allows, by Chernoff's bound of the binomial tail.
+    Chance is the share within the other groups; Chernoff's bound limits the binomial tail.
     """
     far, asked = (np.diag(counts).astype(np.float64) for counts in routes.between(found.labels, found.count))
     elsewhere = (far.sum() - far + 1) / (asked.sum() - asked + 2)
@@ -207,18 +207,18 @@ def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, f
 def phases(
     idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True
 ) -> list[list[Route]]:
-    """Returns `count` phases that test first those ranks that may still be together.
+    """Returns `count` phases that first test ranks that may still belong together.
 
     Each rank sends to the fragment that its own was tested against least. Repeated tests of two fragments add
     nothing to the first, so classes show after hardly more rounds than there are classes (parallel sorting
     into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not `within`: no rank sends to its
-    own fragment, unless nobody else is left.
+    own fragment unless no other is left.
     """
     groups = int(fragments.max()) + 1
     tests = RouteCounts.of(idle, np.zeros(len(idle), bool)).between(fragments, groups)[ALL]
     tests = (tests + tests.T).astype(np.float64)
     size = np.bincount(fragments)
-    # A fragment of one rank has no routes within; in larger ones, these confirm each rank's place.
+    # Routes within a fragment of several ranks confirm the place of each rank.
     inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
     found = []
     for number in range(count):
@@ -241,7 +241,7 @@ def phases(
 
 
 def _all_pairs_asked(routes: RouteCounts, found: Grouping) -> bool:
-    """Returns True if every two groups were tested against each other: untested ones may be one."""
+    """Returns True if every two groups were tested against each other: untested ones may be one group."""
     asked = routes.between(found.labels, found.count)[ALL]
     return bool((asked + asked.T + np.eye(found.count, dtype=np.int64) > 0).all())
 

@@ -23,9 +23,9 @@ from crosscut.analysis.structure.unshared import Unshared, tops, unshared
 LARGEST_SOUND_EFFECT = 0.15
 # Rates above an ordinary host's link by more than this (a logarithm) are measuring errors.
 _TOO_FAST = 0.3
-# If more hosts than these never seem fast, they are no exceptions.
+# More hosts than these that never seem fast are no exceptions.
 FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
-# Further cuts between slow and fast (logarithms): the best one depends on how crowded the network is.
+# Further cuts between slow and fast (logarithms): the best one depends on the load.
 _CUTS = (0.5, 0.9)
 # Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
 SLOW_WITHIN_AT_MOST = 0.05
@@ -35,19 +35,19 @@ WELL_EXPLAINED = 0.9
 _AS_WELL = 0.02
 # Log rates of messages that share one capacity have a smaller standard deviation than this, even over TCP.
 MOST_UNEVEN = 0.2
-# If the group of a larger share of ranks is unsure, collisions between groups are not considered.
+# If the groups of a larger share of ranks are uncertain, collisions between groups are not considered.
 MOST_UNSURE = 0.1
-# Most messages used to find capacities: a hundred phases of a thousand ranks leave no doubt.
+# Most messages used to find capacities: a hundred phases of a thousand ranks are enough.
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
-# Most ranks grouped directly, because that takes cubic time; further ranks are placed in the groups found.
+# Most ranks grouped directly, because grouping takes cubic time; other ranks are placed in the groups found.
 MOST_RANKS_GROUPED = 256
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inferred structure as arrays; `Structure` is the same for people and files."""
+    """An inferred structure as arrays; `Structure` is its form for people and files."""
 
     alone: Unshared
     grouping: Grouping
@@ -83,8 +83,7 @@ def infer(
 
     `known_out`, `known_in`: [rank] bytes per second of hosts measured alone; NaN: not measured. Not
     `thorough`: tries a single cut between slow and fast, which is enough to decide whether to measure more.
-    Not `divided`: assumes one group, because there is nothing that several would explain. `near`: groups to
-    take as given.
+    Not `divided`: assumes one group, because several would explain nothing. `near`: groups taken as given.
     """
     first = unshared(observed)
     # Rates above any link's are measuring errors (see unshared.possible).
@@ -120,7 +119,7 @@ def infer(
 
 
 def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
-    """Replaces capacities by hashed paths if these fit and capacities fail to explain the rates.
+    """Replaces capacities by hashed paths if paths fit and capacities fail to explain the rates.
 
     Capacities fail if they leave slow messages unexplained, or if rates that one capacity would make equal
     differ by more than any sharing allows.
@@ -160,7 +159,7 @@ def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.b
 def doubtful(inferred: Inferred) -> bool:
     """Returns True if the groups explain hardly any slow message and some ranks may belong elsewhere.
 
-    With each route seen only once or twice, routes that differ by chance look like groups.
+    If each route was measured only once or twice, chance differences look like groups.
     """
     unsure = inferred.grouping.confidence < SURE_OF_A_RANK
     unsure[inferred.unplaced] = False
@@ -173,7 +172,7 @@ def _best(
 ) -> tuple[Explained, Placed]:  # fmt: skip
     """Returns the grouping whose shared capacities explain most slow messages.
 
-    Of equals it takes the likeliest, unless one with fewer groups explains as much.
+    Among equals it prefers the first candidate, unless a later one has fewer groups.
     """
     few = some_phases(observed, MOST_MESSAGES)
     if near is not None:
@@ -191,8 +190,8 @@ def _best(
 def _better(explained: Explained, found: Grouping, best: Explained, before: Placed) -> bool:
     """Returns True if `found` explains more, or has fewer groups and explains as much.
 
-    The groups merged in `found` never slow each other: their routes differ in when they are slow, not in what
-    they share. Fewer groups are no argument if little is explained.
+    The groups merged in `found` never slow each other: their routes are slow at different times, but share
+    the same limits. Fewer groups are no argument if little is explained.
     """
     simpler = 1 < found.count < before.grouping.count and explained.share > WELL_EXPLAINED
     return explained.share > best.share + (-_AS_WELL if simpler else _AS_WELL)
@@ -203,7 +202,7 @@ def _unmoved(found: Grouping) -> Placed:
 
 
 def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
-    """Returns the ranks of known groups in which all are slow: what they share is slow, not their links."""
+    """Returns the ranks of known groups in which all are slow: their shared link is slow, not their own."""
     if near is None:
         return np.zeros(0, np.int64)
     whole = np.zeros(near.count, bool)
@@ -217,13 +216,13 @@ def _ends(
 ) -> Floats:
     """Returns [rank] the rate of a host's own link if it is slow or known; NaN: ordinary.
 
-    `ordinary`: [rank] what its kind reaches. `seen_fast`: ranks with at least one message near that rate. One
-    is enough, because hosts of a small group are seldom fast: their group is slow towards all others.
+    `ordinary`: [rank] rate of its kind. `seen_fast`: ranks with at least one message near that rate. One is
+    enough, because hosts of a small group are seldom fast: their group is slow towards all others.
     """
     slow = effect < -limit
     slow[seen_fast] = False
     if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
-        slow[:] = False  # so many cannot have slow links: what they share keeps them slow
+        slow[:] = False  # so many cannot have slow links: a shared link slows them
     rates = np.where(slow, ordinary * np.exp(effect), np.nan)
     return rates if known is None else np.where(np.isfinite(known), known, rates)
 
@@ -231,7 +230,7 @@ def _ends(
 def candidates(
     observed: Observed, slowness: Floats, threshold: float, thorough: bool
 ) -> Iterator[tuple[Grouping, RouteCounts]]:
-    """Yields groupings to try, each with the routes that it is based on.
+    """Yields groupings to try, each with the routes on which it is based.
 
     The first uses the cut between slow and fast that separates groups best (the largest gain of log
     likelihood over one group). The second merges those of its groups that never slow each other.
@@ -257,7 +256,7 @@ def candidates(
 
 
 def _grouped(routes: RouteCounts) -> Grouping:
-    """Groups the ranks; if they are many, groups a sample and places the others in the sample's groups."""
+    """Groups the ranks; if there are many, groups a sample and places the others in the sample's groups."""
     ranks = routes.ranks
     if ranks <= MOST_RANKS_GROUPED:
         return grouping.group(routes)

@@ -1,7 +1,7 @@
-"""Groups within groups, each level with limits of its own: leaves of a row, rows of a hall.
+"""Groups within groups, with limits on each level: leaves of a row, rows of a hall.
 
 Messages that leave an outer group meet its limit, which may hide the limits of the groups inside. So each
-level is measured by phases of its own, which no outer limit slows.
+level is measured by its own phases, which no outer limit slows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.subgroups import Within
 
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
-# For each reach of an outer limit, the inner groups' reach whose sum bounds it.
+# By reach of an outer limit: the reach of inner limits whose sum bounds it.
 _CARRIED_BY = {
     Reach.LEAVING: Reach.LEAVING, Reach.SENT: Reach.LEAVING, Reach.ENTERING: Reach.ENTERING,
     Reach.RECEIVED: Reach.ENTERING,
@@ -29,20 +29,20 @@ _CARRIED_BY = {
 
 @dataclass(frozen=True)
 class Level:
-    """Groups, each within one of the next level further out."""
+    """Groups, each within a group of the next level out."""
 
     grouping: Grouping
     phases: tuple[int, ...] = ()
-    """Numbers of the phases that fill what these groups share, but no limit further out."""
+    """Numbers of the phases that fill limits of these groups, but no limit further out."""
 
     def seen(self, inside: Observed) -> Observed:
-        """Selects the messages of this level's phases from all that were sent inside groups."""
+        """Selects the messages of this level's phases from those sent inside groups."""
         return inside.where(np.isin(inside.phase, self.phases))
 
 
 @dataclass(frozen=True)
 class Inner:
-    """A level as it was measured."""
+    """A level with its measured messages and limits."""
 
     inferred: Inferred
     observed: Observed
@@ -59,8 +59,8 @@ class Inner:
 def look(levels: tuple[Level, ...], inside: Observed, outer: Inferred) -> tuple[Inner, ...]:
     """Returns the levels with the limits found on each, the outermost first.
 
-    Stops at the first level that is not nested in the groups around it. Limits that are only the sum of those
-    inside are dropped.
+    Stops at the first level that is not nested in the one around it. Drops limits that are only the sum of
+    those inside.
     """
     found: list[Inner] = []
     labels, names = outer.grouping.labels, [outer.name(number) for number in range(outer.grouping.count)]
@@ -82,8 +82,8 @@ def _known(
 ) -> Inner:
     """Finds the limits of one level.
 
-    Rates alone are taken from `outer`, because nearly all messages of this level's phases are slow. `whole`:
-    [group] True if it is all of its outer group, whose limit is then not one of its own.
+    Rates of messages alone come from `outer`, because nearly all messages of this level's phases are slow.
+    `whole`: [group] True if it is all of its outer group, which then has the limit.
     """
     labels = level.grouping.labels
     seen = seen.where(labels[seen.source] != labels[seen.destination])
@@ -99,7 +99,7 @@ def _known(
 
 
 def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
-    """Returns `outer` without limits that are not smaller than the sum of those inside (`inner`)."""
+    """Returns `outer` without the limits that are no smaller than the sum of those inside (`inner`)."""
     known = [one for one in inner.capacities if one.reach in _LINKS]
     of_inner = {(one.reach, one.groups[0]): one.bytes_per_second for one in known}
     usual = float(np.median([*of_inner.values()])) if of_inner else math.inf

@@ -1,9 +1,9 @@
-"""Capacities that routes share, given the groups: which kind of limit explains slow messages, and its size.
+"""Finds capacities that routes share, given the groups: the kind of limit that explains slow messages.
 
-A full shared capacity carries the same total whatever passes it (the max-min allocation leaves no part of a
-bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So the totals of each possible limit
-are compared over phases in which the messages that it counts are slow. The totals of a true limit agree;
-those of any other vary with who happens to send.
+A full shared capacity carries the same total for any set of messages (the max-min allocation leaves no part
+of a bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So the totals of each possible
+limit are compared over phases in which the messages that it counts are slow. The totals of a true limit
+agree; those of any other vary with the senders.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import Unshared
 
-# Share of the slow messages not explained so far that a family of limits must explain.
+# Share of the slow messages, not explained so far, that a family of limits must explain.
 SMALLEST_SHARE_EXPLAINED = 0.3
 FEWEST_PHASES = 3
-# Share of the phases in which a limit seems full whose totals must agree.
+# Least share of the seemingly full phases of a limit whose totals must agree.
 SMALLEST_SHARE_ALIKE = 0.6
-# The same share if this many limits of the kind are known, because another limit often leaves one unfilled.
-# Its capacity must then be within ALIKE (a log ratio) of theirs.
+# The same share if FEWEST_OF_KIND limits of the kind are known: another limit often leaves one unfilled. Its
+# capacity must then be within ALIKE (a log ratio) of theirs.
 SMALLEST_SHARE_OF_KIND = 0.2
 ALIKE = 0.05
 FEWEST_OF_KIND = 3
 # A bottleneck needs two messages in at least one of its phases.
 _FEWEST_MESSAGES = 2
-# Families that explain this share of what the best one explains are as good: noise makes up the difference.
+# Families that explain this share of what the best one explains are as good: the difference is noise.
 _AS_MUCH = 0.95
-# Rates that fair sharing would make equal differ by more than noise times this, and by this (a standard
-# deviation of logarithms): then the sharing itself is uneven, as with TCP.
+# Sharing is uneven, as with TCP, if rates that fair sharing would make equal differ by more than this
+# multiple of noise and by more than this standard deviation of logarithms.
 _TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
 _WORK_STEPS = 5
 _ROUNDS = 2
-# Not one capacity: the median message is slower by the first (a logarithm), yet more than the share given
-# last are slower by less than the second.
+# Messages do not share one capacity if the median one is slower by more than the first (a logarithm), yet
+# more than the third, a share, are slower by less than the second.
 _MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
 # Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
 _MOST_APART = 0.12
-# For these, parts of groups are guessed and the guess that explains most is taken, so tests must be strict.
+# For these, the best of many guessed divisions in parts is taken, so tests must be strict.
 _OWN = (Reach.SENT, Reach.RECEIVED)
 
 
@@ -54,16 +54,16 @@ class _Slack:
     """Tolerance beyond noise (logarithms), and how totals are computed."""
 
     totals: float
-    """How far totals of one limit may lie apart."""
+    """How far apart totals of one limit may be."""
     top: float
-    """How far its other messages may be below the fastest."""
+    """How far below the fastest its other messages may be."""
     while_full: bool
-    """True: totals count what was carried while the limit was full, rather than rates of whole messages."""
+    """True: totals count only bytes carried while the limit was full, not rates of whole messages."""
 
 
 _NONE = _Slack(totals=0.002, top=0.0, while_full=False)
 # TCP gives a message that meets two limits less than its share, and leaves a little of each unused. In the
-# search for chips, numbers of senders differ so much that the totals of wrong candidates do not agree anyway.
+# search for chips, numbers of senders differ so much that totals of wrong candidates disagree anyway.
 _OF_CHIPS = _Slack(totals=0.02, top=0.1, while_full=True)
 
 
@@ -78,7 +78,7 @@ class Capacity:
     """Phases in which it was full."""
 
     def of(self, names: tuple[str, ...]) -> Limit:
-        """Returns the same limit for people and files, with these names of its groups."""
+        """Returns the limit for people and files, with these names of its groups."""
         return Limit(self.reach, names, self.bytes_per_second, self.low, self.high, phases=self.phases)
 
 
@@ -104,7 +104,7 @@ def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
 
 
 def _own(labels: Integers, observed: Observed) -> list[_Candidate]:
-    """Returns candidates for what all hosts of a group send, or receive."""
+    """Returns candidates for limits on the traffic that all hosts of a group send, or receive."""
     groups = range(int(labels.max()) + 1)
     return _candidates([(reach, (group,)) for reach in _OWN for group in groups], labels, observed)
 
@@ -151,7 +151,7 @@ class Explained:
 def explain(
     observed: Observed, alone: Unshared, labels: Integers, reaches: Collection[Reach] = tuple(Reach)
 ) -> Explained:
-    """Explains slow messages by one family of limits, then what is left by another. `reaches`: only these."""
+    """Explains slow messages by one family of limits, then the rest by another. `reaches`: only these."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     open_ = slow.copy()
@@ -178,7 +178,7 @@ def explain(
 def _uneven(
     observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]
 ) -> tuple[Unshared, bool]:
-    """Raises the noise to the unevenness of sharing; returns also whether it exceeds noise clearly."""
+    """Raises the noise to the unevenness of sharing; also returns whether it clearly exceeds the noise."""
     uneven = unevenness(observed, labels, slow)
     by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
     return replace(alone, noise=max(alone.noise, uneven)), by_work
@@ -187,7 +187,7 @@ def _uneven(
 def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
     """Returns the standard deviation of log rates that fair sharing would make equal.
 
-    Compares slow messages from one group to another in one phase. TCP shares unevenly, a simulator does not.
+    Compares slow messages from one group to another in one phase. TCP shares unevenly; a simulator does not.
     """
     groups = int(labels.max()) + 1
     at = np.nonzero(slow)[0]
@@ -214,7 +214,7 @@ def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
 
 
 def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
-    """Explains by what all hosts of a group send, or receive, together, such as a switching chip's limits."""
+    """Explains slow messages by limits on all that a group sends, or receives, such as a switching chip's."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     capacities, explained = _family(
@@ -252,7 +252,7 @@ def _fit(
     slack: _Slack,
     share_alike: float = SMALLEST_SHARE_ALIKE,
 ) -> tuple[Capacity, NDArray[np.bool_]] | None:
-    """Returns the candidate's capacity and [message] whether it explains the message; None: no limit.
+    """Returns the candidate's capacity and [message] True if it explains the message; None: no limit.
 
     Explained messages are slow, in a phase in which the limit is full, and about as fast as its fastest
     message there, because no other message at a bottleneck is faster.
@@ -277,7 +277,7 @@ def _fit(
         full &= counts >= _FEWEST_MESSAGES
     if (full & (counts >= _FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
         return None
-    # Noise of a total of k about equal rates. k varies by phase, but its median will do.
+    # Noise of a total of k about equal rates. k varies by phase, but its median suffices.
     spread = alone.noise / np.sqrt(np.median(counts[full]))
     middle = _plateau(np.log(totals[full]), min(4 * spread + slack.totals, _MOST_APART))
     # A limit known from several messages explains a single one as well.
@@ -286,7 +286,7 @@ def _fit(
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()):
         return None
-    # A single message may be slow for any reason, but one that gets the total of several shares their limit.
+    # A single message may be slow for any reason, but one at the total of several shares their limit.
     if (counts[near] < _FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
         return None
     if not slack.while_full and _some_unhindered(np.log(rates / alone.of(observed)[at])[near[phase]]):
@@ -302,10 +302,10 @@ def _fit(
 
 
 def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate: _Candidate) -> Capacity:
-    """Corrects the capacity for uneven shares: counts what was carried while enough messages still ran.
+    """Corrects the capacity for uneven shares: counts only bytes carried while enough messages ran.
 
-    Messages that end early leave more to the others, so rates over whole messages add up to more than was
-    ever carried at once.
+    Messages that end early leave more to the others, so the sum of rates over whole messages exceeds any rate
+    carried at once.
     """
     mine = candidate.counted & np.isin(observed.phase, capacity.phases)
     nominal = float(np.median(alone.of(observed)[mine]))
@@ -318,10 +318,11 @@ def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate:
 
 
 def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
-    """Returns [phase] the total bytes per second of messages of one size while they filled what they share.
+    """Returns [phase] the total bytes per second of messages of one size while they filled a shared link.
 
     They fill it until so few are left that their hosts' own links (`nominal`, bytes per second) carry less.
-    What these few send afterwards, at that rate, is not counted. `phase`: [message] from 0; none is empty.
+    Bytes that these few send afterwards, at that rate, are not counted. `phase`: [message] from 0; none is
+    empty.
     """
     order = np.lexsort((1 / rates, phase))
     seconds, phase = 1 / rates[order], phase[order]  # seconds per byte
@@ -341,7 +342,7 @@ def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
 def _some_unhindered(slowness: Floats) -> bool:
     """Returns True if some messages reach their ends' full rate while most are much slower.
 
-    One full capacity would hold all of them back. Several cables, of which each message takes one, do not.
+    One full capacity would hold all of them back; several cables, of which each message takes one, would not.
     """
     much = float(np.median(slowness)) < -_MUCH_SLOWER
     return much and float((slowness > -_UNHINDERED).mean()) > _MOST_UNHINDERED

@@ -30,13 +30,13 @@ class Located:
     inner: tuple[Inner, ...] = ()
     """Groups within groups and what they share, the outermost first."""
     few_rate: float = math.nan
-    """Bytes per second that a few pairs reached alone, if significantly more than when all send; else NaN."""
+    """Bytes per second of a few pairs alone, if significantly faster than when all send; else NaN."""
 
 
 def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:
-    """Renames parts after the final groups (`labels`: [rank]), which may differ from those looked into.
+    """Renames parts after the final groups (`labels`: [rank]), which may differ from those examined.
 
-    Parts spread over several groups are dropped, as is a single part that is not its whole group.
+    Drops parts that are spread over several groups, and a single part that is not its whole group.
     """
     inside: dict[int, list[Group]] = {}
     for group in within.groups:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 LOCATE_ON = "crosscut locate --on PLACE measures more to find out"
-"""Advice for when one run leaves a question open (not after a search)."""
+"""Advice if one run leaves a question open; not used after a search."""
 
 
 class Reach(Enum):
@@ -33,7 +33,7 @@ class Limit:
     """Lower bound of the 95 % interval; `high` is the upper one."""
     high: float = math.nan
     cables: int = 1
-    """Each route keeps to one of these, so the whole capacity is used only if they are evenly loaded."""
+    """Each route keeps to one cable, so the whole capacity is used only if cables are evenly loaded."""
     phases: tuple[int, ...] = ()
     """Phases of the run in which the limit was full."""
 
@@ -55,20 +55,20 @@ class Group:
 
 @dataclass(frozen=True)
 class Structure:
-    """What measurements tell about a network: groups of ranks, and the capacities they share."""
+    """An inferred network: groups of ranks, and the capacities they share."""
 
     groups: tuple[Group, ...]
-    """The outermost groups; empty: nothing tells ranks apart."""
+    """The outermost groups; empty: ranks are indistinguishable."""
     limits: tuple[Limit, ...]
     host_out_bytes_per_second: tuple[float, ...]
-    """[rank] what it sends over its own link when nothing else limits it."""
+    """[rank] rate at which it sends over its own link if nothing else limits it."""
     host_in_bytes_per_second: tuple[float, ...]
-    """[rank] the same, received."""
+    """[rank] rate at which it receives in that case."""
     hosts: tuple[str, ...] = ()
     """[rank] host name."""
     phases_used: int = 0
     notes: tuple[str, ...] = ()
-    """What the measurements could not tell, and what would help."""
+    """Open questions, and what would help to answer them."""
 
     @property
     def ranks(self) -> int:

@@ -14,7 +14,7 @@ from crosscut.analysis.structure.model import Group, Reach, Structure
 
 
 def text(structure: Structure, source: str) -> str:
-    """Returns the network file as TOML. `source`: what the structure was measured by, for people."""
+    """Returns the network file as TOML. `source`: how the structure was measured, for people."""
     writer = _NetworkWriter(structure)
     lines = [
         f"title = {_quoted('Inferred: ' + writer.summary())}",
@@ -74,7 +74,7 @@ class _NetworkWriter:
             yield from _table("switches", names=self._top(), level=level, **bound)
 
     def _top(self) -> str:
-        """Returns the names of the top switches: one spine for each cable that a hash may choose."""
+        """Returns the names of the top switches: one spine per cable that a hash may choose."""
         return '"core"' if self._cables == 1 else f'"core[0-{self._cables - 1}]"'
 
     def _switches(self, group: Group, number: int) -> Iterator[str]:
@@ -113,7 +113,7 @@ class _NetworkWriter:
         yield from _link(_quoted(group.name), above, *map(_rate, rates))
 
     def _host_links(self, group: Group) -> Iterator[str]:
-        """Yields one entry for all hosts with equal links."""
+        """Yields one entry for each set of hosts with equal links."""
         alike: dict[tuple[str, str], list[int]] = {}
         for rank in group.ranks:
             out = self._structure.host_out_bytes_per_second[rank]
@@ -133,7 +133,7 @@ class _NetworkWriter:
                 yield from _link(*ends, *rates)
 
     def _is_gated(self, group: Group) -> bool:
-        """True if all that leaves or enters the group shares a limit in front of a mesh."""
+        """True if all traffic between the group and a mesh shares a limit."""
         return self._mesh and any((reach, (group.name,)) in self._limits for reach in _GATED)
 
     def _rate_of(self, reach: Reach, groups: tuple[str, ...], free: float) -> float:
@@ -142,7 +142,7 @@ class _NetworkWriter:
         return limit.bytes_per_second if limit is not None else free
 
     def _unlimited(self, group: Group) -> tuple[float, float]:
-        """Returns what all its hosts can send and receive: no limit below that demand was seen."""
+        """Returns bytes per second that all its hosts send, and receive: rates of links without a limit."""
         out = sum(self._structure.host_out_bytes_per_second[rank] for rank in group.ranks)
         back = sum(self._structure.host_in_bytes_per_second[rank] for rank in group.ranks)
         return out, back
@@ -154,7 +154,7 @@ def _gate(group: Group) -> str:
 
 
 def _height(group: Group) -> int:
-    """Returns the number of levels of groups inside."""
+    """Returns the number of levels of groups within it."""
     return 1 + max(_height(part) for part in group.parts) if group.parts else 0
 
 
@@ -178,7 +178,7 @@ def _rate(bytes_per_second: float) -> str:
 
 
 def _host_names(names: Sequence[str], of_switches: set[str]) -> list[str]:
-    """Returns names that the format allows (letters, digits, `.`, `-` and `_`), each different."""
+    """Returns different names that the format allows: letters, digits, `.`, `-` and `_`."""
     found, taken = [], set(of_switches)
     for rank, name in enumerate(names):
         plain = (

@@ -1,4 +1,4 @@
-"""Input of structure inference: messages that ran together, and the rate of each."""
+"""Input of structure inference: messages that ran at the same time, and the rate of each."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Observed:
         return self.phase, self.source, self.destination, self.rate
 
     def relative(self, nominal: float) -> Floats:
-        """Returns [message] the log of its rate over what hosts of its ends' kinds reach.
+        """Returns [message] the log of its rate over the rate of its slower end's kind.
 
-        `nominal`: bytes per second that the fastest kind reaches.
+        `nominal`: bytes per second of the fastest kind.
         """
         logs = np.log(self.rate / nominal)
         if self.of_kind is None:
@@ -89,7 +89,7 @@ def joined(first: Observed, second: Observed) -> Observed:
 def of_samples(samples: Samples) -> Observed:
     """Returns each message of a run between different nodes, with its median rate over repetitions.
 
-    On a single node, returns the messages within it; if only phases were stored, returns none.
+    Returns messages within nodes if there are no others, and none if only phases were stored.
     """
     if samples.of_phases:
         return nothing(samples.ranks)

@@ -1,9 +1,9 @@
-"""Places hosts that a grouping leaves by themselves in the groups where they belong.
+"""Places hosts that a grouping leaves alone in the groups to which they belong.
 
-A group consists of hosts that share a limit. A single host that is slow in everything it does has a slow
-cable of its own. It then looks unlike all others, and no model of who is slow towards whom can tell whose
-neighbour it is. Two things still can: messages that its cable does not slow, and the room that its messages
-take in limits that others fill, because a full capacity carries the same total whatever passes (limits.py).
+A group consists of hosts that share a limit. A single host whose messages are all slow has a slow cable of
+its own. It looks unlike all others, and slow routes do not tell its group. Two things still do: messages that
+its cable does not slow, and the share that its messages take of limits that others fill, because a full
+capacity carries the same total for any set of messages (limits.py).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.unshared import Unshared
 
-# A group of at most this many hosts whose messages among themselves are mostly slow is no group.
+# At most this many hosts whose messages to each other are mostly slow are no group.
 _LARGEST_APART = 3
 # If a larger share of routes to a group, or within one, is slow, the host itself is slow.
 _MOSTLY_SLOW = 0.5
-# A larger share of all hosts is no exception: another grouping must be found.
+# A larger share of all hosts is no exception: the grouping is wrong.
 _MOST_APART = 0.25
-# Cap on the misfit of one total: no model of noise holds further out.
+# Cap on the misfit of one total: models of noise do not hold further out.
 _LARGEST_MISFIT = 8.0
 # Totals vary by more than the noise of messages, because messages that end early leave room to others.
 _SMALLEST_SPREAD = 0.01
@@ -38,11 +38,11 @@ _MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
 class Placed:
     grouping: Grouping
     open_ranks: Integers
-    """Ranks that were by themselves and whose group is uncertain; they are in the likeliest one."""
+    """Ranks that were alone and whose group is uncertain; they are in the likeliest one."""
 
 
 def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unshared, sure: float) -> Placed:
-    """`routes`: those that `found` is based on. `sure`: least probability of a host's group to be known."""
+    """`routes`: the basis of `found`. `sure`: least probability at which a host's group is known."""
     apart = _by_themselves(found, routes)
     members = np.setdiff1d(np.arange(routes.ranks), apart)
     if not len(apart) or not len(members):
@@ -61,7 +61,7 @@ def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unsh
 
 
 def by_limits(found: Grouping, observed: Observed, alone: Unshared, doubtful: Integers) -> Grouping:
-    """Returns `found` with the `doubtful` ranks placed by their routes and by the totals of limits."""
+    """Returns `found` with the `doubtful` ranks placed by their routes and the totals of limits."""
     routes = RouteCounts.of(observed, alone.slowness(observed) < alone.threshold)
     members = np.setdiff1d(np.arange(routes.ranks), doubtful)
     of_members = np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64)
@@ -76,7 +76,7 @@ def by_limits(found: Grouping, observed: Observed, alone: Unshared, doubtful: In
 def _place(
     ranks: Integers, gains: Floats, observed: Observed, alone: Unshared, labels: Integers, confidence: Floats
 ) -> None:
-    """Moves each of `ranks` to its likeliest group, one after another; changes `labels` and `confidence`.
+    """Moves each of `ranks` to its likeliest group, one by one; changes `labels` and `confidence`.
 
     `gains`: [rank, group] log likelihood by routes alone.
     """
@@ -93,7 +93,7 @@ def _place(
 def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
     """Returns the ranks to place: alone in their group, in a very small and slow group, or without routes.
 
-    Returns none if they are too many to be exceptions.
+    Returns none if there are too many to be exceptions.
     """
     size = np.bincount(found.labels, minlength=found.count)
     s, n = (np.diag(counts) for counts in routes.between(found.labels, found.count))
@@ -107,20 +107,20 @@ def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
 def _without_slow_ends(
     routes: RouteCounts, apart: Integers, members: Integers, rest: Grouping
 ) -> RouteCounts:
-    """Removes the sending (or receiving) routes of hosts apart that are slow to (or from) every group.
+    """Removes the routes out of (or into) hosts apart that are slow to (or from) every group.
 
-    The groups are not what makes them slow.
+    These hosts are slow for another reason than the groups.
     """
     labels = np.full(routes.ranks, rest.count)  # those apart are in none of the groups
     labels[members] = rest.labels
 
-    def dumb(counts: Integers) -> Integers:
+    def all_slow(counts: Integers) -> Integers:
         slow, seen = counts[:, apart, : rest.count]
         seen_fast = (seen > 0) & (slow <= _MOSTLY_SLOW * seen)
         return np.asarray(apart[~seen_fast.any(axis=1)], np.int64)
 
-    routes = routes.without(np.isin(routes.source, dumb(routes.to_groups(labels, rest.count + 1))))
-    return routes.without(np.isin(routes.destination, dumb(routes.from_groups(labels, rest.count + 1))))
+    routes = routes.without(np.isin(routes.source, all_slow(routes.to_groups(labels, rest.count + 1))))
+    return routes.without(np.isin(routes.destination, all_slow(routes.from_groups(labels, rest.count + 1))))
 
 
 def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[Integers], rank: int) -> Floats:
@@ -134,7 +134,7 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
     slow = alone.slowness(observed) < alone.threshold
     others = counted[0] & ~mine
     full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
-    # A phase in which the rank's messages count under all labellings, or under none, tells nothing.
+    # Only phases in which the labelling decides whether the rank's messages count are informative.
     differs = np.bincount(phase[counted.any(axis=0) & ~counted.all(axis=0)], minlength=len(numbers)) > 0
     looked_at = np.nonzero(full & differs)[0]
     if not len(looked_at):

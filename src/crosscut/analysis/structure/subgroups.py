@@ -1,9 +1,9 @@
-"""Limits within groups that all hosts of a part share, such as a switching chip's.
+"""Finds limits within groups that all hosts of a part share, such as a switching chip's.
 
-All hosts are slow, and who shares what shows only if different parts of a group send in different phases.
-The rates of hosts on one chip then vary together. Parts chosen at random load all chips about equally, so
-differences are small. Once there is a guess, all hosts of one chip send, and so few of the others that they
-are fast: a host that was guessed wrongly stands out.
+If all hosts are slow, the parts show only if different hosts of a group send in different phases. The rates
+of hosts on one chip then vary together. Random senders load all chips about equally, so differences are
+small. Once there is a guess, all hosts of one chip send, and so few of the others that they are fast: a host
+in the wrong part then stands out.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from crosscut.analysis.structure.unshared import Unshared
 MOST_PARTS = 6
 _RESTARTS = 8
 _SWEEPS = 20
-# Share of slow messages that limits of parts must explain to count as structure.
+# Share of slow messages that limits of parts must explain.
 SMALLEST_SHARE = 0.5
-# Share of slow messages that another part must explain in addition.
+# Additional share of slow messages that another part must explain.
 WORTH_A_PART = 0.05
-# Share of phases in which a limit of everybody must have been full.
+# Share of phases in which a limit of all hosts must have been full.
 _NEARLY_ALL = 0.8
 # Hosts surely fill a limit if they can send this many times its capacity.
 _ENOUGH = 1.1
-# Shares that send, in turns: of a group, and of the hosts beside a part that sends as a whole.
+# Shares of hosts that send, in turns: of a group; of the others while a whole part sends.
 _SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
 
 
 def some(groups: Sequence[Sequence[int]], turn: int, random: np.random.Generator) -> list[Route]:
-    """Returns a phase in which a random part of each group sends; used without a guess."""
+    """Returns a phase in which random hosts of each group send; used without a guess."""
     return permutation(groups, _SHARES[turn % len(_SHARES)], random)
 
 
@@ -61,10 +61,10 @@ def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random
 def leaning(
     groups: Sequence[Sequence[int]], guess: Integers, turn: int, random: np.random.Generator
 ) -> list[Route]:
-    """Returns a phase in which one guessed part of each group sends as a whole, with some of the others.
+    """Returns a phase in which one whole guessed part of each group sends, with some of the other hosts.
 
-    Each of these sends to another of them. `guess`: [rank] part within its group; -1: none. Groups with fewer
-    than two guessed parts send at random.
+    They send to each other. `guess`: [rank] part within its group; -1: none. Groups with fewer than two
+    guessed parts send at random.
     """
     routes: list[Route] = []
     for group in groups:
@@ -86,8 +86,8 @@ def leaning(
 def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
     """Returns [rank] its part within its group, by the division that explains most so far.
 
-    If none explains anything, divides in two by similarity alone: phases that lean on these parts show
-    whether all share one limit. -1: its group was not looked into.
+    If none explains anything, divides in two by similarity alone: phases in which one of these parts sends
+    show whether all share one limit. -1: its group was not examined.
     """
     guess = np.full(within.ranks, -1)
     for _, members, mine in _looked_into(within, labels):
@@ -99,7 +99,7 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
 
 
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
-    """Returns the parts, and their limits, of every group that was looked into."""
+    """Returns the parts, and their limits, of every group that was examined."""
     groups: list[Group] = []
     shared: list[Limit] = []
     for number, members, mine in _looked_into(within, labels):
@@ -117,7 +117,7 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
 
 
 def _looked_into(within: Observed, labels: Integers) -> Iterator[tuple[int, Integers, Observed]]:
-    """Yields number, ranks and messages of each group that was looked into."""
+    """Yields number, ranks and messages of each group that was examined."""
     for number in np.unique(labels[within.source]).tolist():
         members = np.nonzero(labels == number)[0]
         yield number, members, within.where(np.isin(within.source, members))
@@ -126,8 +126,8 @@ def _looked_into(within: Observed, labels: Integers) -> Iterator[tuple[int, Inte
 def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
     """Returns the limit that all share, if there is one.
 
-    What all send, or receive, must then add up to the same total in nearly every phase, however unevenly it
-    is shared. `alone`: what hosts reach that share nothing.
+    All traffic must then have the same total in nearly every phase, however unevenly it is shared. `alone`:
+    rates of hosts that share nothing.
     """
     found = limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64))
     full = [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
@@ -137,8 +137,8 @@ def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
 def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> bool:
     """Returns True if the total stays the same when only some hosts send.
 
-    Considers phases whose hosts could fill the limit at `nominal` bytes per second each. If it were several
-    separate limits, some of them would be idle, and the total smaller.
+    Considers phases whose hosts could fill the limit at `nominal` bytes per second each. With several
+    separate limits, some would be idle, and the total would be smaller.
     """
     capacity = everybody.limits[0].bytes_per_second
     phase = np.unique(seen.phase, return_inverse=True)[1]
@@ -155,7 +155,7 @@ def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
 
 
 def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
-    """Returns [member] labels by the number of parts whose limits explain most; None if they explain little.
+    """Returns [member] labels of the division whose limits explain most; None if they explain little.
 
     There is one part if a limit that all share explains as much.
     """
@@ -190,9 +190,9 @@ def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Intege
 def _refined(mine: Observed, members: Integers, labels: Integers) -> Integers:
     """Moves each member to the part where its rates fit best, until none moves.
 
-    A message is as fast as the slower of two rates: that of its phase's senders in the one part, and that of
-    the receivers in the other. Unlike similarity, which compares pairs of hosts, this uses every message. It
-    matters because no total is constant with even one host in the wrong part.
+    A message is as fast as the slower of two rates in its phase: that of the senders in its source's part,
+    and that of the receivers in its destination's. Unlike similarity, which compares pairs of hosts, this
+    uses every message. With even one host in the wrong part, no total is constant.
     """
     index = np.full(mine.ranks, -1)
     index[members] = np.arange(len(members))
@@ -218,7 +218,7 @@ def _tops_of_parts(
 ) -> tuple[Floats, Floats]:
     """Returns [phase, part] the log rates that the senders, and the receivers, of a part reach.
 
-    This is the best mean towards, or from, any part; inf (no limit) without messages.
+    This is the largest mean towards, or from, any part; inf (no limit) without messages.
     """
     cells = (int(phase.max()) + 1, count, count)
     at = np.ravel_multi_index((phase, sender, receiver), cells)
@@ -233,7 +233,7 @@ def _tops_of_parts(
 def _fewest(
     labels: Integers, explained: limits.Explained, explained_by: Callable[[Integers], limits.Explained]
 ) -> tuple[Integers, limits.Explained]:
-    """Joins parts as long as they explain about as much: clustering may have cut a chip in two."""
+    """Joins parts while they explain about as much: clustering may have cut a chip in two."""
     while (count := int(labels.max()) + 1) > 2:
         joined = [
             _renumbered(np.where(labels == other, one, labels))
@@ -249,8 +249,8 @@ def _fewest(
 def _spectrum(mine: Observed, members: Integers) -> tuple[Floats, Floats]:
     """Returns ascending eigenvalues, and eigenvectors, of the members' similarity [member, member].
 
-    Similarity is the covariance of the log rates that two members sent, or received, in phases in which both
-    did.
+    Similarity is the covariance of the log rates at which two members sent, or received, in phases in which
+    both did.
     """
     index = np.full(mine.ranks, -1)
     index[members] = np.arange(len(members))

@@ -1,4 +1,4 @@
-"""Counts of how often routes were measured and slow, and sums between groups, updated as ranks move."""
+"""Counts of how often routes were measured and how often they were slow, and sums of these over groups."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ class Tallies:
 
 
 def log_factorials(largest: int) -> Floats:
-    """Returns [number] its log factorial, from 0 to `largest`."""
+    """Returns the log factorials of 0 to `largest`."""
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, largest + 1)))])

@@ -1,9 +1,9 @@
 """Estimates the rate of each host's own link, and the noise, although many messages shared other links.
 
 A message that shares nothing runs at the smaller of its two ends' rates. This is modelled as a two-way table,
-log rate = end + end + residual (Tukey, Exploratory Data Analysis, 1977, chapter 11). Contention only ever
-slows, so upper ends, the mean of the fastest few of a row, replace the medians of Tukey's polish. Their bias
-upwards is the same for every row and cancels.
+log rate = end + end + residual (Tukey, Exploratory Data Analysis, 1977, chapter 11). Contention only slows,
+so upper ends, the mean of the fastest few of a row, replace the medians of Tukey's polish. Their upward bias
+is the same for every row and cancels.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 # Least noise assumed, because clocks round.
 SMALLEST_NOISE = 0.004
-# Log ratio to what a message reaches alone above which it is not slow, however small the noise: the noise of
-# most messages says nothing about the few that a busy processor delays by two or three per cent.
+# A message is never slow above this log ratio of its rate to its rate alone, however small the noise: the
+# noise of most messages says nothing about the few that a busy processor delays by two or three per cent.
 LEAST_SLOWNESS = -0.05
 FASTEST_LOOKED_AT = 2
 # How far below the top (a logarithm) the highest cluster may reach.
@@ -57,7 +57,7 @@ class Unshared:
 
     @property
     def threshold(self) -> float:
-        """Slowness below which a message counts as slow: three standard deviations, but at least 5 %."""
+        """Slowness below which a message is slow: three standard deviations, but at least 5 %."""
         return min(-3 * self.noise, LEAST_SLOWNESS)
 
 
@@ -65,12 +65,12 @@ def upper_mode(values: Floats) -> tuple[float, float]:
     """Returns centre and standard deviation of the highest cluster of logarithms, untouched by contention.
 
     Fits a normal distribution, plus a uniform one below its centre for messages that contention slowed, by
-    expectation maximisation (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977). Whatever
-    lies above the centre must belong to the cluster, so a larger one further down cannot replace it.
+    expectation maximisation (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977). All values
+    above the centre must belong to the cluster, so a larger one further down cannot replace it.
     """
     ordered = possible(np.sort(values))
     top = ordered[-_few(ordered) :].mean()
-    # Sharing a link with an equal message halves the rate, so lower values are not of the highest cluster.
+    # Sharing a link with an equal message halves the rate, so lower values are outside the highest cluster.
     heap = ordered[ordered > top - _HEAP_REACH]
     heap = heap[:: max(1, len(heap) // _MOST_FITTED)]  # thinned evenly, which keeps the shape
     starts = [(_half_sample_mode(heap), 0.02), (top, 0.01), (top - 0.02, 0.02), (top - 0.05, 0.04)]
@@ -82,8 +82,8 @@ def upper_mode(values: Floats) -> tuple[float, float]:
 def possible(ordered: Floats) -> Floats:
     """Drops the few highest values, which no link explains.
 
-    A receiver leaves the barrier late if the packet that released it was lost and resent. It then finds its
-    message waiting and measures next to no time.
+    If the packet that releases a receiver from the barrier is lost and resent, it leaves late, finds its
+    message waiting, and measures next to no time.
     """
     for left_out in range(int(_MOST_TOO_FAST * len(ordered)) + 1):
         rest = ordered[: len(ordered) - left_out]
@@ -127,7 +127,7 @@ def _half_sample_mode(ordered: Floats) -> float:
 
 
 def unshared(observed: Observed, slow_out: Floats | None = None, slow_in: Floats | None = None) -> Unshared:
-    """Estimates rates alone. `slow_out`, `slow_in`: [rank] bytes per second if known, else NaN."""
+    """Estimates the rates of messages alone. `slow_out`, `slow_in`: [rank] bytes per second; NaN: unknown."""
     logs = observed.relative(1.0)
     centre, noise = upper_mode(logs) if len(logs) else (0.0, SMALLEST_NOISE)
     usual = math.exp(centre) * (np.ones(observed.ranks) if observed.of_kind is None else observed.of_kind)
@@ -178,7 +178,7 @@ class _Rows:
 def _upper_ends(logs: Floats, rows: _Rows, other_effect: Floats, ranks: int) -> Floats:
     """Returns [rank] the mean of its fastest few messages, less the median rank's.
 
-    Only messages whose other end is sound count, if a rank has enough of them. 0: none to judge by.
+    Only messages whose other end is sound count, if the rank has enough of them. 0: it has no messages.
     """
     found = np.full(ranks, np.nan)
     if not len(logs):
