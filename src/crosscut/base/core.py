@@ -124,7 +124,7 @@ def _is_program(path: Path) -> bool:
 def ask(
     words: Sequence[str | Path], limit_seconds: int, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs an executable of the core. Raises CoreError if it does not start, or not end within the limit."""
+    """Runs an executable of the core. Raises CoreError if it does not start, or does not end in time."""
     try:
         return subprocess.run(words, capture_output=True, env=environment, timeout=limit_seconds, check=False)
     except OSError as error:

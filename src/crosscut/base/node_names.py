@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 # The most ranks that a run can have: a damaged count must not exhaust the machine's memory.
 MOST_NODES = 1 << 24
-# A number has at most 15 digits, because Python refuses to convert thousands.
+# Only the last 15 digits are the number, because Python refuses to convert thousands.
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 
 

@@ -133,7 +133,7 @@ def _is_left(process: subprocess.Popen[Any]) -> bool:
 
 
 def _group_of_living(stat: Path) -> int | None:
-    """Returns the process's group; None if it is gone, or a zombie, which may not be reaped for long."""
+    """Returns the process's group; None if it is gone, or a zombie, which may wait long to be reaped."""
     try:
         state, _parent, group, *_ = (
             stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

@@ -106,7 +106,7 @@ def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) ->
     return results
 
 
-def _drop(screen: Screen, result: StepResult) -> None:
+def _by_distance(screen: Screen, result: StepResult) -> None:
     """Shows the rate over the communication distance."""
     view = View.open(result.out)
     samples = load(view.dataset, 0)
@@ -194,7 +194,7 @@ def run(directory: Path, screen: Screen) -> int:
     results["lab"] = _emulated(known, directory, screen)
     measured = [result for found in results.values() for result in found if result.measured]
     for result in results["sim"]:
-        _drop(screen, result)
+        _by_distance(screen, result)
     shown = next((result.out for result in measured if result.step.name == "aapc"), None)
     if shown is not None:
         screen.console.rule(style="dim")

@@ -28,7 +28,7 @@ MOST_REPETITIONS = 20
 _WARM_UP = 1
 # Share of the remaining time to spend on measuring; the rest is for connecting, writing and misjudged speed.
 _SHARE_MEASURED = 0.75
-# Shares of the remaining time for a first look at the present pace: planned at the baseline's pace, at most.
+# The like for a first look at the present pace: planned at the baseline's pace, and at most.
 _SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
 
 

@@ -85,7 +85,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
 
 # Short forms for several runs; `show` gives the full text for each, with its own sizes.
 _IN_SHORT = {
-    CautionKind.SKEW: "in some phases, ranks leave the barrier more than 5 % of the phase apart",
+    CautionKind.SKEW: "in some phases, ranks leave the barrier apart by more than 5 % of the phase",
     CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "
     "interval",
     CautionKind.INDEPENDENCE_ASSUMED: "too few repetitions of some phases to estimate their correlation: the "

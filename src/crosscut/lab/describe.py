@@ -12,7 +12,7 @@ from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import host_bits_per_second
 from crosscut.lab.switch import program
 
-# Conditions that are no fault.
+# Conditions in which nothing is wrong.
 SOUND = ("up", "being built", "being taken down")
 
 

@@ -50,7 +50,7 @@ def make(path: Path, top: Path, *, is_named: bool) -> None:
 
 
 def read(path: Path) -> str:
-    """Reads a regular file of this user. Raises CrosscutError for any other file, OSError and ValueError."""
+    """Reads a regular file of this user. Raises CrosscutError for any other; OSError and ValueError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

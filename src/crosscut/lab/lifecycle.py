@@ -61,7 +61,9 @@ def up(file: str, choices: Choices) -> state.Record:
     switch = switch_choice.parse(choices.switch)
     in_kernel = switch.in_kernel
     if not in_kernel and (reason := program.unavailable()):
-        raise program.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel works without")
+        raise program.UserSwitchError(
+            f"--switch {choices.switch}: {reason}; --switch kernel works without it"
+        )
     made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
     switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)

@@ -91,8 +91,8 @@ def contains(folder: Path, holder: state.Process | None, process: state.Process)
 def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], bool]:
     """Returns a test of whether a process, given its folder in /proc, is in the lab.
 
-    The test raises OSError if that cannot be seen. Without root, only processes in a lab see its mounts. They
-    identify these processes once the holder is gone, when its namespace's number may have been reused.
+    The test raises OSError if that cannot be seen. Without root, only processes in a lab see its mounts,
+    which identify them once the holder is gone, when its namespace's number may have been reused.
     """
     if os.geteuid() == 0:
         pinned = _pinned(folder)

@@ -65,7 +65,7 @@ def all_places() -> list[Place]:
 
 
 def find_place(text: str) -> tuple[Place, str]:
-    """Parses the value of `--on`, such as `hosts:nodes.txt`: (place, argument). Raises UsageError."""
+    """Returns (place, argument) for the value of `--on`, such as `hosts:nodes.txt`. Raises UsageError."""
     name, _, argument = text.partition(":")
     if name not in PLACES:
         known = map(typed_as, all_places())

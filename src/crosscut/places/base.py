@@ -241,7 +241,7 @@ def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str
 
 @dataclass(frozen=True)
 class Hooks:
-    """A place's functions for a session that runs there."""
+    """Callbacks and settings of a place, for a session that runs there."""
 
     observe: Callable[[Event], None] = lambda _: None
     """Gets each event before the session acts on it (a place that starts nodes waits for `listening`)."""

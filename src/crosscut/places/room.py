@@ -46,7 +46,7 @@ def _limits() -> Iterator[tuple[float, str]]:
         left = most - _number(group / "pids.current", default=0)
         yield left / _TASKS_A_RANK, f"{group / 'pids.max'} ({most:.0f})"
     free = memory.free_bytes()
-    yield free / _BYTES_A_RANK, f"its free memory ({free / 1e9:.1f} GB, of which a rank takes 1 MB at least)"
+    yield free / _BYTES_A_RANK, f"its free memory ({free / 1e9:.1f} GB; a rank takes at least 1 MB)"
 
 
 def _control_groups() -> Iterator[Path]:

@@ -35,7 +35,7 @@ def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: P
                 command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
-            return  # no matter of options: the simulation will report it
+            return  # not because of an option: the simulation will report it
         if said := complaint(done.stdout + done.stderr):
             raise UsageError(f"--option {option}: SimGrid refuses it: {said}")
 

@@ -76,7 +76,7 @@ class FaultKind(ABC):
         """Describes in a clause what is wrong."""
 
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
-        """Raises UsageError if this lab cannot have the fault. `in_kernel`: as for `catalogue.check`."""
+        """Raises UsageError if this lab cannot have the fault. `in_kernel`: the kernel carries the lab."""
 
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
         """Nodes whose cables the fault touches. No second fault may touch them."""

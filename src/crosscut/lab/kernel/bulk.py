@@ -35,12 +35,12 @@ _NTF_MASTER = 0x04
 _TABLE_MAIN, _PROTOCOL_STATIC, _SCOPE_UNIVERSE, _SCOPE_LINK, _UNICAST = 254, 4, 0, 253, 1
 _RTNH_F_ONLINK = 4
 _AT_ONCE = 300
-"""Messages to send at once. Of about 100 bytes each, they fit a socket's buffer."""
+"""Messages to send at once. At about 100 bytes each, they fit a socket's buffer."""
 
 MOST_CLASSES = 64
 """More senders share classes by the last bits of their numbers (stochastic fair queueing: McKenney 1990)."""
 QUEUES_IN_ONE = 16
-"""A sender's queue gets this fraction of the bucket's room."""
+"""The bucket's room is that of so many senders' queues."""
 _NEWQDISC, _NEWCLASS, _NEWFILTER = 36, 40, 44
 BUCKET = 0x10000
 """Handle of every bucket. Reusing it lets the rate change while the queues below stay in place."""
@@ -67,7 +67,7 @@ Message = tuple[int, bytes]
 
 
 def neighbour(index: int, ip: str, mac: str) -> Message:
-    """A permanent entry, which needs no ARP: the kernel's table for that is bounded, over all namespaces."""
+    """A permanent entry, which needs no ARP: the kernel's table for ARP is bounded over all namespaces."""
     body = _NEIGHBOUR.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
     return _NEWNEIGH, body + attribute(_NDA_DST, socket.inet_aton(ip)) + attribute(_NDA_LLADDR, _bytes(mac))
 
@@ -95,7 +95,7 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def send(messages: Iterable[Message]) -> None:
-    """Sends to this process's network namespace. Raises OSError for the first message that is refused."""
+    """Sends to the kernel, for this process's network namespace. Raises OSError if it refuses a message."""
     waiting = iter(messages)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
         kernel.bind((0, 0))

@@ -79,7 +79,7 @@ class Walked:
     def spoilt(self) -> list[str]:
         """Nodes without a sound route from them, to them, or computed to pass through them.
 
-        A node is left out if all its bad routes end at one other node, which may be the cause.
+        A node is left out if some other node is an end of all its bad routes, and so may be the cause.
         """
         sound = {node for one in self.routes if one.is_as_computed for node in one.nodes}
         suspects: dict[str, set[str]] = {}
