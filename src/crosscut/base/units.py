@@ -35,7 +35,7 @@ def parse_bytes(text: str) -> int:
         raise UsageError(f"'{text}': unknown unit; sizes end in B, KB, MB, GB, KiB, MiB or GiB")
     value = float(number) * _BYTES[unit]
     if value > LARGEST_BYTES:
-        raise UsageError(f"'{text}' is too large for a message")
+        raise UsageError(f"'{text}' is too large a size")
     if value != int(value):
         raise UsageError(f"'{text}' is not a whole number of bytes")
     return int(value)
