@@ -133,7 +133,7 @@ def test_what_is_no_scenario_is_refused_with_why() -> None:
     assert refused("--columns", "3") == "--columns 3: write a whole number from 4 to 4096; see --help"
     assert refused("--seed", "1", "--agents") == "--agents needs a value; see --help"
     assert refused("--scenario", "bottleneck", "--zones", "2") == (
-        "--zones 2: in the bottleneck all go to one place"
+        "--zones 2: in the bottleneck all trips end at one place"
     )
     assert refused("--columns", "4096", "--rows", "4096", "--zones", "65536").endswith("lower --zones")
     assert refused("--columns", "4", "--rows", "2", ranks=9) == (

@@ -32,7 +32,7 @@ RANKS_TAKEN = {
     applications.POWER_OF_TWO: "a power of two, such as 2 or 4",
     applications.SQUARE: "a square number, such as 1 or 4",
     applications.GRID: "a power of two, such as 2 or 4",  # the numbers that NPB 3.3 has
-    applications.EVEN: "an even number, a server for each that computes",
+    applications.EVEN: "an even number, with a server for each computing rank",
 }
 
 

@@ -1,7 +1,7 @@
-// The value of a network to a program whose data is served by processes beside the computing ones: GAMESS
-// over its Distributed Data Interface (Bode, Hill, Benjegerdes, USENIX FREENIX 2004, table 1). There the
-// fastest network did not win where computing processes and servers shared processors: an MPI that polls
-// while it waits takes the processor from the process that computes.
+// A program whose data is served by processes beside the computing ones, like GAMESS over its Distributed
+// Data Interface (Bode, Hill, Benjegerdes, USENIX FREENIX 2004, table 1). There the fastest network did not
+// win where computing processes and servers shared processors: an MPI that polls while it waits takes the
+// processor from the process that computes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ using npb::Outcome;
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int trials = 20;
 
-// Results of one rank; NaN or 0 where it has none.
+// Results of one rank; NaN or 0 where its role gives none.
 struct Seen {
   double seconds = 0;
   Waits waits{};

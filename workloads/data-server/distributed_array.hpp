@@ -93,7 +93,7 @@ class DistributedArray {
     return answer[0];
   }
 
-  // Waits until the servers have done everything that this process has requested.
+  // Waits until the servers have carried out all requests of this process.
   void fence() {
     const Stopwatch watch(waits_.others);
     std::vector<std::int64_t> answers(static_cast<std::size_t>(distribution_.servers()));

@@ -1,5 +1,5 @@
 // A square array divided by columns, as in GAMESS's Distributed Data Interface (Fletcher et al., Computer
-// Physics Communications 128, 2000): each server holds whole columns, as equally many as possible.
+// Physics Communications 128, 2000): each server holds whole columns, divided as evenly as possible.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,8 @@ inline constexpr int answer_tag = 3;
 inline constexpr int begin_tag = 4;
 
 // A request of a computing process to a server. A get is a request and an answer with the data. An addition
-// is a request and a message with the data, without an answer. This makes one-sided operations from messages,
-// as GAMESS's Distributed Data Interface does over MPI-1 and sockets (Fletcher et al. 2000).
+// is a request and a message with the data, without an answer. So messages emulate one-sided operations, as
+// in GAMESS's Distributed Data Interface over MPI-1 and sockets (Fletcher et al. 2000).
 struct Request {
   enum class Kind : std::int64_t {
     get,

@@ -34,7 +34,7 @@ class Roles {
   Arrangement arrangement_;
 };
 
-// Facts about all ranks, known to all, so that all draw the same conclusion.
+// The machines and processors of all ranks, known to all ranks, so that all draw the same conclusion.
 struct Surroundings {
   std::vector<std::uint64_t> machines;
   std::vector<std::int32_t> processors;  // number that each process may use
@@ -76,8 +76,8 @@ inline void refuse_parted_pairs(const Surroundings& around, const Roles& roles,
   }
 }
 
-// Binds each process to its processor if requested. Returns the result for people. Throws Refusal, on all
-// ranks, if that is impossible.
+// Binds each process to its processor if requested; returns a description. Throws Refusal, on all ranks, if
+// that is impossible.
 inline std::string place(Communicator& world, const Roles& roles, Sharing sharing) {
   if (program::is_simulated()) {
     if (sharing != Sharing::unpinned)
@@ -100,8 +100,8 @@ inline std::string place(Communicator& world, const Roles& roles, Sharing sharin
   return ratio + (matched ? ", matched" : ", overloaded");
 }
 
-// Throws Refusal, on all ranks, if the servers of a machine lack memory for their columns of both arrays.
-// Called before any is allocated.
+// Throws Refusal, on all ranks, if the servers of a machine lack memory for their columns of both arrays. To
+// be called before any is allocated.
 inline void refuse_too_large(Communicator& world, const Roles& roles, std::int64_t order) {
   const auto machines = program::machines(world);
   const auto available_bytes = program::available_memory_bytes();

@@ -56,8 +56,7 @@ class Server {
       asker = next_asker(asker);
       const int source = roles_.computing_rank(static_cast<int>(asker));
       const auto request = Request::of(requests_[asker]);
-      if (!request)
-        throw std::runtime_error("rank " + std::to_string(source) + " asked for something that there is not");
+      if (!request) throw std::runtime_error("rank " + std::to_string(source) + " sent an unknown request");
       if (answer(*request, source)) {
         --unfinished;
       } else {
@@ -70,7 +69,7 @@ class Server {
                                                                 : std::numeric_limits<double>::quiet_NaN();
   }
 
-  // Returns the checksum of the array that was added to.
+  // Returns the checksum of this server's columns of the array that was added to.
   std::uint64_t checksum() const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < added_to_.size(); ++i) {
@@ -91,8 +90,8 @@ class Server {
         world_.receive_later(requests_[asker], roles_.computing_rank(static_cast<int>(asker)), request_tag);
   }
 
-  // Returns the next rank with a request, searching from `after` on, then from the start: none is always
-  // last.
+  // Returns the next computing process with a request, first searching those after `after`, so that none is
+  // always last.
   std::size_t next_asker(std::size_t after) {
     const auto later = std::span(arrivals_).subspan(after + 1);
     if (!later.empty())
@@ -104,7 +103,7 @@ class Server {
   bool answer(const Request& request, int source) {
     const bool has_patch = request.kind == Request::Kind::get || request.kind == Request::Kind::add;
     if (has_patch && !distribution_.has(index_, request.patch))
-      throw std::runtime_error("rank " + std::to_string(source) + " asked for a part that this server lacks");
+      throw std::runtime_error("rank " + std::to_string(source) + " requested a part that this server lacks");
     switch (request.kind) {
       case Request::Kind::get:
         send_patch(request.patch, source);

@@ -14,7 +14,7 @@
 namespace crosscut::data_server {
 
 // How a process waits for messages.
-//   receive: in MPI's own calls, which poll in most libraries, and yield after a while
+//   receive: in MPI's waiting calls, which poll in most libraries, and yield after a while
 //   poll: tests again and again, never giving up the processor
 //   yield: tests, and offers the processor to others between tests
 //   sleep: tests, and sleeps between tests, like a process that blocks in the kernel
@@ -75,36 +75,35 @@ inline void declare(Settings& settings, program::Arguments& arguments) {
   arguments.whole(
       "--array", "N", settings.order, {2, 131072},
       "rows and columns of the distributed array of doubles (there are two: one read, one added to)");
-  arguments.whole("--block", "N", settings.block, {1, 4096},
-                  "rows and columns of the blocks that are fetched");
+  arguments.whole("--block", "N", settings.block, {1, 4096}, "rows and columns of the blocks fetched");
   arguments.whole("--tasks", "N", settings.tasks, {1, 100000000},
-                  "times that blocks are fetched, computed with and added to the array");
+                  "how often blocks are fetched, computed with and added to the array");
   arguments.whole("--gets", "N", settings.gets, {1, 64}, "blocks that a task fetches (2)");
   arguments.number("--operations-per-byte", "X", settings.operations_per_byte, 1e6,
-                   "computing: floating-point operations for each byte that was fetched (500)");
+                   "floating-point operations for each byte fetched (500)");
   arguments.choice("--balance", balance_words, settings.balance,
                    "who does which task: in turn (cyclic), or as a server hands them out (counter)");
   arguments.choice("--roles", arrangement_words, settings.arrangement,
-                   "who serves: every other rank (pairs), or the second half of them (halves)");
+                   "who serves: every other rank (pairs), or the second half of the ranks (halves)");
   arguments.choice(
       "--processors", sharing_words, settings.sharing,
       "the kernel decides (unpinned); one per process (matched); one per computing process and its server "
       "together (overloaded)");
   arguments.choice(
       "--waiting", waiting_words, settings.waiting,
-      "how servers wait for requests: in MPI_Recv (receive); asking with MPI_Test without a rest "
-      "(poll), with sched_yield (yield) or with nanosleep between (sleep)");
+      "how servers wait for requests: in MPI_Waitany (receive), or in MPI_Testany, again and again (poll), "
+      "with sched_yield between (yield) or with nanosleep between (sleep)");
   arguments.choice("--computing-waiting", waiting_words, settings.computing_waiting,
                    "how computing processes wait for answers: in MPI_Waitall (receive), or as above");
   arguments.whole("--pause", "MICROSECONDS", settings.pause_microseconds, {1, 100000},
-                  "how long sleep sleeps (50; kernels add about 50)");
-  arguments.whole("--seed", "N", settings.seed, {0, 1000000000}, "of the tasks' places in the array (1)");
+                  "pause of sleep (50; kernels add about 50)");
+  arguments.whole("--seed", "N", settings.seed, {0, 1000000000}, "for the tasks' places in the array (1)");
 }
 
 // Returns why this number of ranks cannot run these settings; empty if it can.
 inline std::string unsuitable(const Settings& settings, int ranks) {
   if (ranks % 2 != 0)
-    return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
+    return std::to_string(ranks) + " ranks: it takes an even number, with a server for each computing rank";
   if (settings.block > settings.order)
     return "--block " + std::to_string(settings.block) + ": the array has " + std::to_string(settings.order) +
            " rows";

@@ -17,7 +17,7 @@ class Tasks {
   explicit Tasks(const Settings& settings) : settings_(settings) {}
 
   std::int64_t count() const { return settings_.tasks; }
-  // Returns a block of a task: `which` 0 to gets - 1 are fetched; `which` = gets is added to.
+  // Returns a block of a task: those with `which` below `gets` are fetched, the one with `gets` is added to.
   Patch patch(std::int64_t task, std::int64_t which) const {
     const auto places = static_cast<std::uint64_t>(settings_.order - settings_.block + 1);
     const auto drawn = static_cast<std::uint64_t>(task * (settings_.gets + 1) + which);
@@ -32,10 +32,11 @@ class Tasks {
   double value(std::int64_t row, std::int64_t column) const {
     return static_cast<double>(mix(cell(row, column)) % 1024);
   }
-  // Returns an element's weight in an array's checksum. It is odd: no change of a single element goes
+  // Returns an element's weight in an array's checksum. It is odd, so no change of a single element goes
   // unnoticed.
   std::uint64_t weight(std::int64_t row, std::int64_t column) const { return mix(~cell(row, column)) | 1; }
-  // Returns what a task adds to the checksum of the array that is added to; modulo 2^64, like all checksums.
+  // Returns a task's contribution to the checksum of the array that is added to; modulo 2^64, like all
+  // checksums.
   std::uint64_t contribution(std::int64_t task) const {
     std::uint64_t sum = 0;
     const Patch target = patch(task, settings_.gets);

@@ -15,7 +15,7 @@ class Waiter {
  public:
   Waiter(Waiting waiting, std::int64_t pause_microseconds)
       : waiting_(waiting), pause_microseconds_(pause_microseconds) {
-    // Where time is simulated, tests take none: without a pause it would stand still.
+    // Where time is simulated, tests may take none: without a pause, time would stand still.
     if (!program::is_simulated() || waiting == Waiting::receive || waiting == Waiting::sleep) return;
     waiting_ = Waiting::sleep;
     pause_microseconds_ = 1;

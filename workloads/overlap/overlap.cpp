@@ -1,12 +1,11 @@
-// Measures how much computing gets done while messages are in flight. For each size: the messages alone, the
-// work alone, and both by the post-work-wait method of COMB (Lawry, Wilson, Maccabe, Brightwell, Cluster
-// 2002): post, work, wait. COMB also defines the availability: the time of the work alone over the time of
-// both. Then both once more, with calls to MPI between slices of work, which let a library progress messages
+// Measures how much computing gets done while messages are in flight. For each size it times the messages
+// alone, the work alone, and both by the post-work-wait method of COMB (Lawry, Wilson, Maccabe, Brightwell,
+// Cluster 2002). COMB also defines the availability: the time of the work alone over the time of both. Then
+// it times both once more, with calls to MPI between slices of work, which let a library progress messages
 // that it moves only inside calls.
 //
 // Salmon, Stein and Sterling (SC98) built networks of nodes that pass on the messages of others. `forward`
-// and `bystander` measure what such a node has left for its own work, if ranks or the kernel pass messages
-// on.
+// and `bystander` measure how much work such a node still does while ranks or the kernel pass messages on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -129,7 +128,7 @@ class Bench {
     Times times;
     const double messages = run_several(exchanger, Doing::messages, 0);
     const double slowest = world_.most(messages);
-    // If computing takes no time, as simulations may have it, any amount of work will do.
+    // If computing takes no time, as in some simulations, any amount of work will do.
     const double wanted = std::min(settings_.work * slowest, longest_work_seconds);
     const std::int64_t rounds =
         round_seconds_ > 0 ? std::max<std::int64_t>(1, std::llround(wanted / round_seconds_)) : 1;
@@ -142,7 +141,7 @@ class Bench {
     return times;
   }
 
-  // This rank's times and operations while it did both by the first method.
+  // This rank's times and operations of the runs that did both without calls to MPI between slices.
   const Outcome& outcome() const { return outcome_; }
   std::vector<npb::Check> checks() {
     const double series = warm_up_exchanges + 3.0 * several * static_cast<double>(settings_.exchanges);

@@ -1,4 +1,4 @@
-// Settings from the command line, and what they mean for a rank: its partners, and whether it computes.
+// Settings from the command line, and the roles of ranks that follow: their partners, and who computes.
 #pragma once
 
 #include <array>
@@ -43,15 +43,16 @@ inline void set_class(Settings& settings, npb::ProblemClass problem_class) {
 inline void declare(Settings& settings, program::Arguments& arguments) {
   arguments.choice(
       "--pattern", pattern_words, settings.pattern,
-      "to the next rank (ring, the default); with one other (pairs); from the first to the last "
-      "through all between, which compute (forward); between first and last, while the others compute "
-      "and their nodes may forward (bystander)");
-  arguments.sizes("--sizes", settings.sizes, {8, std::int64_t{1} << 30}, "of messages: 1KiB,64KiB");
-  arguments.whole("--exchanges", "N", settings.exchanges, {2, 1000000}, "of each size, three times over");
+      "messages go to the next rank (ring, the default); to and from one other rank (pairs); from the first "
+      "to the last through all between, which compute (forward); between the first and the last, while the "
+      "others compute and their nodes may forward (bystander)");
+  arguments.sizes("--sizes", settings.sizes, {8, std::int64_t{1} << 30}, "of messages, such as 1KiB,64KiB");
+  arguments.whole("--exchanges", "N", settings.exchanges, {2, 1000000},
+                  "of each size, in each of three series");
   arguments.number("--work", "X", settings.work, 1000,
                    "computing per exchange, as a multiple of the exchange's own time (1)");
   arguments.whole("--slice", "MICROSECONDS", settings.slice_microseconds, {1, 1000000},
-                  "of computing between two calls of MPI_Testall, where they are made (20)");
+                  "of computing between two calls of MPI_Testall (20)");
 }
 
 // Returns why this number of ranks cannot run these settings; empty if it can.

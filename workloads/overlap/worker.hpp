@@ -1,4 +1,4 @@
-// Computes for a requested time, in portions of equal operations.
+// Computes in rounds of equally many operations.
 #pragma once
 
 #include <mpi.h>

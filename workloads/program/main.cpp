@@ -60,7 +60,7 @@ int start(std::span<const char* const> words) {
   } catch (const Refusal& error) {
     return refuse(*application, world, error.what());
   } catch (const std::exception& error) {
-    // Only this rank failed: the others wait for it, and only MPI can end them.
+    // The other ranks may wait for this one, and only MPI can end them.
     std::fprintf(stderr, "%s: rank %d: %s\n", application->program().c_str(), world.rank(), error.what());
     std::fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, failed_status);

@@ -1,4 +1,4 @@
-// Processors that processes run on, and their memory, as reported by Linux.
+// Processors and memory of the machine, as reported by Linux.
 #pragma once
 
 #include <sched.h>
@@ -22,7 +22,7 @@ namespace crosscut::program {
 
 using npb::Communicator;
 
-// Returns true if time is simulated (SMPI), and with it processors, which then have no clock of their own.
+// Returns true if time and processors are simulated (SMPI); processors then have no clock of their own.
 inline bool is_simulated() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;

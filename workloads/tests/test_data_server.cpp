@@ -1,4 +1,4 @@
-// The parts of the data server that need no messages: who holds what, what the tasks are, and their results.
+// The parts of the data server that need no messages: the distribution of the array, tasks and their results.
 #include <cstdint>
 #include <set>
 #include <vector>

@@ -12,7 +12,7 @@ namespace {
 constexpr int worlds = 100;
 constexpr int steps = 300;
 
-// Returns true if `after` is the rest of `before`, in order, and others; `left`: how many are gone.
+// Returns true if `after` begins with the rest of `before`, in order; `left`: how many of `before` are gone.
 bool is_first_in_first_out(const std::vector<Index>& before, const std::vector<Index>& after,
                            std::size_t& left) {
   left = before.size();

@@ -1,4 +1,4 @@
-// The model in parts equals the whole model, and both equal one that is written plainly.
+// The model in parts equals the whole model, and both equal a plainly written one.
 #include <deque>
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ struct Car {
   std::deque<Index> plan;
 };
 
-// The same rules without parts, lists or counters. Room is what is free at the beginning of the step.
+// The same rules without parts, lists or counters. Room is that at the beginning of the step.
 class Plain {
  public:
   explicit Plain(const World& world)
@@ -230,7 +230,7 @@ TEST(a_message_that_makes_no_sense_is_refused_with_who_sent_it) {
   };
   refused({0, 9}, "it ends too early");
   refused({1, 9, 0, 0}, "link 1 of 1");
-  refused({-1, 9, 0, 0}, "-1 cannot be a number of things");
+  refused({-1, 9, 0, 0}, "-1 cannot be a count");
   refused({0, 9, 0, 2, 1}, "a plan of 2 links ends too early");
   refused({0, 9, 0, 1, 2}, "link 2 of 2");
   CHECK_THROWS_SAYING(std::runtime_error, "it ends too early", reading({}, 0));

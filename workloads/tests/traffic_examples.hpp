@@ -107,7 +107,7 @@ class Together {
   }
   int now() const { return now_; }
 
-  // Returns the largest ratio of a message's size to what the receiver was ready for.
+  // Returns the largest ratio of a message's size to the size that the receiver was ready for.
   double largest_by_bound() const { return largest_by_bound_; }
 
   std::vector<traffic::Index> agents_on(traffic::Index link) const {

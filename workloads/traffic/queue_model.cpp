@@ -17,8 +17,8 @@ std::uint64_t fingerprint(std::uint64_t kind, std::uint64_t agent, std::uint64_t
   return mix(mix(mix(mix(kind) ^ agent) ^ where) ^ when);
 }
 
-// What neighbours tell each other in a step, in whole numbers: for each link that leads to the sender, how
-// many vehicles left it (so much room is free again); then the vehicles that drove onto links to the
+// A message between neighbours in a step, in whole numbers: for each link that leads to the sender, the
+// number of vehicles that left it, which frees as much room; then the vehicles that drove onto links to the
 // receiver. A vehicle is its link's index in the list of links between the two, then agent, departure, length
 // of the remaining plan, and that plan.
 constexpr std::size_t numbers_before_plan = 4;
@@ -30,17 +30,17 @@ void put_vehicle(Index place, const Vehicle& vehicle, std::vector<std::int32_t>&
   message.insert(message.end(), ahead.begin(), ahead.end());
 }
 
-// Reads a message. All functions throw std::runtime_error if the message does not hold what is expected.
+// Reads a message. All functions throw std::runtime_error if the message is not as expected.
 class MessageReader {
  public:
   MessageReader(std::span<const std::int32_t> message, int rank, int step)
       : rest_(message), rank_(rank), step_(step) {}
 
   bool at_end() const { return rest_.empty(); }
-  // Reads a number from 0 on.
+  // Reads a number that must not be negative.
   std::int32_t count() {
     const std::int32_t number = next();
-    if (number < 0) fail(std::to_string(number) + " cannot be a number of things");
+    if (number < 0) fail(std::to_string(number) + " cannot be a count");
     return number;
   }
 
@@ -123,7 +123,7 @@ void QueueModel::advance(int step) {
     if (buffered_[at] > 0 ||
         (parking_[at].next < parking_[at].end && trips_[parking_[at].next].departure_step <= step))
       serve_junction(at, step);
-  // This includes links that begin here; other ranks learn it by message.
+  // Frees room on this region's links; ranks at their other ends learn of it by message.
   for (const Index link : left_) room_[link] += queues_[link].left;
 }
 
@@ -146,7 +146,8 @@ void QueueModel::fill_buffer(Index link, int step) {
   }
 }
 
-// Draws links in proportion to their capacities; each then sends what it can. This also divides scarce room.
+// Draws links in proportion to their capacities; each then sends vehicles until one finds no room. So links
+// share scarce room in proportion, too.
 void QueueModel::serve_junction(std::size_t at, int step) {
   candidates_.clear();
   std::int64_t weights = 0;

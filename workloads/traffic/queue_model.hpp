@@ -71,7 +71,7 @@ class QueueModel {
   QueueModel(const RoadNetwork& roads, const Routes& routes, const Region& region, std::vector<Trip> trips,
              std::uint64_t seed);
 
-  // Does both parts of a step. Afterwards a message must be sent to each neighbour, and one read from each.
+  // Does both parts of a step. Afterwards a message must be written to and one read from each neighbour.
   void advance(int step);
 
   // Writes the message to a neighbour about this step: how many vehicles left each link that comes from it,
@@ -83,8 +83,8 @@ class QueueModel {
   std::size_t most_received(std::size_t neighbour) const;
 
   Tally tally() const;
-  // Digest of when each agent arrived, and where on the roads or at which junction all others are. The
-  // exclusive or over all ranks does not depend on the number of ranks.
+  // Returns a digest of the arrival times, and of the places of agents that have not arrived. The exclusive
+  // or over all ranks does not depend on the number of ranks.
   std::uint64_t checksum() const;
 
   // Returns the agents on one of the rank's own links, the next to leave first.

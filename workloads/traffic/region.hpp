@@ -1,5 +1,5 @@
 // Assignment of junctions to ranks, and a rank's part of the roads: its junctions, the links into them, and
-// what it shares with neighbouring ranks.
+// the links between it and neighbouring ranks.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Roads of the queue model: links between junctions, with a speed, a capacity and room for vehicles.
 //
-// Everything is a whole number, so that every machine computes the same.
+// All quantities are whole numbers, so that every machine computes the same.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,7 @@ using program::Application;
 // Routes take one byte per zone and junction, on every rank.
 constexpr std::int64_t most_route_bytes = std::int64_t{1} << 32;
 
-// What one rank measured.
+// One rank's measurements.
 struct Measured {
   Outcome outcome;  // its times
   std::int64_t neighbours = 0;
@@ -124,7 +124,8 @@ Measured simulate(Communicator& world, const Scenario& scenario) {
   return measured;
 }
 
-// Folds a checksum to what a double holds exactly and a person can read. Folding commutes with exclusive or.
+// Folds a checksum so that a double holds it exactly and a person can read it. Folding commutes with
+// exclusive or.
 constexpr std::uint64_t folded(std::uint64_t checksum) {
   constexpr int bits = 40;
   return (checksum ^ (checksum >> bits)) & ((std::uint64_t{1} << bits) - 1);
@@ -142,7 +143,7 @@ std::uint64_t known_checksum(Shape shape, npb::ProblemClass problem_class) {
 
 double mean_of(Communicator& world, double value) { return world.sum(value) / world.size(); }
 
-// Returns the mean over the maximum: 1 if all ranks have equally much.
+// Returns the mean over the maximum: 1 if all ranks have the same value.
 double balance_of(Communicator& world, double value) {
   const double most = world.most(value);
   return most > 0 ? mean_of(world, value) / most : 1;
@@ -200,22 +201,22 @@ class Traffic final : public Application {
   void declare(program::Arguments& arguments) override {
     arguments.choice(
         "--scenario", shape_names, shape_,
-        "many drive from anywhere to anywhere, or few, all to one place, across a ridge with one "
-        "road; everyday without it");
+        "many vehicles from anywhere to anywhere (everyday, the default), or few, all to one place across a "
+        "ridge with one road (bottleneck)");
     arguments.whole("--columns", "N", columns_, {4, 4096}, "junctions from west to east");
     arguments.whole("--rows", "N", rows_, {2, 4096}, "junctions from south to north");
-    arguments.whole("--agents", "N", agents_, {0, 1'000'000'000}, "how many drive somewhere");
-    arguments.whole("--steps", "N", steps_, {1, 86'400}, "of a second each");
-    arguments.whole("--zones", "N", zones_, {1, 65'536}, "junctions that trips end at; the bottleneck has 1");
+    arguments.whole("--agents", "N", agents_, {0, 1'000'000'000}, "vehicles");
+    arguments.whole("--steps", "N", steps_, {1, 86'400}, "simulated steps, of a second each");
+    arguments.whole("--zones", "N", zones_, {1, 65'536}, "junctions where trips end (1 in the bottleneck)");
     arguments.whole("--seed", "N", seed_, {0, std::int64_t{1} << 53},
-                    "of roads, trips and chance at junctions; 1 without it");
+                    "for roads, trips and chance at junctions (1)");
   }
 
   std::string unsuitable(int ranks) const override {
     const Scenario wanted = scenario();
     const std::int64_t junctions = std::int64_t{wanted.columns} * wanted.rows;
     if (wanted.shape == Shape::bottleneck && wanted.zones != 1)
-      return "--zones " + std::to_string(wanted.zones) + ": in the bottleneck all go to one place";
+      return "--zones " + std::to_string(wanted.zones) + ": in the bottleneck all trips end at one place";
     if (junctions * wanted.zones > most_route_bytes)
       return std::to_string(wanted.zones) + " zones among " + std::to_string(junctions) +
              " junctions: their routes take more than 4 GiB on each rank; lower --zones";

@@ -1,6 +1,6 @@
 """Workloads: crosscut's own applications (workloads/), which are run, timed and verified on a place.
 
-Each is an MPI program that finally prints one JSON object. This module has their names, finds their
+Each is an MPI program whose last line of output is a JSON object. This module names them, finds their
 executables and sources, and parses their results with the caution due to another process's output.
 """
 
@@ -37,9 +37,9 @@ class Workload:
     name: str
     summary: str
     messages: str
-    """Kinds of messages that it sends."""
+    """The kinds of messages that it sends."""
     ranks: str
-    """Numbers of ranks that it takes: a constant above (`ANY`, …). Only the program knows class limits."""
+    """The numbers of ranks that it takes: a constant above. Only the program knows the limits of a class."""
     shares: tuple[str, ...] = ()
     """Further folders of workloads/npb with its sources, besides the common ones and its own."""
     suite: str = "npb"
@@ -81,13 +81,11 @@ WORKLOADS = (
     ),
     Workload("ep", "pairs of normal deviates", "three sums at the end", ANY),
     Workload("ft", "Fourier transforms in three dimensions", "transpositions: all to all", POWER_OF_TWO),
-    Workload("is", "sorting of integer keys", "bucket sums; keys from all to all", POWER_OF_TWO),
+    Workload("is", "sorting of integer keys", "bucket sums; keys, all to all", POWER_OF_TWO),
     Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", GRID),
     Workload("mg", "multigrid solver", "faces to neighbours, large and small", POWER_OF_TWO),
     Workload("sp", "flow of a gas: pentadiagonal", "faces of cells; pipelines", SQUARE, _CELLS),
-    _alone(
-        "data-server", "an array held by servers, as GAMESS has it", "requests for blocks, and blocks", EVEN
-    ),
+    _alone("data-server", "an array held by servers, as in GAMESS", "requests for blocks, and blocks", EVEN),
     _alone("overlap", "computing while messages are under way", "to neighbours, of several sizes", SEVERAL),
     _alone("traffic", "vehicles on the roads of a region", "to neighbours, every step: tiny", ANY),
 )
@@ -128,7 +126,7 @@ class Result:
 
 
 class Timed(Protocol):
-    """The interface of a run's result."""
+    """A result with a time and a verdict."""
 
     @property
     def seconds(self) -> float: ...
@@ -237,9 +235,7 @@ def find(names: Sequence[str]) -> list[Workload]:
         return [workload for workload in WORKLOADS if workload.suite == "npb"]
     for name in names:
         if name not in known:
-            raise UsageError(
-                f"there is no workload '{name}'; there is {', '.join(known)}, or all of them: all"
-            )
+            raise UsageError(f"there is no workload '{name}'; there is {', '.join(known)}, or all")
     return [known[name] for name in dict.fromkeys(names)]
 
 
@@ -275,10 +271,10 @@ def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
 
 
 def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
-    """The counts to run: those of a range are filtered by what the workload takes.
+    """The counts to run: a range is reduced to the counts that the workload takes.
 
-    Counts named one by one are kept, for the program to accept or refuse. A class's limits are also left to
-    the program.
+    Counts named one by one are kept, for the program to accept or refuse. The program also checks a class's
+    limits.
     """
     return tuple(count for count in counts if not ranged or workload.takes(count))
 
@@ -319,7 +315,7 @@ def source_folder() -> Path:
 
 
 def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
-    """Returns its source files, and the folders with them and their headers."""
+    """Returns the workload's source files, and the folders of sources and headers."""
     folders = [source_folder() / name for name in workload.folders]
     files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
     return files, folders
@@ -345,5 +341,5 @@ def _result(value: Mapping[str, Any]) -> Result:
     for name in ("ranks", "iterations", "seconds", "mops", "communication_seconds"):
         amount = getattr(found, name)
         if not all(each >= 0 for each in (amount if isinstance(amount, tuple) else (amount,))):
-            raise ValueError(f"{name} is {amount!r:.80}, not a number from 0 on")
+            raise ValueError(f"{name} is {amount!r:.80}, not 0 or more")
     return found

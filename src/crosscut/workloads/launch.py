@@ -27,7 +27,7 @@ from crosscut.workloads.applications import (
 
 
 def runs_workloads(place: Place) -> bool:
-    """True if workloads run there, which includes the simulator: they are compiled for it."""
+    """True if workloads run there; this includes the simulator, for which they are compiled."""
     return place.starts_mpi or place.realm is Realm.SIMULATED
 
 
@@ -52,7 +52,7 @@ class Where(MpiWhere):
     """Place and parameters of a run of a workload."""
 
     compute: str = "host"
-    """On a simulated network: determines how long computing takes (see `smpi.SimulationSettings`)."""
+    """How long computing takes on a simulated network (see `smpi.SimulationSettings`)."""
     options: tuple[str, ...] = ()
     """Further words for the workload."""
 
@@ -109,7 +109,7 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
 
 
 def _compiled(workload: Workload) -> Path:
-    """Compiles a workload against SMPI instead of MPI. The result is cached, as compiling takes a while."""
+    """Compiles a workload with SMPI instead of MPI. Caches the program, since compiling takes a while."""
     compiler = "smpicxx"
     files, folders = sources(workload)
     options = ["-std=c++20", "-O2"]
@@ -136,8 +136,8 @@ def _run(command: MpiCommand, where: Where, workload: Workload, ranks: int) -> R
         done = process_group.run(command.words, command.environment, where.time_limit_seconds)
     except process_group.Overran as error:
         raise WorkloadError(
-            f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; more with "
-            "--time-limit, or a smaller --class"
+            f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; raise "
+            "--time-limit, or give a smaller --class"
         ) from error
     return _checked(done.printed, done.status, done.complained, workload, ranks)
 
@@ -161,6 +161,6 @@ def _checked(text: str, status: int, trouble: str, workload: Workload, ranks: in
     if result.ranks != ranks:
         raise WorkloadError(
             f"{workload.name} ran with {result.ranks} ranks, not {ranks}: it was built with another MPI than "
-            "the launcher's. Name that MPI's with --launcher"
+            "the launcher's. Name the launcher of its MPI with --launcher"
         )
     return result

@@ -19,7 +19,7 @@ from crosscut.workloads.applications import (
     speed_up,
 )
 
-# A curve is drawn from this many points on, with this many lines.
+# The fewest points for which a curve is drawn, and its height in lines.
 FEWEST_POINTS, HEIGHT = 3, 8
 _SHOWN: dict[str, Callable[[float], str]] = {
     "s": units.seconds,

@@ -45,7 +45,7 @@ class ProcessorGrid {
     const int size_log2 = std::countr_zero(static_cast<unsigned>(world.size()));
     grid_columns_ = 1 << ((size_log2 + 1) / 2);
     grid_rows_ = world.size() / grid_columns_;
-    // With twice as many columns as rows, two columns of the grid share what belongs to one row of it.
+    // With twice as many columns as rows, two columns of the grid split a part as long as that of one row.
     const int sharing = grid_columns_ / grid_rows_;
     const int half = world.rank() % sharing, row = world.rank() / sharing / grid_rows_,
               column = world.rank() / sharing % grid_rows_;
@@ -55,8 +55,8 @@ class ProcessorGrid {
     const Range all{0, static_cast<std::int32_t>(rows_.size())};
     kept_ = part_of(all, sharing, half);
     for (int step = grid_columns_ / 2; step > 0; step /= 2) partners_.push_back({world.rank() ^ step, kept_});
-    // Neighbours that keep different halves send each other the half that they do not keep. From then on, and
-    // if all keep everything, whole slices are summed.
+    // Neighbours that keep different halves send each other the half that they do not keep. All other
+    // partners sum the slices that they keep.
     if (sharing == 2) partners_.back().sent = part_of(all, 2, 1 - half);
   }
 

@@ -19,7 +19,7 @@
 namespace crosscut::npb {
 
 // Two doubles, laid out like a complex number of MPI and Fortran. std::complex handles infinities in
-// multiplications, which costs a function call unless the whole program is compiled without that.
+// multiplications, at the cost of a function call unless the whole program is compiled without them.
 struct Complex {
   double real = 0;
   double imaginary = 0;
@@ -40,7 +40,7 @@ MPI_Datatype datatype() {
   if constexpr (std::is_same_v<T, Complex>) return MPI_C_DOUBLE_COMPLEX;
 }
 
-// What MPI_Alltoallv sends to, or receives from, each rank; in elements.
+// Counts and offsets, in elements, for MPI_Alltoallv to send to or receive from each rank.
 struct Parcels {
   std::vector<int> counts;
   std::vector<int> offsets;

@@ -116,7 +116,7 @@ using Vector = std::array<T, components>;
 template <typename T>
 using Matrix = std::array<Vector<T>, components>;  // by row, then column
 
-// What the formulas need from a State.
+// The quantities of a State that the formulas use.
 template <typename T>
 struct Point {
   T inverse_density;

@@ -1,8 +1,8 @@
 // IS, integer sort (RNR-94-007, section 2.2.5): ten rankings of integer keys.
 //
 // NPB's MPI version shares the work as follows. Keys go into buckets, whose sizes are summed over all ranks.
-// Neighbouring buckets with about as many keys as each rank began with are sent to one rank, which counts the
-// keys of each value.
+// Each rank gets neighbouring buckets with about as many keys as it began with, and counts the keys of each
+// value.
 #include <algorithm>
 #include <numeric>
 #include <span>

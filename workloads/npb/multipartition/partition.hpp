@@ -40,7 +40,7 @@ class Partition {
   Partition(int points, int rank, int ranks)
       : side_(square_root(ranks)), cell_room_(side_ == 0 ? 0 : points / side_ + 1) {
     if (side_ == 0)
-      throw std::invalid_argument("a partition for " + std::to_string(ranks) + " ranks, no square");
+      throw std::invalid_argument("a partition for " + std::to_string(ranks) + " ranks, not a square");
     column_ = rank % side_;
     row_ = rank / side_;
     for (int layer = 0; layer < side_; ++layer)

@@ -22,7 +22,7 @@ struct Problem {
   PerClass<ProblemSize> sizes;
   // Operations per step, as counted by NPB: a polynomial in the points along a side, highest power first.
   std::array<double, 4> operations;
-  // What a step does to each block before it solves along x, and after it has solved along z.
+  // Applied to each block before a step solves along x, and after it has solved along z.
   void (*prepare)(Block&) = [](Block&) {};
   void (*finish)(Block&) = [](Block&) {};
 };

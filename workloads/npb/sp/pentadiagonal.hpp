@@ -1,5 +1,5 @@
-// The systems of SP (RNR-94-007, section 3): three per line, with five diagonals. The first is for what the
-// flow transports, three of five characteristic variables; the others for sound along and against the flow.
+// The systems of SP (RNR-94-007, section 3): three per line, with five diagonals. The first is for the three
+// characteristic variables that the flow transports; the others are for sound along and against the flow.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ inline void to_characteristic_of_x(Block& block) {
   });
 }
 
-// Transforms it from the variables of z to components.
+// Transforms the right-hand side from the variables of z to components.
 inline void from_characteristic_of_z(Block& block) {
   block.for_each_inner_row([&](Index j, Index k) {
     const RowOfBlock at(block, j, k);
@@ -103,7 +103,7 @@ inline void from_characteristic_of_z(Block& block) {
   });
 }
 
-// Transforms it from the variables of dimension x or y to those of the next dimension.
+// Transforms the right-hand side from the variables of dimension x or y to those of the next dimension.
 inline void turn_to_next(std::size_t dimension, Lanes (&right)[components]) {
   const std::size_t first = dimension, second = dimension + 1, across = dimension == 0 ? 2 : 0;
   for (std::size_t q = 0; q < pairs; ++q) {

@@ -11,7 +11,7 @@ from crosscut.base.errors import CrosscutError, UsageError
 
 INPUT = "hpccinf.txt"
 OUTPUT = "hpccoutf.txt"
-# HPL's ways to broadcast a panel along a row of the grid, in the order of their numbers (HPL_bcast).
+# HPL's algorithms to broadcast a panel along a row of the grid, in the order of their numbers (HPL_bcast).
 BROADCASTS = ("1rg", "1rM", "2rg", "2rM", "Lng", "LnM")
 BROADCAST_NAMES = {
     "1rg": "increasing ring",
@@ -48,7 +48,7 @@ class HplInput:
     def __post_init__(self) -> None:
         if len(self.broadcasts) * self.repeat > MOST_VALUES:
             raise UsageError(
-                f"--repeat {self.repeat}: hpcc takes {MOST_VALUES} broadcasts in a row, with "
+                f"--repeat {self.repeat}: hpcc takes at most {MOST_VALUES} broadcasts, so with "
                 f"{len(self.broadcasts)} of them {MOST_VALUES // len(self.broadcasts)} repetitions each"
             )
 
@@ -77,7 +77,7 @@ def _is_number(text: str, least: int, most: int) -> bool:
 def parse_order(text: str) -> int:
     if not _is_number(text, SMALLEST_ORDER, LARGEST_ORDER):
         raise UsageError(
-            f"'{text[:40]}' is no order that hpcc takes: give a number from {SMALLEST_ORDER} to "
+            f"'{text[:40]}' is not an order that hpcc takes: give a number from {SMALLEST_ORDER} to "
             f"{LARGEST_ORDER:,}"
         )
     return int(text)
@@ -108,7 +108,7 @@ def parse_grid(text: str) -> tuple[int, int]:
     """Parses `2x4`: two rows of four."""
     first, cross, last = text.partition("x")
     if not cross or not all(_is_number(word, 1, MOST_RANKS) for word in (first, last)):
-        raise UsageError(f"'{text[:40]}' is no grid of ranks: give rows and columns, such as 2x4")
+        raise UsageError(f"'{text[:40]}' is not a grid of ranks: give rows and columns, such as 2x4")
     return int(first), int(last)
 
 
@@ -128,7 +128,7 @@ def parse_broadcasts(text: str) -> tuple[str, ...]:
 
 
 def grid_of(ranks: int) -> tuple[int, int]:
-    """The squarest grid with no more rows than columns, as HPL's tuning guide advises."""
+    """The grid closest to a square with no more rows than columns, as HPL's tuning guide advises."""
     rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
     return rows, ranks // rows
 
@@ -138,15 +138,15 @@ def order_for(matrix_bytes: float, block: int) -> int:
     order = min(LARGEST_ORDER, math.isqrt(int(matrix_bytes) // BYTES_A_NUMBER))
     if order < SMALLEST_ORDER:
         raise UsageError(
-            f"--memory: {units.exact_bytes(int(matrix_bytes))} hold no matrix of order {SMALLEST_ORDER}, "
-            "the smallest that hpcc takes"
+            f"--memory: {units.exact_bytes(int(matrix_bytes))} cannot hold a matrix of order "
+            f"{SMALLEST_ORDER}, the smallest that hpcc takes"
         )
     whole = order // block * block
     return whole if whole >= SMALLEST_ORDER else order
 
 
 def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
-    """This machine's memory that is available without swapping (proc(5): MemAvailable), in bytes."""
+    """This machine's memory available without swapping (proc(5): MemAvailable), in bytes."""
     try:
         for line in file.read_text(encoding="ascii", errors="replace").splitlines():
             name, _, rest = line.partition(":")
@@ -160,7 +160,7 @@ def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
 
 
 def input_file(asked: HplInput) -> str:
-    """Text of hpcc's input file.
+    """Returns the text of hpcc's input file.
 
     Repetitions are written as further broadcasts, interleaved, so that drift of the machine affects all
     alike. hpcc's other benchmarks cannot be left out; PTRANS takes sizes from the same lines.

@@ -112,7 +112,7 @@ class _Lines:
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or value < 0:
-            raise self.wrong(index, f"{what} is {text[:40]!r}, not a number from 0 on")
+            raise self.wrong(index, f"{what} is {text[:40]!r}, not a number of 0 or more")
         return value
 
 
@@ -151,7 +151,7 @@ def _begin(lines: _Lines) -> int:
             said = " ".join(lines.lines[index : index + 2])
             raise lines.wrong(index, f"hpcc did not run: {said[:200]!r}")
     raise lines.wrong(
-        max(0, len(lines.lines) - 1), "no section of HPL: not hpcc's output, or only half of it"
+        max(0, len(lines.lines) - 1), "no section of HPL: not hpcc's output, or only part of it"
     )
 
 
@@ -172,7 +172,7 @@ def _solutions(lines: _Lines, begin: int) -> tuple[Solution, ...]:
             if row is not None:
                 raise lines.wrong(row[0], "a solution without its residual")
             if not found:
-                raise lines.wrong(index, "HPL solved nothing: see its words above in the file")
+                raise lines.wrong(index, "HPL solved nothing: see its messages above in the file")
             return tuple(found)
     raise lines.wrong(len(lines.lines) - 1, "it ends within HPL: the run was cut off")
 
@@ -183,13 +183,13 @@ def _solution(
     order, block, rows, columns = (int(row[field]) for field in (8, 9, 10, 11))
     rate = lines.number(index, row[13], "the rate") * 1e9
     if min(order, block, rows, columns, rate) <= 0:
-        raise lines.wrong(index, "a solution of nothing")
+        raise lines.wrong(index, "order, block, grid and rate must be above 0")
     seconds = operations(order) / rate
     if abs(seconds - lines.number(index, row[12], "the time")) > 0.01 + seconds * 0.001:
         raise lines.wrong(
-            index, f"the time {row[12]!r} s and the rate {row[13]!r} GFlop/s are not of one solution"
+            index, f"the time {row[12]!r} s and the rate {row[13]!r} GFlop/s do not belong to one solution"
         )
-    # A residual that is not finite failed, whatever the verdict beside it.
+    # A residual that is not finite counts as failed, whatever hpcc's verdict.
     try:
         value = float(residual[1])
     except ValueError:
@@ -221,7 +221,9 @@ class _Summary:
     def whole(self, key: str) -> int:
         value = self.number(key)
         if not value.is_integer() or value < 1:
-            raise self.lines.wrong(self.values[key][0], f"{key} is {value:g}, not a number from 1 on")
+            raise self.lines.wrong(
+                self.values[key][0], f"{key} is {value:g}, not a whole number of 1 or more"
+            )
         return int(value)
 
     def positive(self, key: str) -> float:

@@ -1,4 +1,4 @@
-"""Finds hpcc on this machine, and the launcher of the MPI it is linked with.
+"""Finds hpcc on this machine, and the launcher of the MPI that hpcc is linked with.
 
 Debian's hpcc is linked with Open MPI, while crosscut's own programs come with MPICH.
 """
@@ -35,7 +35,7 @@ def find() -> HplProgram:
     if named and not os.access(named, os.X_OK):
         raise PlaceError(f"{VARIABLE}={named}: there is no such program; unset it or correct it")
     if not path:
-        raise PlaceError(f"hpcc is not here; {INSTALL}{VARIABLE}")
+        raise PlaceError(f"hpcc was not found; {INSTALL}{VARIABLE}")
     return HplProgram(Path(path).absolute(), launchers.linked_with(Path(path)))
 
 
@@ -49,5 +49,5 @@ def unavailable() -> str | None:
 
 
 def launcher_for(program: HplProgram, named: str) -> Launcher:
-    """The launcher named, or by default that of the MPI it is linked with."""
+    """The launcher named, or by default that of the program's MPI."""
     return launchers.launcher_for(program.path, program.mpi, named)

@@ -53,7 +53,7 @@ def best_of(found: Sequence[HplRow]) -> HplRow:
 
 
 def flops(rate: float) -> str:
-    """Formats a rate like `12.3 GFlop/s`, in powers of ten as HPL's papers and lists do."""
+    """Formats a rate like `12.3 GFlop/s`, with decimal prefixes as in HPL's papers and lists."""
     for factor, name in ((1e12, "TFlop/s"), (1e9, "GFlop/s"), (1e6, "MFlop/s"), (1e3, "kFlop/s")):
         if rate >= factor:
             return f"{rate / factor:.3g} {name}" if rate < 1000 * factor else f"{rate / factor:,.0f} {name}"

@@ -1,4 +1,4 @@
-"""Runs hpcc on a place, in a temporary folder of its own."""
+"""Runs hpcc on a place, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def places() -> list[str]:
 
 
 def run(asked: HplInput, where: HplWhere) -> HplRun:
-    """Runs hpcc. Raises WorkloadError if it fails; too large a residual is left to the caller."""
+    """Runs hpcc. Raises WorkloadError if it fails; the caller checks the residuals."""
     place, argument = ready_place(where.on, starts_mpi, "HPL runs")
     if where.keep is not None and where.keep.exists():
         raise UsageError(f"--keep {where.keep}: it exists; name another file")
@@ -72,19 +72,19 @@ def _folder(above: Path) -> Iterator[Path]:
     try:
         made = tempfile.TemporaryDirectory(prefix="crosscut-hpl-", dir=above)
     except OSError as error:
-        raise PlaceError(f"no folder can be made in {above}: {plainly(error)}") from error
+        raise PlaceError(f"cannot make a folder in {above}: {plainly(error)}") from error
     with made as name:
         yield Path(name)
 
 
 def _run(command: MpiCommand, where: HplWhere, folder: Path) -> str:
-    """Runs it and returns what it and its launcher printed; the result itself is in a file."""
+    """Runs hpcc; returns what it and its launcher printed. The result is in a file."""
     try:
         done = process_group.run(command.words, command.environment, where.time_limit_seconds, folder)
     except process_group.Overran as error:
         raise WorkloadError(
-            f"hpcc was ended after {where.time_limit_seconds:g} s; more with --time-limit, or a smaller "
-            "-N. Its RandomAccess, which comes first, takes two minutes at most, all else grows with -N"
+            f"hpcc was ended after {where.time_limit_seconds:g} s; raise --time-limit, or give a smaller -N. "
+            "hpcc's RandomAccess, which comes first, takes at most two minutes; all else grows with -N"
         ) from error
     text = f"{done.printed}\n{done.complained}".strip()
     if done.status != 0:
