@@ -246,7 +246,7 @@ def _pairwise_alltoall(rank: int, ranks: int, block: int) -> Iterator[Round]:
 
 
 class _Power:
-    """As many ranks as the largest power of two (Rabenseifner): one of each of the first pairs drops out."""
+    """The largest power of two of ranks (Rabenseifner): of each of the first pairs, one rank drops out."""
 
     def __init__(self, rank: int, ranks: int, stays: Callable[[int], int]) -> None:
         self.rank, self.stays = rank, stays

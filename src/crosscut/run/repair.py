@@ -62,8 +62,8 @@ def _write_metadata(group: RunGroup) -> Iterator[str]:
 
 
 def _write_counts(group: RunGroup) -> Iterator[str]:
-    """Restores the length of `iterations` and `repetitions_done`. The core finds the first again, and counts
-    the second."""
+    """Restores the length of `iterations` and `repetitions_done`. The core determines the first anew, and
+    recounts the second."""
     for name in ("iterations", "repetitions_done"):
         array = group.arrays[name]
         path = chunk_path(group.path, array)
