@@ -1,4 +1,4 @@
-"""The benchmarks run, with tiny settings; what they say is for a quiet machine, and no test's business."""
+"""The benchmarks run with tiny settings. Their figures need a quiet machine and are not tested."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def run_benchmark(name: str, *options: str, out: Path) -> dict[str, object]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "program"), [("netpipe-tcp-latency", "NPtcp"), ("iperf3-rate", "iperf3")])
-def test_a_peer_is_measured_beside_crosscut(name: str, program: str, tmp_path: Path) -> None:
+def test_a_peer_is_compared_with_crosscut(name: str, program: str, tmp_path: Path) -> None:
     if shutil.which(program) is None:
-        pytest.skip(f"{program} is not here: packaging/debian-benchmark-packages.txt")
+        pytest.skip(f"{program} is not installed: packaging/debian-benchmark-packages.txt")
     options = ("--pairs", "6", "--most-pairs", "6", "--only", name)
     found = run_benchmark("peers", *options, out=tmp_path / "peers.json")
     comparisons = found["comparisons"]
@@ -66,8 +66,8 @@ def test_a_peer_is_measured_beside_crosscut(name: str, program: str, tmp_path: P
     assert 0 < one["low"] <= one["ratio"] <= one["high"]
 
 
-def test_memory_is_measured_of_rank_0_and_of_the_others_apart(tmp_path: Path) -> None:
-    # Long enough to be looked at: a job of few ranks ends at once.
+def test_memory_is_measured_separately_for_rank_0_and_the_others(tmp_path: Path) -> None:
+    # Long enough to be polled: a job of few ranks ends at once.
     found = run_benchmark("memory", "--ranks", "64", "128", out=tmp_path / "memory.json")
     usages = found["usages"]
     assert isinstance(usages, list)
@@ -91,7 +91,7 @@ def test_the_ratio_is_the_median_of_the_pairs_and_its_interval_contains_it() -> 
     assert found.half_width == pytest.approx(0.25)
 
 
-def test_sizes_are_those_that_netpipe_steps_through() -> None:
+def test_sizes_are_those_of_netpipe() -> None:
     assert netpipe.Sweep(1, 1, 10).sizes == [1]
     assert netpipe.Sweep(32, 256, 10).sizes == [32, 48, 64, 96, 128, 192, 256]
 
@@ -107,7 +107,7 @@ def test_netpipes_peak_is_that_of_its_fastest_size(tmp_path: Path) -> None:
         netpipe.read_seconds(table)
 
 
-def test_of_sockperfs_log_the_fastest_third_counts(tmp_path: Path) -> None:
+def test_the_fastest_third_of_sockperfs_log_counts(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     rows = "".join(f"{i}, 2.1, 2.2, {latency}\n" for i, latency in enumerate([9, 9, 3, 5, 8, 8]))
     log.write_text("sockperf: 6, prose\npacket, txTime(sec), rxTime(sec), latency(usec)\n" + rows + "-----\n")
@@ -116,7 +116,7 @@ def test_of_sockperfs_log_the_fastest_third_counts(tmp_path: Path) -> None:
         sockperf.fastest_part([1.0])
 
 
-def test_a_linear_growth_has_the_exponent_1() -> None:
+def test_linear_growth_has_exponent_1() -> None:
     assert slope({2: 200, 64: 6400, 512: 51200}) == pytest.approx(1)
     assert slope({2: 4, 64: 4096}) == pytest.approx(2)
 
@@ -139,8 +139,8 @@ def test_a_program_that_fails_or_hangs_is_named_and_ended() -> None:
         output_of(["sleep", "30"], limit_seconds=0.1)
 
 
-def test_routes_are_compared_with_the_simulator_where_sharing_is_a_matter_of_course() -> None:
-    # Two routes share one link; one passes two links of which another fills the second; one is alone.
+def test_routes_are_compared_with_the_simulator_if_they_share_fairly() -> None:
+    # Two routes share one link, and one is alone. In `far` one route passes two full links.
     trunk, second = ("trunk", 10.0), ("second", 10.0)
     routes = {(0, 1): [trunk], (2, 3): [trunk], (4, 5): [("own", 10.0)]}
     far = {(0, 1): [trunk, second], (2, 3): [trunk], (4, 5): [second]}
@@ -155,7 +155,7 @@ def test_routes_are_compared_with_the_simulator_where_sharing_is_a_matter_of_cou
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_rates_that_fairness_does_not_change_are_those_of_max_min_and_of_proportional_fairness(
+def test_fairly_shared_rates_are_those_of_max_min_and_of_proportional_fairness(
     seed: int,
 ) -> None:
     random = np.random.default_rng(seed)
@@ -180,7 +180,7 @@ def test_a_parking_lot_is_not_fairly_shared_and_a_ring_of_equal_routes_is() -> N
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_a_link_carried_is_its_capacity_however_unevenly_it_was_shared(seed: int) -> None:
+def test_a_full_link_carries_its_capacity_however_unevenly_it_is_shared(seed: int) -> None:
     random = np.random.default_rng(seed)
     capacity, alone, weights = 25.0, 10.0, random.uniform(0.3, 3, 6)
     left, ends, now = np.ones(6), np.zeros(6), 0.0
@@ -188,7 +188,7 @@ def test_what_a_link_carried_is_its_capacity_however_unevenly_it_was_shared(seed
         going = left > 0
         rates = np.zeros(6)
         spare = capacity
-        # Weighted max-min with a bound for each: who reaches it leaves the rest to the others.
+        # Weighted max-min with a bound per route: routes at their bound leave the rest to the others.
         for route in sorted(np.nonzero(going)[0], key=lambda one: -weights[one]):
             share = spare * weights[route] / weights[going & (rates == 0)].sum()
             rates[route] = min(alone, share)
@@ -201,12 +201,12 @@ def test_what_a_link_carried_is_its_capacity_however_unevenly_it_was_shared(seed
     assert carried(1 / ends, alone) == pytest.approx(capacity)
 
 
-def test_a_link_that_too_few_routes_pass_to_fill_it_carried_what_they_have_alone() -> None:
+def test_a_link_with_too_few_routes_to_fill_it_carries_the_sum_of_their_rates_alone() -> None:
     assert carried(np.array([10.0, 10.0]), 10.0) == 20
 
 
 def _proportional(passes: NDArray[np.bool_], capacity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By steps along the prices (Kelly, Maulloo, Tan 1998, section 3)."""
+    """Proportionally fair rates, by steps along the prices (Kelly, Maulloo, Tan 1998, section 3)."""
     prices = np.ones(len(capacity))
     for _ in range(20_000):
         rates = 1 / (passes @ prices)
@@ -224,7 +224,7 @@ def test_a_random_network_can_be_read(seed: int, tmp_path: Path) -> None:
 
 @labs.needs_lab
 @pytest.mark.usefixtures("own_labs")
-def test_a_lab_is_measured_beside_the_simulator(tmp_path: Path) -> None:
+def test_a_lab_is_compared_with_the_simulator(tmp_path: Path) -> None:
     options = ("--networks", "1", "--seed", "1", "--size", "100KB", "--repetitions", "2")
     found = run_benchmark("agreement", *options, out=tmp_path / "agreement.json")
     (routes,) = found["networks"].values()  # type: ignore[attr-defined]

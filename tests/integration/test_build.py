@@ -1,4 +1,4 @@
-"""The build itself, on a miniature of the source tree: the real CMake files, a main of a few lines."""
+"""Tests the build on a miniature of the source tree: the real CMake files, and a main of a few lines."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler"),
 ]
 needs_mpich = pytest.mark.skipif(
-    not (BIN / "mpicxx_abi").exists(), reason="needs the PyPI package mpich beside this Python"
+    not (BIN / "mpicxx_abi").exists(), reason="needs the PyPI package mpich next to this Python"
 )
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The build files of this checkout with one pattern, one backend, and one that needs MPI."""
+    """This checkout's build files with one pattern, one backend, and another that needs MPI."""
     folder = tmp_path / "tree"
     files = {
         "README.md": "crosscut",
@@ -95,7 +95,7 @@ def dynamic_section(executable: Path) -> str:
 
 
 def flat(text: str) -> str:
-    """CMake breaks the lines of its messages."""
+    """Joins lines, since CMake wraps its messages."""
     return re.sub(r"\s+", " ", text)
 
 
@@ -116,7 +116,7 @@ def test_without_mpi_the_build_says_what_is_left_out_and_why(tree: Path, tmp_pat
     assert not (folder / "crosscut-core-mpi").exists()
 
 
-def test_the_plain_core_needs_libc_and_nothing_else(tree: Path) -> None:
+def test_the_plain_core_needs_only_libc(tree: Path) -> None:
     assert configure(tree, "-DCROSSCUT_MPI=OFF").returncode == 0
     needed = re.findall(r"NEEDED.*\[(.+)\]", dynamic_section(build(tree) / "crosscut-core"))
     assert [name for name in needed if not name.startswith(("libc.", "libm.", "ld-linux"))] == []
@@ -159,7 +159,7 @@ def test_build_mpi_builds_from_the_sources_of_a_wheel(tree: Path, tmp_path: Path
 
 
 def test_build_mpi_takes_a_sites_wrapper_as_the_compiler(tree: Path, tmp_path: Path) -> None:
-    """A stand-in for an MPI: a wrapper that adds an include folder, as every MPI's does."""
+    """The stand-in for an MPI is a wrapper that adds an include folder, as every MPI's does."""
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "mpi.h").write_text(
         "constexpr int MPI_SUCCESS = 0;\ninline int MPI_Initialized(int*) { return 0; }\n"
@@ -176,7 +176,7 @@ def test_build_mpi_takes_a_sites_wrapper_as_the_compiler(tree: Path, tmp_path: P
     assert not (tmp_path / "build" / "core" / "crosscut-core").exists()
 
 
-def test_a_compiler_that_knows_no_mpi_is_no_wrapper(tree: Path, tmp_path: Path) -> None:
+def test_a_compiler_without_mpi_is_refused_as_a_wrapper(tree: Path, tmp_path: Path) -> None:
     compiler = Path(shutil.which("c++") or "")
     command = building.configure_command("cmake", tree, tmp_path / "build", build_mpi.options(compiler))
     with pytest.raises(CrosscutError, match=r"does not find\s+mpi.h"):

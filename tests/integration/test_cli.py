@@ -1,4 +1,4 @@
-"""The command line with the real core: processes that measure, runs on disk, what is shown of them."""
+"""The command line with the real core: processes that measure, runs on disk, and their reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def crosscut(tmp_path: Path) -> Crosscut:
 
 @pytest.fixture
 def started(tmp_path: Path) -> Crosscut:
-    """The same in a process of its own."""
+    """The same in its own process."""
 
     def run(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -51,7 +51,7 @@ def started(tmp_path: Path) -> Crosscut:
 
 
 def good(done: subprocess.CompletedProcess[str]) -> str:
-    """Standard output of a command that must have succeeded."""
+    """Returns the standard output of a command that must have succeeded."""
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout
@@ -61,7 +61,7 @@ def attributes(run: Path) -> Any:
     return json.loads((run / "zarr.json").read_text())["attributes"]
 
 
-def test_run_works_with_no_further_option_and_show_draws_it(started: Crosscut, tmp_path: Path) -> None:
+def test_run_works_without_options_and_show_draws_it(started: Crosscut, tmp_path: Path) -> None:
     said = good(started("run aapc -n 4 --size 1MB"))
     (run,) = tmp_path.glob("aapc-tcp-*.zarr")
     assert said.splitlines()[-1] == f"show it:  crosscut show {run.name}"
@@ -70,7 +70,7 @@ def test_run_works_with_no_further_option_and_show_draws_it(started: Crosscut, t
     for section in ("Rate by phase", "Routes by rate", "Slowest routes", "formula", "skew", "20 repetitions"):
         assert section in shown
     assert re.search(r"\d [MG]B/s \[[\d.,]+ – [\d.,]+\]", shown)
-    assert "\x1b" not in shown  # no colours into a pipe
+    assert "\x1b" not in shown  # no colours in a pipe
     good(started(f"show {run.name}", PYTHONIOENCODING="ascii")).encode("ascii")
 
 
@@ -88,7 +88,7 @@ def test_json_is_one_object_and_progress_stays_on_standard_error(started: Crossc
 @pytest.mark.parametrize(
     "pattern", ["pingpong --maximum 100KB", "loaded-pingpong", "congestor", "chain --size 1MB"]
 )
-def test_every_kind_of_report_is_drawn_of_a_real_run(crosscut: Crosscut, pattern: str) -> None:
+def test_every_kind_of_report_is_drawn_from_a_real_run(crosscut: Crosscut, pattern: str) -> None:
     good(crosscut(f"run {pattern} -n 4 --repetitions 6 --quiet --out r.zarr"))
     for columns in ("50", "120"):
         shown = good(crosscut("show r.zarr", COLUMNS=columns))
@@ -97,7 +97,7 @@ def test_every_kind_of_report_is_drawn_of_a_real_run(crosscut: Crosscut, pattern
 
 
 def start_long_run(tmp_path: Path) -> subprocess.Popen[str]:
-    """A run that is measuring, of which at least one block is on disk."""
+    """Starts a run and waits until at least one block is on disk."""
     words = "run aapc -n 3 --size 100KB --repetitions 1000000 --out long.zarr --quiet"
     process = subprocess.Popen(
         [sys.executable, "-m", "crosscut", *words.split()], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -147,7 +147,7 @@ def test_a_killed_rank_is_named_and_what_was_measured_stays(crosscut: Crosscut, 
     assert "cells are measured" in " ".join(good(crosscut("show long.zarr")).split())
 
 
-def test_what_the_ranks_refuse_is_wrong_usage(crosscut: Crosscut, tmp_path: Path) -> None:
+def test_a_job_that_the_ranks_refuse_is_wrong_usage(crosscut: Crosscut, tmp_path: Path) -> None:
     done = crosscut("run pairs -n 2 --pairs 0-9 --out r.zarr")
     assert done.returncode == 2
     assert "9" in done.stderr
@@ -155,7 +155,7 @@ def test_what_the_ranks_refuse_is_wrong_usage(crosscut: Crosscut, tmp_path: Path
     assert not (tmp_path / "r.zarr").exists()
 
 
-def test_a_directory_that_is_no_run_is_wrong_usage(crosscut: Crosscut, tmp_path: Path) -> None:
+def test_a_directory_without_a_run_is_an_error(crosscut: Crosscut, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for words in ("show nowhere", "show empty", "run --resume empty"):
         done = crosscut(words)
@@ -164,7 +164,7 @@ def test_a_directory_that_is_no_run_is_wrong_usage(crosscut: Crosscut, tmp_path:
         assert "Traceback" not in done.stderr
 
 
-def test_help_of_every_command_and_pattern_is_there(crosscut: Crosscut) -> None:
+def test_every_command_and_pattern_has_help(crosscut: Crosscut) -> None:
     listed = json.loads(good(crosscut("list --json")))
     assert {"pingpong", "aapc"} <= {pattern["name"] for pattern in listed["patterns"]}
     for command in ("run", "show", "evaluate", "list", "doctor", "completion", "export", "fsck", "build-mpi"):

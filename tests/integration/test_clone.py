@@ -1,4 +1,4 @@
-"""Copies down a chain of real processes: whole, resumed, around nodes that die or fall silent."""
+"""Copies down a chain of real processes: whole, resumed, and around nodes that die or fall silent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHOLE = MEGABYTES << 20
 
 @pytest.fixture
 def folder(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """For images and copies; no process may be left."""
+    """A folder for images and copies; fails if any process is left."""
     binaries = private_core(quick_path, monkeypatch.setenv)
     images = quick_path / "images"
     images.mkdir()
@@ -109,7 +109,7 @@ def test_two_neighbours_that_die_at_once_are_skipped(folder: Path) -> None:
     with copying(order(source), LAUNCH) as under_way:
         _, ranks = processes(folder)
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[0]))
-        os.kill(ranks[4], signal.SIGSTOP)  # so that the copies do not end before their nodes do
+        os.kill(ranks[4], signal.SIGSTOP)  # so that copies do not end before their nodes
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[2]))
         signal_all([ranks[2], ranks[3]], signal.SIGKILL)
         os.kill(ranks[4], signal.SIGCONT)
@@ -148,7 +148,7 @@ def test_a_node_that_falls_silent_is_skipped(folder: Path) -> None:
     assert "silent" in outcome.copies[1].reason
 
 
-def test_after_all_were_killed_what_is_right_is_kept_and_what_is_not_is_sent_again(folder: Path) -> None:
+def test_after_all_were_killed_good_chunks_are_kept_and_damaged_ones_sent_again(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     made = copies(folder, PROCESSES)
     with copying(order(source), LAUNCH) as under_way:
@@ -177,7 +177,7 @@ def test_without_resume_an_unfinished_copy_is_begun_anew(folder: Path) -> None:
     assert copies(folder, PROCESSES)[0].read_bytes() == source.read_bytes()
 
 
-def test_a_source_that_changed_between_two_attempts_is_copied_as_it_is_now(folder: Path) -> None:
+def test_a_source_that_changed_between_two_attempts_is_copied_in_its_new_state(folder: Path) -> None:
     source = image(folder / "source", 200_000)
     unfinished(copies(folder, PROCESSES)[1]).write_bytes(source.read_bytes())
     image(source, 200_000)
@@ -186,7 +186,7 @@ def test_a_source_that_changed_between_two_attempts_is_copied_as_it_is_now(folde
     assert outcome.copies[1].received_bytes == 200_000
 
 
-def test_resuming_leaves_a_whole_file_that_is_no_copy_as_it_is(folder: Path) -> None:
+def test_resuming_leaves_a_whole_file_that_is_not_a_copy_untouched(folder: Path) -> None:
     source = image(folder / "source", 200_000)
     other = image(copies(folder, PROCESSES)[1], 200_000)
     before = other.read_bytes()
@@ -224,7 +224,7 @@ def clone_command(*words: str, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_interrupted_it_says_where_copies_stand_and_can_be_resumed(folder: Path) -> None:
+def test_an_interrupted_copy_reports_its_progress_and_can_be_resumed(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     words = ("source", "copy-{rank}", "--on", LAUNCH.on, "--chunk", "4KiB")
     process = clone_command(*words, folder=folder)

@@ -44,7 +44,7 @@ def received_bytes(record: state.Record, node: str, adapter: str) -> int:
 
 
 def processes_in(space: str) -> list[int]:
-    """All that runs in a network namespace."""
+    """Returns the processes in a network namespace."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def test_over_two_networks_at_once_each_link_carries_half_and_a_dead_node_is_ski
         with copying(order, Launch(on=f"lab:{record.name}", pin=False)) as under_way:
             wait_for_bytes(unfinished(tmp_path / "copy-n3"), LAB_BYTES // 8)
             for pid in processes_in(space):
-                with contextlib.suppress(ProcessLookupError):  # one dies with the other
+                with contextlib.suppress(ProcessLookupError):  # one may die with another
                     os.kill(pid, signal.SIGKILL)
             outcome = under_way.end()
         for adapter, had in before.items():
@@ -103,7 +103,7 @@ def test_over_ssh_every_host_of_the_file_gets_one_copy_whatever_its_slots(
         assert f"copy-{host}: the file exists" in again.stderr
 
 
-def test_elsewhere_a_relative_target_is_refused(tmp_path: Path) -> None:
+def test_a_relative_target_on_other_hosts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("h1\n")
     image(tmp_path / "source", 10)
     done = crosscut("clone", "source", "copy", "--on", "hosts:hosts", folder=tmp_path)

@@ -1,4 +1,4 @@
-"""What a copy is never written to, and that nothing is changed where it is refused."""
+"""Targets to which a copy is never written; a refusal changes nothing."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_a_file_that_exists_is_replaced_only_with_yes(folder: Path) -> None:
     assert there.read_bytes() == source.read_bytes()
 
 
-def test_a_directory_is_no_target(folder: Path) -> None:
+def test_a_directory_is_refused_as_a_target(folder: Path) -> None:
     source = image(folder / "source", 10)
     assert "a directory" in refusal(source, folder)
     assert "a directory" in refusal(source, f"{folder}/none/")
     assert "directory that it would be in" in refusal(source, folder / "none" / "file")
 
 
-def test_the_source_is_no_target_by_any_name(folder: Path) -> None:
+def test_the_source_is_refused_as_a_target_by_any_name(folder: Path) -> None:
     source = image(folder / "source", 10)
     (folder / "link").symlink_to(source)
     (folder / "other-name").hardlink_to(source)
@@ -83,7 +83,7 @@ def test_neither_pipes_nor_character_devices_nor_dangling_links_are_targets(fold
     assert not (folder / "nowhere").exists()
 
 
-def test_what_was_put_into_the_way_of_an_unfinished_copy_is_not_written_to(folder: Path) -> None:
+def test_links_and_pipes_at_the_path_of_an_unfinished_copy_are_refused(folder: Path) -> None:
     source = image(folder / "source", 1000)
     precious = image(folder / "precious", 500)
     before = precious.read_bytes()
@@ -95,7 +95,7 @@ def test_what_was_put_into_the_way_of_an_unfinished_copy_is_not_written_to(folde
     assert precious.read_bytes() == before
 
 
-def test_neither_directories_nor_pipes_nor_nothing_are_sources(folder: Path) -> None:
+def test_directories_pipes_and_missing_files_are_refused_as_sources(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     for name in (".", "pipe", "none"):
         with pytest.raises(UsageError, match="source"):
@@ -122,14 +122,14 @@ def test_too_little_space_is_refused_before_anything_is_written(folder: Path, sm
 
 @contextmanager
 def loop_device(backing: Path) -> Iterator[str]:
-    """A block device of a file's bytes."""
+    """A block device backed by a file."""
     if os.geteuid() != 0 or shutil.which("losetup") is None:
         pytest.skip("loop devices need root and losetup")
     made = subprocess.run(
         ["losetup", "--find", "--show", backing], capture_output=True, text=True, check=False
     )
     if made.returncode != 0:
-        pytest.skip(f"no loop device can be had here: {made.stderr.strip()}")
+        pytest.skip(f"no loop device is available here: {made.stderr.strip()}")
     device = made.stdout.strip()
     try:
         yield device
@@ -137,7 +137,7 @@ def loop_device(backing: Path) -> Iterator[str]:
         subprocess.run(["losetup", "--detach", device], check=True)
 
 
-def test_a_device_is_written_only_with_yes_and_only_where_it_is_large_enough(
+def test_a_device_is_written_only_with_yes_and_only_if_it_is_large_enough(
     folder: Path, tmp_path: Path
 ) -> None:
     backing = image(tmp_path / "backing", DEVICE_BYTES)
@@ -154,7 +154,7 @@ def test_a_device_is_written_only_with_yes_and_only_where_it_is_large_enough(
         back = copy_to(Path(device), folder / "back")
         assert back.copies[0].state == VERIFIED
     rest = before[DEVICE_BYTES - 12345 :]
-    assert backing.read_bytes() == source.read_bytes() + rest, "what lies behind the image stays"
+    assert backing.read_bytes() == source.read_bytes() + rest, "bytes behind the image stay"
     assert (folder / "back").read_bytes() == source.read_bytes() + rest
 
 

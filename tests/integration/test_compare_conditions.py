@@ -1,4 +1,4 @@
-"""`crosscut compare` of runs that say what was unlike, or that their machine was the limit."""
+"""`crosscut compare` of runs under different conditions, or limited by their machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_switches_and_faults_are_said_before_what_changed(
+def test_different_switches_and_faults_are_reported_before_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = emulated(tmp_path, "a.zarr", lab={"switch": "kernel"})
@@ -50,7 +50,7 @@ def test_switches_and_faults_are_said_before_what_changed(
     ]
 
 
-def test_where_the_machine_limited_a_run_throughout_it_is_undecided(
+def test_a_run_that_its_machine_limited_throughout_is_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = emulated(tmp_path, "a.zarr")

@@ -1,4 +1,4 @@
-"""The data server, and computing while messages are under way, run: results do not depend on how."""
+"""Runs the data server, and computing during messages: results do not depend on how they run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = [
 def launch(
     workload: applications.Workload, ranks: int, *words: str, crowded: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """`crowded`: MPI's own waiting gives processors away, as tests need it that others run beside."""
+    """`crowded`: MPI yields processors while it waits, as tests beside others need."""
     assert LAUNCHER is not None
     return subprocess.run(
         [LAUNCHER.program, "-n", str(ranks), str(applications.find_executable(workload)), "--json", *words],
@@ -73,7 +73,7 @@ def figure(result: Result, name: str, at: str = "") -> float:
     return next(one.value for one in result.figures if (one.name, one.at) == (name, at))
 
 
-# 6: an array whose columns do not divide evenly, and blocks of three servers.
+# 6 ranks: columns that do not divide evenly, and blocks of three servers.
 @pytest.mark.parametrize(
     ("ranks", "words"),
     [
@@ -94,13 +94,13 @@ def test_another_seed_or_number_of_gets_is_another_array() -> None:
 
 
 def test_messages_that_cross_a_tcp_connection_all_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between processes of one machine MPICH uses its memory, unless it is told not to."""
+    """By default MPICH uses shared memory between processes of one machine."""
     for name, value in {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}.items():
         monkeypatch.setenv(name, value)
     assert checksum(4, "--balance", "counter") == checksum(2)
 
 
-def test_a_pair_shares_a_processor_where_that_is_asked_for() -> None:
+def test_a_pair_shares_a_processor_on_request() -> None:
     assert said(DATA_SERVER, 2, *QUICK, "--processors", "overloaded")["layout"].endswith(", overloaded")
 
 
@@ -113,7 +113,7 @@ def test_more_processes_than_processors_are_not_matched() -> None:
 
 
 def test_a_server_that_polls_takes_more_of_a_processor_than_one_that_sleeps() -> None:
-    """Little is asked of either: 24 tasks, each of some 50 ms of computing."""
+    """24 tasks of some 50 ms of computing each, so that both servers mostly wait."""
     share = {}
     for waiting in ("poll", "sleep"):
         words = ("--tasks", "24", "--operations-per-byte", "30000", "--waiting", waiting)
@@ -130,14 +130,14 @@ def test_a_server_that_polls_takes_more_of_a_processor_than_one_that_sleeps() ->
         (("--tasks", "0"), "--tasks 0: write a whole number from 1 to 100000000; see --help"),
     ],
 )
-def test_options_that_cannot_be_are_named_once(words: tuple[str, ...], wrong: str) -> None:
+def test_impossible_options_are_named_once(words: tuple[str, ...], wrong: str) -> None:
     done = launch(DATA_SERVER, 2, *words)
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == f"crosscut-data-server: error: {wrong}"
     assert done.stderr.count("error:") == 1
 
 
-def test_an_array_that_memory_does_not_hold_is_refused_before_any_is_taken() -> None:
+def test_an_array_larger_than_memory_is_refused_before_any_allocation() -> None:
     kibibytes = int(re.findall(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())[0])
     if kibibytes > 2**27:
         pytest.skip("this machine may hold the largest array")
@@ -151,7 +151,7 @@ def test_an_array_that_memory_does_not_hold_is_refused_before_any_is_taken() -> 
 @pytest.mark.parametrize(
     ("pattern", "ranks"), [("ring", 2), ("ring", 3), ("pairs", 4), ("forward", 4), ("bystander", 3)]
 )
-def test_what_was_sent_arrives_while_ranks_compute(pattern: str, ranks: int) -> None:
+def test_messages_arrive_while_ranks_compute(pattern: str, ranks: int) -> None:
     found = said(OVERLAP, ranks, "--pattern", pattern, "--sizes", "8,64KiB", "--exchanges", "4")
     places = ["8 B", "8 B, testing", "64 KiB", "64 KiB, testing"]
     names = {one["name"] for one in found["figures"]}
@@ -161,11 +161,11 @@ def test_what_was_sent_arrives_while_ranks_compute(pattern: str, ranks: int) -> 
     assert list(dict.fromkeys(one["at"] for one in found["figures"])) == places
     receiving = {"ring": ranks, "pairs": ranks, "forward": ranks - 1, "bystander": 2}[pattern]
     counted = next(one["computed"] for one in found["checks"] if one["name"] == "messages")
-    # Two sizes; each warms up twice and has three series of three kinds of four messages.
+    # Two sizes, each with two warm-ups, and three series of three kinds of four messages.
     assert counted == receiving * 2 * (2 + 4 * 3 * 3)
 
 
-def test_the_command_hands_options_on_and_shows_figures() -> None:
+def test_the_command_passes_options_on_and_shows_figures() -> None:
     options = "--tasks 24 --operations-per-byte 10 --array 64"
     done = crosscut("workload", "run", "data-server", "-n", "2,4", "--options", options)
     assert done.returncode == 0, done.stderr
@@ -183,14 +183,14 @@ def test_on_a_lab_both_verify(tmp_path: Path) -> None:
     options = ("--sizes", "256KiB", "--exchanges", "3", "--work", "0.1")
     overlapped = run(OVERLAP, 4, Where(on=place, options=options, time_limit_seconds=120))
     assert overlapped.verified
-    # 256 KiB at 6.25 MB/s and some headers.
+    # 256 KiB at 6.25 MB/s, plus headers.
     assert figure(overlapped, "messages", "256 KiB") > 0.041
 
 
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
 @pytest.mark.long  # compiles; test_workloads.py does so with the smallest
 @pytest.mark.usefixtures("shared_cache")
-def test_a_simulated_network_s_rate_is_what_both_feel(tmp_path: Path) -> None:
+def test_both_slow_down_with_a_simulated_network_s_rate(tmp_path: Path) -> None:
     seconds: dict[str, list[float]] = {"data-server": [], "overlap": []}
     for rate in ("10 Mbit/s", "100 Mbit/s"):
         place = f"sim:{crossbar(tmp_path, 4, rate, rate.split()[0])}"

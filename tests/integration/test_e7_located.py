@@ -1,5 +1,5 @@
-"""The E7 (Kurmann, Rauch and Stricker, TR 391) with ranks at random: its modules, limits, and what explains
-each phase; simulated, and emulated at the size that a test may take."""
+"""The E7 (Kurmann, Rauch and Stricker, TR 391) with ranks numbered at random: its modules and limits are
+found and explain each phase; simulated, and emulated at a small size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real ranks over TCP count the processor time that moving bytes takes them, and the bytes."""
+"""Real ranks over TCP count the bytes that they move, and the processor time that it takes."""
 
 import json
 
@@ -63,7 +63,7 @@ def test_show_tells_what_a_gigabyte_cost_and_loggp_apart(tmp_path, capsys):
     assert [one["rank"] for one in document["effort"][0]["ranks"]] == [0, 1]
 
 
-def test_what_moves_nothing_or_is_computed_costs_nothing(tmp_path):
+def test_runs_that_move_no_bytes_have_no_effort(tmp_path):
     for words in (("aapc", "--backend", "null", "-n", "2"), ("aapc", "--on", "sim:xibalba-er16", "-n", "4")):
         out = tmp_path / f"{words[2].replace(':', '-')}.zarr"
         assert cli.main(["run", *words, "--size", "1KB", "--quiet", "--out", str(out)]) == 0

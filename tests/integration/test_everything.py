@@ -1,7 +1,7 @@
-"""Whatever `crosscut list` names measures whole, consistent runs that everything else can read.
+"""Everything that `crosscut list` names measures whole, consistent runs that all commands can read.
 
-A combination that a pattern refuses (three ranks for a pattern of pairs of pairs) must be refused as wrong
-usage, leaving nothing behind. CROSSCUT_TEST_SEED draws others.
+Combinations that a pattern refuses (three ranks for a pattern of pairs of pairs) must fail as wrong usage and
+leave nothing behind. CROSSCUT_TEST_SEED draws other values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ every_pattern = pytest.mark.parametrize(
 def sessions() -> Iterator[Sessions]:
     opened = Sessions()
     yield opened
-    assert set(opened.close()) <= {0, 2}  # 2 where a pattern refused its ranks
+    assert set(opened.close()) <= {0, 2}  # 2: a pattern refused its ranks
 
 
 @pytest.fixture
@@ -68,13 +68,13 @@ def backend(request: pytest.FixtureRequest) -> core.Backend:
 
 @pytest.fixture
 def chance(request: pytest.FixtureRequest) -> random.Random:
-    """The same draws for the same test and seed; pytest shows the line where the test fails."""
+    """Draws the same values for the same test and seed."""
     print(f"CROSSCUT_TEST_SEED={SEED}")
     return random.Random(f"{SEED} {request.node.name}")
 
 
 def measured(sessions: Sessions, job: Job, ranks: int) -> bool:
-    """True if it was measured, False if it was refused properly. The session goes on either way."""
+    """Returns True if the job was measured, False if it was refused properly. The session continues."""
     try:
         outcome = sessions.measure(job, ranks)
     except UsageError as error:
@@ -91,7 +91,7 @@ def measured(sessions: Sessions, job: Job, ranks: int) -> bool:
 
 
 def measured_sizes(sessions: Sessions, job: Job, ranks: int, *sizes: int) -> tuple[int, ...]:
-    """Measures them in one run; the largest alone where the pattern cuts each size differently."""
+    """Measures the sizes in one run; only the largest if the pattern divides each size differently."""
     if measured(sessions, replace(job, sizes=sizes), ranks):
         return sizes
     assert measured(sessions, replace(job, sizes=sizes[-1:]), ranks)
@@ -125,7 +125,7 @@ def test_every_number_of_ranks_gives_a_whole_run(
 
 
 @every_pattern
-def test_parameters_as_the_list_names_them_are_measured_or_refused(
+def test_parameters_from_the_list_are_measured_or_refused(
     sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
 ) -> None:
     for attempt in range(3 if pattern.parameters else 1):
@@ -138,13 +138,13 @@ def test_parameters_as_the_list_names_them_are_measured_or_refused(
 
 
 @every_pattern
-def test_options_of_measuring_work_beside_it(
+def test_measuring_options_work_with_every_pattern_and_backend(
     sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
 ) -> None:
-    """Two sizes, streaming, adaptive, computing beside it, a part of the phases."""
+    """Two sizes, streaming, adaptive repetitions, computing during messages, some of the phases."""
     ranks = chance.choice((4, 5))
     options = {"sync": "none", "iterations": 0, "warm_up": 1}
-    if backend.name == "sim":  # which says what it does not compute
+    if backend.name == "sim":  # refuses what it does not compute
         for refused in ({"sync": "none"}, {"compute": True}, {"iterations": 2}):
             with pytest.raises(UsageError, match="leave out --"):
                 sessions.measure(job_of(pattern, backend, quick_path / "refused.zarr", **refused), ranks)
@@ -198,7 +198,7 @@ def test_the_command_line_measures_shows_and_exports_it(
     chance: random.Random,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Standard output is one JSON object, or the table, and nothing else; exported is what was measured."""
+    """Standard output is one JSON object, or the table; the export equals the measurement."""
     run = quick_path / "run.zarr"
     words = ["run", pattern.name, "-n", str(chance.choice((4, 5))), "--backend", backend.name, "--json"]
     words += ["--size", "2KB", "--repetitions", "2", "--iterations", "1", "--out", str(run)]

@@ -1,5 +1,4 @@
-"""`explain`, `locate` and the network file they lead to, where the truth is known: simulated, and emulated
-by the kernel."""
+"""`explain`, `locate` and the resulting network file on known networks: simulated, and emulated."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def chassis(folder: Path) -> Path:
-    """The E7 in small: modules of six hosts, of which three fill the way to another module."""
+    """A small E7: modules of six hosts, of which three fill the path to another module."""
     file = folder / "small-e7.toml"
     file.write_text(
         '[generator]\nkind = "module-chassis"\nmodules = 3\nasics_per_module = 1\nhosts_per_asic = 6\n'
@@ -60,7 +59,7 @@ def chassis(folder: Path) -> Path:
 
 
 def slowest_and_median(run: Path) -> tuple[float, float]:
-    """Rates of messages, bytes per second."""
+    """Returns the slowest and median rates of messages, in bytes per second."""
     with xr.open_zarr(run) as data:
         seconds = data["message_seconds"].median("repetition").values
     rates = 1 / seconds[np.isfinite(seconds)]
@@ -70,8 +69,7 @@ def slowest_and_median(run: Path) -> tuple[float, float]:
 def test_explain_names_links_that_forwarding_hosts_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Salmon, Stein and Sterling's cluster: between its switches messages pass hosts, and those hosts'
-    links."""
+    """Salmon, Stein and Sterling's cluster: between its switches messages pass hosts and their links."""
     out = str(tmp_path / "run.zarr")
     crosscut(
         capsys,
@@ -100,7 +98,7 @@ def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and
     emulated: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     again, file = tmp_path / "again.zarr", tmp_path / "found.toml"
-    # A message is far more than a shaper's burst; a median of three bears one that was disturbed.
+    # Messages are far longer than a shaper's burst; a median of three tolerates one disturbance.
     words = ("--size", "400KB", "--repetitions", "3", "--quiet")
     with lab(chassis(tmp_path)):
         for attempt in range(3):
@@ -109,7 +107,7 @@ def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and
             limited = limited_phases(Run.open(first).attributes, 400_000)
             if len(limited) <= 2:
                 break
-        else:  # what disturbed so many phases disturbed the others, too
+        else:  # so many disturbed phases mean that the others were disturbed, too
             pytest.skip(f"this machine was busy during {len(limited)} of 17 phases")
     said = crosscut(capsys, "explain", str(first))
     assert "from module0 to module1" in said

@@ -1,6 +1,6 @@
-"""A rank that dies or goes silent is named with its node, in bounded time; what was measured stays.
+"""A rank that dies or falls silent is named with its node, in bounded time; measurements stay.
 
-How long a time-out takes is not asserted: everything must end within `PATIENCE_SECONDS`, and nothing be left.
+Time-outs are not asserted exactly: everything must end within `PATIENCE_SECONDS`, and no process be left.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if core.find_executable(core.CORE) is None:
 
 RANKS = 4
 TIMEOUT_SECONDS = 1.0
-# Far more than the test lets be measured.
+# Far more repetitions than a test lets finish.
 ENDLESS = 1_000_000
 
 
@@ -69,12 +69,12 @@ def progress(events: list[Event]) -> int:
 
 
 def await_blocks(measurement: Measurement) -> None:
-    """Until it is well under way: the first blocks are small."""
+    """Waits until the run is well under way: the first blocks are small."""
     wait_until(lambda: progress(measurement.events) >= 3, "no progress is made")
 
 
 def check_kept(job: Job) -> None:
-    """What was measured is there and whole, and the run says that it is not all."""
+    """Checks that the measurements are whole, and that the run says that it is incomplete."""
     assert fsck.check(job.out).damage == ()
     assert attributes(job.out)["state"] == "failed"
     status = Run.open(job.out).dataset["status"].values
@@ -105,7 +105,7 @@ def test_a_stopped_rank_is_named_with_its_node(
 
 @pytest.mark.parametrize("backend", ["null", "tcp", "mpi"])
 def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Path, backend: str) -> None:
-    """It conducts, so that others must notice its silence: its node, or under MPI the ranks themselves."""
+    """Rank 0 conducts, so others must notice its silence: its node, or under MPI the ranks themselves."""
     if not usable(backend):
         pytest.skip(f"the backend {backend} cannot be used here")
     job = endless(quick_path / "run.zarr", backend)
@@ -128,10 +128,10 @@ def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Pa
         ("udp", {}, signal.SIGKILL),
     ],
 )
-def test_tolerated_the_loss_of_a_rank_is_told_and_the_others_go_on(
+def test_the_tolerated_loss_of_a_rank_is_reported_and_the_others_go_on(
     quick_path: Path, binaries: Path, backend: str, parameters: Mapping[str, str], number: signal.Signals
 ) -> None:
-    """The session goes on without it, and can be asked to stop as ever."""
+    """The session continues without the rank, and can be asked to stop as usual."""
     lost = 2
     job = endless(quick_path / "run.zarr", backend, parameters, tolerate_failures=True)
     with measuring(job, launch(backend), binaries) as measurement:
@@ -155,7 +155,7 @@ def test_tolerated_the_loss_of_a_rank_is_told_and_the_others_go_on(
 def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_them(
     quick_path: Path, binaries: Path, backend: str
 ) -> None:
-    """Failed: the lost rank's; skipped: where a rank would have met it; measured: all others."""
+    """Failed: cells of the lost rank; skipped: cells of its peers; measured: all others."""
     lost, repetitions = 2, {"null": 200_000, "tcp": 2500, "udp": 1500}[backend]
     job = endless(quick_path / "run.zarr", backend, tolerate_failures=True, repetitions=repetitions)
     with measuring(job, launch(backend), binaries) as measurement:
@@ -239,37 +239,38 @@ def test_under_mpi_a_tolerated_loss_starts_the_ranks_again(quick_path: Path, bin
     assert "starting again" in said
     assert fsck.check(out).damage == ()
     run = Run.open(out)
-    assert run.attributes["state"] == "stopped"  # by its time limit, and not by the loss
+    assert run.attributes["state"] == "stopped"  # by its time limit, not by the loss
     assert (run.dataset["status"].values == MEASURED).any()
 
 
 def names_rank(whom: str, said: str) -> bool:
-    """With its node, in the words of the conductor or, where the launcher ended sooner, of the client."""
+    """True if the message names the rank and its node, as the conductor does, or, if the launcher ended
+    sooner, the client."""
     return re.search(rf"{whom} on (node )?{re.escape(platform.node())}\b", said) is not None
 
 
 def launcher_alone_spoke(said: str) -> bool:
-    """It ended the other ranks, or failed itself, before any could say whom it had lost."""
+    """True if the launcher ended the ranks, or failed itself, before any could report the loss."""
     words = r"signal 9|cannot start the ranks|the ranks ended unexpectedly|mpiexec ended \(exit status"
     ended = re.search(words, said) is not None
     return ended and " gone" not in said and "lost" not in said
 
 
 def shared_segments(process: int) -> set[Path]:
-    """A rank's files in /dev/shm: megabytes a node, which MPICH leaves there when a job is killed."""
+    """Returns a rank's files in /dev/shm: megabytes per node, which MPICH leaves after a job is killed."""
     lines = Path(f"/proc/{process}/maps").read_text().splitlines()
     return {Path(line.split()[-1]) for line in lines if "/dev/shm/mpich_shm_" in line}
 
 
 def processes_of(backend: str, binaries: Path) -> list[int]:
-    """The ranks' processes in order."""
+    """Returns the ranks' processes in rank order."""
     if backend == "mpi":
         return mpi_ranks(binaries / core.CORE_MPI)
     return rank_processes(binaries / core.CORE, RANKS)[1]
 
 
 def mpi_ranks(executable: Path) -> list[int]:
-    """In order: the launcher tells each its rank through the environment."""
+    """Returns the processes in rank order: the launcher puts the rank into their environment."""
     ranks = sorted((int(environment(pid)["PMI_RANK"]), pid) for pid in running(executable))
     assert [rank for rank, _ in ranks] == list(range(RANKS))
     return [pid for _, pid in ranks]
@@ -279,7 +280,7 @@ def mpi_ranks(executable: Path) -> list[int]:
 def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
     quick_path: Path, binaries: Path, backend: str
 ) -> None:
-    """As Ctrl-C in a terminal, or kill -INT; test_cli.py has it over tcp."""
+    """By Ctrl-C in a terminal, or kill -INT; test_cli.py tests it over TCP."""
     if not usable(backend):
         pytest.skip(f"the backend {backend} cannot be used here")
     run = quick_path / "run.zarr"

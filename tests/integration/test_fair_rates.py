@@ -1,6 +1,6 @@
-"""Simulated rates on random networks, held against what makes them max-min fair, from file to run.
+"""Simulated rates on random networks satisfy the definition of max-min fairness.
 
-The ways and capacities come from the SimGrid platform that the core writes, the rates from the run.
+Routes and capacities come from the SimGrid platform that the core writes, rates from the run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATES = st.integers(1, 400).map(lambda tens: f"{10 * tens} Mbit/s")
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[str, int]:
-    """(file, hosts): switches joined at random, some with a capacity of their own, links of all kinds."""
+    """Draws (file, hosts): switches joined at random, some with a capacity, and links of all kinds."""
     switches = draw(st.integers(1, 5))
     hosts = draw(st.integers(2, 12))
     lines = [
@@ -54,7 +54,7 @@ def networks(draw: st.DrawFn) -> tuple[str, int]:
 
 
 def ways(platform: Path) -> tuple[dict[str, float], dict[tuple[int, int], list[str]]]:
-    """Capacities in bytes per second, and those that each pair passes."""
+    """Returns the capacities in bytes per second, and those that each pair passes."""
     zone = ElementTree.parse(platform).getroot().find("zone")
     assert zone is not None
     capacities = {
@@ -72,7 +72,7 @@ def ways(platform: Path) -> tuple[dict[str, float], dict[tuple[int, int], list[s
 
 
 def simulated(file: Path, hosts: int, out: Path) -> list[Pairs]:
-    """[phase] the rate of each pair in bytes per second."""
+    """Returns [phase] the rate of each pair in bytes per second."""
     subprocess.run(
         [core.load().executable, "run", "random-pairwise", "--random-phases", "3", "-n", str(hosts),
          "--backend", "sim", "--network", file, "--size", "1MB", "--out", out],

@@ -1,5 +1,4 @@
-"""A link that goes down and comes back, or loses packets, emulated: what hosts count and what messages
-suffer, tied together."""
+"""An emulated link that flaps or loses packets: findings join the hosts' counters with slow messages."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from crosscut.run.run import Run
 pytestmark = needs_lab
 
 
-def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path) -> None:
+def test_a_flapping_link_is_a_finding_with_its_host_s_counters(tmp_path: Path) -> None:
     out = tmp_path / "run.zarr"
     with lab(crossbar(tmp_path, 8)):
         plant.plant("test", Fault("flap", ("n0003",), seconds=0.02, every=0.9))
@@ -26,7 +25,7 @@ def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path)
         assert cli.main([*words, "--out", str(out)]) == 0
     found = of_run.find(Run.open(out))
     told = [one for one in found if one.hosts == ("n0003",)]
-    # By what else the machine did meanwhile.
+    # Depending on what else the machine did meanwhile.
     kinds = {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED}
     kinds |= {FindingKind.LOSSY_HOST, FindingKind.SUSPECT}
     assert {one.kind for one in told} <= kinds
@@ -34,7 +33,7 @@ def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path)
     assert not [one for one in found if one.kind in (FindingKind.SLOW_HOST, FindingKind.SLOW_ROUTE)]
 
 
-def test_a_host_that_loses_packets_is_told_by_what_is_sent_again_to_it(tmp_path: Path) -> None:
+def test_a_host_that_loses_packets_is_found_by_retransmissions_to_it(tmp_path: Path) -> None:
     out = tmp_path / "run.zarr"
     with lab(crossbar(tmp_path, 6)):
         plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))

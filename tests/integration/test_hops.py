@@ -1,4 +1,4 @@
-"""Latency by way where latencies are known: the routed Beowulf of Salmon, Stein and Sterling (SC98)."""
+"""Latency by route with known latencies: the routed Beowulf of Salmon, Stein and Sterling (SC98)."""
 
 import json
 
@@ -29,7 +29,7 @@ def measured(folder, *words):
     return run
 
 
-def test_a_switch_and_a_host_that_forwards_add_what_the_file_says(tmp_path, capsys):
+def test_a_switch_and_a_forwarding_host_add_the_latencies_of_the_file(tmp_path, capsys):
     run = measured(tmp_path, "pingpong", "--pairs", "all", "--on", "sim:beowulf-routed-4x9", "-n", "36")
     found = told(run, capsys)
     assert found["switch_seconds"]["median"] == pytest.approx(25e-6, rel=1e-3)
@@ -39,6 +39,6 @@ def test_a_switch_and_a_host_that_forwards_add_what_the_file_says(tmp_path, caps
     assert "each forwarding host adds 75.0 µs" in " ".join(capsys.readouterr().out.split())
 
 
-def test_where_all_ways_are_alike_nothing_is_told(tmp_path, capsys):
+def test_nothing_is_reported_if_all_routes_are_alike(tmp_path, capsys):
     run = measured(tmp_path, "pingpong", "--pairs", "all", "--on", "sim:xibalba-er16", "-n", "4")
     assert told(run, capsys) is None

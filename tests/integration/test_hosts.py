@@ -64,8 +64,8 @@ def cluster(sshd: Sshd, core: Path, tmp_path: Path) -> Iterator[Cluster]:
 
 
 def hosts_reached(core: Path) -> list[str]:
-    """The hosts to which an ssh of ours is connected. `ready` does not tell: rightly it takes aliases of one
-    machine for one node."""
+    """Returns the hosts to which an ssh of ours is connected. `ready` does not tell them: it rightly counts
+    aliases of one machine as one node."""
     lines = [command_line(pid) for pid in processes_named("ssh")]
     return sorted(words[words.index("-x") + 1] for words in lines if any(str(core) in word for word in words))
 
@@ -85,11 +85,11 @@ def test_a_tree_of_five_hosts_meets_and_ends_without_leaving_a_process(cluster: 
     assert ends(launched, core) == 0
 
 
-def test_the_tree_has_the_asked_fanout(cluster: Cluster, core: Path) -> None:
+def test_the_tree_has_the_requested_fanout(cluster: Cluster, core: Path) -> None:
     launched = cluster.start("h[1-5]", ranks=5, fanout=2)
     Events(launched).until("ready")
     ssh_of_node = [sum(name(child) == "ssh" for child in children(node)) for node in ranks_of_nodes(core)]
-    # h1 starts the heads of {h2, h3} and {h4, h5}, each of those one more
+    # h1 starts the heads of {h2, h3} and {h4, h5}, and each head one more
     assert sorted(ssh_of_node) == [0, 0, 1, 1, 2]
     assert ends(launched, core) == 0
 
@@ -116,13 +116,13 @@ def test_unreachable_hosts_are_all_named_with_the_reason(cluster: Cluster, core:
     await_none(core)
 
 
-def test_an_unreachable_first_host_is_told(cluster: Cluster) -> None:
+def test_an_unreachable_first_host_is_named(cluster: Cluster) -> None:
     launched = cluster.start("off1", "h1", ranks=2)
     with pytest.raises(SessionError, match="Connection refused"):
         Session(launched).wait_ready()
 
 
-def test_a_missing_core_on_a_host_is_told_with_its_path(cluster: Cluster, core: Path) -> None:
+def test_a_missing_core_on_a_host_is_reported_with_its_path(cluster: Cluster, core: Path) -> None:
     launched = cluster.start("localhost", "h1", ranks=2, core_path="/nowhere/crosscut-core")
     with pytest.raises(SessionError, match=r"h1: .*/nowhere/crosscut-core: (No such file|not found)"):
         Session(launched).wait_ready()

@@ -1,4 +1,4 @@
-"""hpcc, run: Linpack solves, rings are measured, and what cannot run is said."""
+"""Runs hpcc: Linpack solves, rings are measured, and errors are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HYDRA = find_hydra("", find_executable(CORE_MPI))
 
 @pytest.fixture
 def hpcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy, by which its processes are known; none may be left, nor a folder of a run."""
+    """A copy of hpcc, which identifies its processes; fails if a process or a run's folder is left."""
     copy = tmp_path / "hpcc"
     shutil.copy(program.find().path, copy)
     monkeypatch.setenv(program.VARIABLE, str(copy))
@@ -84,20 +84,18 @@ def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("hpcc")
 def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
-    """A Gbit/s is 125 MB/s on the wire, and a little more for as long as a burst. Memory is far faster."""
+    """A Gbit/s is 125 MB/s on the wire, and a little more during a burst. Memory is far faster."""
     network = crossbar(tmp_path, 2, "1 Gbit/s")
     done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--on", f"lab:{network}", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["verified"] is True
     assert found["hosts"] == 2
-    assert (
-        80e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 130e6
-    )  # and what a shaper lets pass at once
+    assert 80e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 130e6  # plus a shaper's burst
 
 
 @pytest.mark.skipif(why_no_sshd() is not None, reason=str(why_no_sshd()))
-def test_on_hosts_ranks_are_started_over_ssh_in_a_folder_where_one_is(hpcc: Path, tmp_path: Path) -> None:
+def test_on_hosts_ranks_are_started_over_ssh(hpcc: Path, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("h1 slots=1\nh2 slots=1\n")
     asked, agent = tmp_path / "asked", tmp_path / "agent"
     words = f"-launcher ssh -launcher-exec {agent} -iface lo"
@@ -137,10 +135,10 @@ def test_another_mpi_s_launcher_is_refused_before_anything_runs() -> None:
     assert "is linked with Open MPI" in done.stderr
 
 
-@pytest.mark.long  # RandomAccess takes 20 s on a rank alone; a known wrong launcher is refused above
+@pytest.mark.long  # RandomAccess takes 20 s on one rank; a known wrong launcher is refused above
 @other_mpi
 @pytest.mark.usefixtures("hpcc")
-def test_ranks_that_ran_alone_under_a_launcher_nobody_knows_are_no_result(tmp_path: Path) -> None:
+def test_ranks_that_ran_alone_under_an_unknown_launcher_give_no_result(tmp_path: Path) -> None:
     assert HYDRA is not None
     launcher = tmp_path / "mpirun"
     launcher.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 1\nexec {HYDRA.program} "$@"\n')
@@ -173,7 +171,7 @@ def test_a_run_over_its_time_limit_is_ended() -> None:
 
 
 def working(executable: Path) -> list[int]:
-    """Its processes that have used half a second of a processor: MPI_Init takes less."""
+    """Returns its processes that have used half a second of processor time: MPI_Init takes less."""
     ticks = os.sysconf("SC_CLK_TCK") // 2
     stats = {
         pid: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in running(executable)

@@ -1,4 +1,4 @@
-"""Connections that outlive a job, so that a network that hashes ports sends each route the same way again."""
+"""Connections outlive a job, so that a network that hashes ports sends each route the same way again."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ESTABLISHED = "01"
 
 
 def connections() -> set[tuple[str, str]]:
-    """Both ends of every TCP connection of this network namespace."""
+    """Returns both ends of every TCP connection in this network namespace."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {(row[1], row[2]) for row in rows if row[3] == _ESTABLISHED}
 
 
 def listening_ports() -> set[str]:
-    """Ports on which the ranks listen: data lanes have one at an end."""
+    """Returns the ports on which ranks listen: a data lane has one at one end."""
     inodes = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -36,7 +36,7 @@ def listening_ports() -> set[str]:
 
 
 def recorded_ports(run: Path) -> list[tuple[int, int]]:
-    """Ports of the rank that connected and of its peer, as the run has them."""
+    """Returns the recorded ports of each rank that connected, and of its peer."""
     attribute = Run.open(run).attributes["connections"]
     assert isinstance(attribute, dict)
     rows = [dict(zip(attribute["fields"], row, strict=True)) for row in attribute["rows"]]

@@ -1,4 +1,4 @@
-"""The life of a lab: up in one go or not at all, down from whatever state, and nothing else touched."""
+"""The life of a lab: up completely or not at all, down from any state, and nothing else touched."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
 
 
 def everything(*, of: str) -> str:
-    """What the machine's own namespace has of a kind."""
+    """Returns all items of a kind in the machine's own namespace."""
     commands = {
         "links": ["ip", "-d", "-j", "link"],
         "addresses": ["ip", "-j", "addr"],
@@ -40,7 +40,7 @@ def everything(*, of: str) -> str:
         "name": ["hostname"],
     }
     if of != "settings":
-        # Life times of addresses count down by themselves.
+        # Lifetimes of addresses count down.
         text = subprocess.run(commands[of], capture_output=True, text=True, check=False).stdout
         return "\n".join(part for part in text.split(",") if "life_time" not in part)
     found = []
@@ -53,7 +53,7 @@ def everything(*, of: str) -> str:
 
 
 def pinned(root: Path) -> set[str]:
-    """Namespaces that mounts below a folder keep alive, as `net:[number]`."""
+    """Returns the namespaces that mounts below a folder keep alive, as `net:[number]`."""
     lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return {words[3] for words in lines if Path(words[4]).is_relative_to(root)}
 
@@ -67,8 +67,8 @@ def held_by_processes(kind: str) -> set[str]:
 
 
 def started_here(root: Path) -> list[int]:
-    """Processes that still run of those which were told of this folder of labs; no namespace lives without a
-    mount or a process."""
+    """Returns running processes with this folder of labs in their environment; without a mount or a process
+    no namespace lives."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -109,10 +109,10 @@ def test_a_lab_is_up_only_when_its_links_are(tmp_path: Path, monkeypatch: pytest
     looked = iter([False] * 30)
     monkeypatch.setattr(build, "is_running", lambda device: next(looked, True))
     with lab(crossbar(tmp_path, 2)) as record:
-        assert record.seconds_to_build > 0.3  # 30 looks, 10 ms apart
+        assert record.seconds_to_build > 0.3  # 30 polls, 10 ms apart
 
 
-def test_nodes_have_shared_memory_of_their_own(tmp_path: Path) -> None:
+def test_nodes_have_their_own_shared_memory(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)) as record:
         on_node(record, "n0000", "touch", "/dev/shm/only-here")
         assert on_node(record, "n0000", "ls", "/dev/shm").split() == ["only-here"]
@@ -121,7 +121,7 @@ def test_nodes_have_shared_memory_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("of", ["links", "addresses", "routes", "neighbours", "qdiscs", "settings", "name"])
-def test_the_machine_itself_stays_as_it_is(of: str, tmp_path: Path) -> None:
+def test_the_machine_itself_is_not_changed(of: str, tmp_path: Path) -> None:
     before = everything(of=of)
     with lab(crossbar(tmp_path, 4)):
         assert everything(of=of) == before
@@ -138,7 +138,7 @@ def test_down_leaves_no_namespace_mount_or_file(tmp_path: Path, own_labs: Path) 
         assert not ours & (held_by_processes("net") | held_by_processes("uts") | held_by_processes("ipc"))
 
 
-def test_down_ends_what_runs_on_nodes(tmp_path: Path) -> None:
+def test_down_ends_processes_on_nodes(tmp_path: Path) -> None:
     file = crossbar(tmp_path, 2)
     with lab(file) as record:
         command = labs.enter.command(record, state.folder("test"), "n0001", ["sleep", "600"])
@@ -163,7 +163,7 @@ def test_a_second_lab_of_the_same_name_is_refused(tmp_path: Path) -> None:
         lifecycle.up(str(crossbar(tmp_path, 2)), lifecycle.Choices(name="test"))
 
 
-def test_what_is_being_changed_is_left_alone(tmp_path: Path) -> None:
+def test_a_lab_that_another_command_is_changing_is_left_alone(tmp_path: Path) -> None:
     with (
         lab(crossbar(tmp_path, 2)),
         state.locked("test"),
@@ -174,7 +174,7 @@ def test_what_is_being_changed_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [150, 300, 400, 500, 600, 800, 1100])
-def test_a_killed_up_leaves_nothing_that_down_does_not_find(
+def test_down_removes_everything_that_a_killed_up_leaves(
     milliseconds: int, tmp_path: Path, own_labs: Path
 ) -> None:
     file = crossbar(tmp_path, 64)
@@ -190,7 +190,7 @@ def test_a_killed_up_leaves_nothing_that_down_does_not_find(
 
 
 def _wait_until_free() -> None:
-    """The killed command's helper dies with it, but not in the same instant."""
+    """Waits for the killed command's helper, which dies shortly after it."""
     _wait_until(lambda: describe.condition_of_name("test") != "being built")
 
 
@@ -216,7 +216,7 @@ def test_an_interrupted_up_removes_what_it_made(tmp_path: Path, own_labs: Path) 
 def test_down_that_is_killed_under_way_is_finished_by_the_next(
     share_gone: float, tmp_path: Path, own_labs: Path
 ) -> None:
-    """Killed when so much of what was mounted is gone; at the beginning, while it ends who is inside."""
+    """Kills `down` when a given share of the mounts is gone, or at first, while it ends processes inside."""
     record = lifecycle.up(str(crossbar(tmp_path, 128)), lifecycle.Choices(name="test"))
     folder = state.folder("test")
     inside = subprocess.Popen(labs.enter.command(record, folder, "n0001", ["sleep", "600"]))
@@ -242,14 +242,14 @@ def test_half_of_a_lab_without_its_record_can_be_removed(tmp_path: Path, own_lab
     folder = state.folder("test")
     for path in removal.mounts_under(folder)[
         ::2
-    ]:  # as a kill leaves it: half of the mounts are gone, and the record
+    ]:  # as after a kill: the record and half of the mounts are gone
         removal.namespaces.unmount(path)
     (folder / "lab.json").unlink()
     lifecycle.down("test")
     assert nothing_is_left(own_labs)
 
 
-def test_status_says_what_there_is(tmp_path: Path) -> None:
+def test_status_describes_the_lab(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3), dilation=2):
         done = labs.crosscut("lab", "status", "test", "--json", folder=tmp_path)
         about = json.loads(done.stdout)
@@ -276,7 +276,7 @@ def test_status_of_a_broken_lab_fails_and_says_what_to_do(tmp_path: Path) -> Non
     assert labs.crosscut("lab", "status", folder=tmp_path).returncode == 0
 
 
-def test_exec_hands_on_the_words_and_the_exit_status(tmp_path: Path) -> None:
+def test_exec_passes_on_arguments_and_exit_status(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)):
         done = labs.crosscut(
             "lab",
@@ -297,7 +297,7 @@ def test_exec_hands_on_the_words_and_the_exit_status(tmp_path: Path) -> None:
         assert "no such node; there are n0000 to n0001, and fabric; did you mean n000" in wrong.stderr
 
 
-def test_what_cannot_be_emulated_is_refused_when_it_must_be_exact(tmp_path: Path) -> None:
+def test_an_exact_lab_is_refused_if_part_of_it_cannot_be_emulated(tmp_path: Path) -> None:
     file = crossbar(tmp_path, 2)
     file.write_text(file.read_text() + '[switch]\nlatency = "10 us"\n')
     with pytest.raises(UsageError, match="latencies"):
@@ -312,7 +312,7 @@ def succeeds(*words: str) -> bool:
 
 @pytest.fixture
 def as_nobody(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A folder that everybody may write to, where users may have labs, with the `switch` of the test."""
+    """A folder that everybody may write to, if users may have labs here with the test's `switch`."""
     everybody = stat.S_IROTH | stat.S_IWOTH
     parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
     if parameters.get("switch") == "user" and program.TUN.stat().st_mode & everybody != everybody:
@@ -329,7 +329,7 @@ def as_nobody(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def said_by(script: str, *words: str) -> dict[str, Any]:
-    """By one of the scripts that become nobody."""
+    """Returns the output of one of the scripts that become nobody."""
     command = [sys.executable, str(Path(__file__).parent / script), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -338,7 +338,7 @@ def said_by(script: str, *words: str) -> dict[str, Any]:
 
 
 def ends(pid: int) -> bool:
-    """Whoever inherits an ended process may take a moment to look after it."""
+    """True if the process ends; its new parent may take a moment to reap it."""
     until = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
         time.sleep(0.02)
@@ -359,10 +359,10 @@ def test_without_root_a_lab_lives_in_a_user_namespace(switch: str, as_nobody: Pa
 
 
 @pytest.mark.parametrize("switch", labs.SWITCHES)
-def test_without_root_a_killed_holder_leaves_nothing_that_down_does_not_find(
+def test_without_root_down_removes_everything_that_a_killed_holder_leaves(
     switch: str, as_nobody: Path
 ) -> None:
-    """Nor anything of another lab, whose namespaces may have its numbers by then."""
+    """And nothing of another lab, whose namespaces may have the same numbers by then."""
     file, root = crossbar(as_nobody, 3), as_nobody / "labs"
     seen = said_by("unprivileged_kills.py", "holder", str(file), str(root), switch)
     assert seen == {
@@ -381,10 +381,10 @@ def test_without_root_a_lab_whose_record_is_lost_can_be_removed(switch: str, as_
 
 @pytest.mark.parametrize("switch", labs.SWITCHES)
 @pytest.mark.parametrize("kind", ["up", "down"])
-def test_without_root_what_is_killed_leaves_nothing_that_down_does_not_find(
+def test_without_root_down_removes_everything_that_a_killed_command_leaves(
     kind: str, switch: str, as_nobody: Path
 ) -> None:
-    """At every moment of it."""
+    """Kills the command at every stage."""
     file, root = crossbar(as_nobody, 8), as_nobody / "labs"
     seen = said_by("unprivileged_kills.py", kind, str(file), str(root), switch)
     assert seen == {"through": True, "left": [], "children": []}
@@ -392,7 +392,7 @@ def test_without_root_what_is_killed_leaves_nothing_that_down_does_not_find(
 
 
 @pytest.mark.parametrize("cycles", [6, pytest.param(200, marks=pytest.mark.long)])
-def test_many_labs_one_after_the_other_leave_nothing(cycles: int, tmp_path: Path, own_labs: Path) -> None:
+def test_many_labs_in_turn_leave_nothing(cycles: int, tmp_path: Path, own_labs: Path) -> None:
     first, last = lab_cycles.run(cycles, 16, tmp_path)
     assert last == first
     assert (last["mounts"], last["children"], last["files"]) == (0, 0, 0)

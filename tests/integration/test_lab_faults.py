@@ -1,4 +1,4 @@
-"""Faults in a lab: what each does on the wire, by whichever switch, and that it is gone when it is lifted."""
+"""Faults in a lab: the effect of each on the wire, with either switch, and its removal when it is lifted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ by_either_switch = pytest.mark.parametrize("switch", SWITCHES)
 PAYLOAD_BYTES_PER_SECOND = 100e6 / 8 * 1448 / 1538
 QUICK = ("--size", "300KB", "--repetitions", "5")
 ON = ("--on", "lab:test")
-# Datagrams for some time: how many were lost, and for how long none was answered at the worst.
+# Sends datagrams for some time; prints how many were lost, and the longest time without an answer.
 PROBE = """
 import json, socket, sys, time
 lost = longest = 0
@@ -76,7 +76,7 @@ def probed(record: state.Record, node: str, to: str, seconds: float) -> tuple[in
 def test_a_fault_slows_the_routes_that_it_should(
     fault: Fault, share: dict[str, float], switch: str, tmp_path: Path
 ) -> None:
-    """All-to-all of three: in each phase every node sends to one, and receives from another."""
+    """All-to-all of three: in each phase every node sends to one node and receives from the other."""
     with lab(crossbar(tmp_path, 3), switch=switch):
         plant.plant("test", fault)
         rates = median_rates(tmp_path, "aapc", *ON, *QUICK)
@@ -85,7 +85,7 @@ def test_a_fault_slows_the_routes_that_it_should(
             assert rates[route] == pytest.approx(expected * PAYLOAD_BYTES_PER_SECOND, rel=0.25), route
 
 
-def test_an_mtu_of_its_own_is_the_first_finding(tmp_path: Path) -> None:
+def test_a_different_mtu_is_the_first_finding(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3)):
         plant.plant("test", Fault("mtu", ("n0001",), bytes=576))
         median_rates(tmp_path, "aapc", *ON, *QUICK)
@@ -96,7 +96,7 @@ def test_an_mtu_of_its_own_is_the_first_finding(tmp_path: Path) -> None:
 
 @by_either_switch
 def test_half_duplex_directions_share_one_rate(switch: str, tmp_path: Path) -> None:
-    """In the first phase node 1 receives from 0 and sends to 2: whoever is last has waited for both."""
+    """In the first phase node 1 receives from 0 and sends to 2: the later message has waited for both."""
     with lab(crossbar(tmp_path, 3), switch=switch):
         plant.plant("test", Fault("half-duplex", ("n0001",)))
         rates = median_rates(tmp_path, "aapc", *ON, *QUICK)
@@ -118,7 +118,7 @@ def test_nothing_reaches_a_dead_node_until_it_is_lifted(switch: str, tmp_path: P
 
 
 @by_either_switch
-def test_of_several_adapters_one_can_be_dead(switch: str, tmp_path: Path) -> None:
+def test_one_of_several_adapters_can_be_dead(switch: str, tmp_path: Path) -> None:
     file = tmp_path / "rails.toml"
     file.write_text(
         '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-1]"\nadapters = 2\n'
@@ -148,7 +148,7 @@ def test_a_flapping_link_goes_down_and_comes_back(switch: str, tmp_path: Path) -
 
 
 @by_either_switch
-def test_bursts_of_loss_last_as_long_as_they_should_and_no_longer(switch: str, tmp_path: Path) -> None:
+def test_bursts_of_loss_last_as_long_as_requested(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2), switch=switch) as record:
         plant.plant("test", Fault("loss", ("n0001",), seconds=0.15, every=0.5))
         lost, longest = probed(record, "n0000", "10.0.0.2", 2)
@@ -176,7 +176,7 @@ def sum_of(counters: object, name: str) -> float:
 
 @by_either_switch
 def test_swapped_cables_exchange_places(switch: str, tmp_path: Path) -> None:
-    """Two switches with a thin cable between: who was near is far, and the other way round."""
+    """Two switches with a thin cable between them: near nodes become far, and far nodes near."""
     thin, full = 0.2 * PAYLOAD_BYTES_PER_SECOND, PAYLOAD_BYTES_PER_SECOND
     words = ["pairs", *ON, "--pairs", "0-2", *QUICK]
     with lab(two_switches(tmp_path), switch=switch):
@@ -192,7 +192,7 @@ def test_swapped_cables_exchange_places(switch: str, tmp_path: Path) -> None:
 def test_a_node_in_a_wrong_port_is_reached_by_nobody_until_its_cable_is_back(
     switch: str, tmp_path: Path
 ) -> None:
-    """Also where the wrong port is one of its own switch: it is the tables that do not know."""
+    """Even if the wrong port is on its own switch: the tables do not know."""
     with lab(two_switches(tmp_path), switch=switch) as record:
         for other in ("n0", "n2"):
             plant.plant("test", Fault("miswire", ("n1", other)))
@@ -203,7 +203,7 @@ def test_a_node_in_a_wrong_port_is_reached_by_nobody_until_its_cable_is_back(
 
 
 @by_either_switch
-def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(switch: str, tmp_path: Path) -> None:
+def test_frames_of_a_wrongly_wired_node_pass_the_wrong_switch(switch: str, tmp_path: Path) -> None:
     with lab(two_switches(tmp_path), switch=switch) as record:
         plant.plant("test", Fault("miswire", ("n1", "n2")))
         before, had = sent_over_trunk(record), received_bytes(record, "n2")
@@ -211,12 +211,12 @@ def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(switch: str, tm
         on_node(record, "n1", sys.executable, "-c", send)
         while received_bytes(record, "n2") - had < 9000:
             time.sleep(0.01)
-        # What n2 answers (no such port) goes where the tables think that n1 is.
+        # n2's answer (no such port) goes where n1 is according to the tables.
         assert all(after - had < 1000 for after, had in zip(sent_over_trunk(record), before, strict=True))
 
 
 def sent_over_trunk(record: state.Record) -> list[int]:
-    """Bytes that left by either end of the cable between the switches."""
+    """Returns the bytes sent from either end of the cable between the switches."""
     if record.switch_process is not None:
         stations = {one["name"]: one["bytes"] for one in program.statistics(record)["stations"]}
         return [stations.get("s0 -> s1", 0), stations.get("s1 -> s0", 0)]
@@ -245,7 +245,7 @@ def processor_ticks(pid: int) -> int:
 @by_either_switch
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_lifted_fault_is_gone(kind: str, switch: str, tmp_path: Path) -> None:
-    """No setting, process or entry is left of it, and every route is as before."""
+    """Leaves no setting, process or entry, and every route is as before."""
     nodes = ("n1", "n2") if kind in ("swap", "miswire") else ("n1",)
     with lab(two_switches(tmp_path), switch=switch) as record:
         before, others = settings_of(record), removal.processes(state.folder("test"), None)
@@ -260,8 +260,8 @@ def test_a_lifted_fault_is_gone(kind: str, switch: str, tmp_path: Path) -> None:
 
 
 def settings_of(record: state.Record) -> list[str]:
-    """Devices, buckets, redirections and entries of bridges, without what counts and what is numbered anew;
-    what crosscut-switch was told."""
+    """Returns devices, token buckets, redirections and bridge entries, without counters and numbers that
+    change, and the settings of crosscut-switch."""
     shown = (
         "ip -o link show | sed 's/^[0-9]*: //; s/state [A-Z]*//'; tc qdisc show | sed 's/ [0-9a-f]*: / /'; "
         "bridge fdb show | sort; ip neigh show nud permanent | sort; ip route show"
@@ -272,7 +272,7 @@ def settings_of(record: state.Record) -> list[str]:
 
 
 @by_either_switch
-def test_several_faults_are_planted_and_lifted_each_by_itself(switch: str, tmp_path: Path) -> None:
+def test_several_faults_are_planted_and_lifted_one_by_one(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 4), switch=switch) as record:
         plant.plant("test", Fault("dead", ("n0001",)))
         plant.plant("test", Fault("dead", ("n0002",)))
@@ -292,7 +292,7 @@ def test_wrong_ports_of_one_switch_are_faults_of_different_cables(switch: str, t
 
 
 def two_switches(folder: Path) -> Path:
-    """With a thin cable between them."""
+    """Two switches with a thin cable between them."""
     file = folder / "two.toml"
     file.write_text(
         '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\n[[switches]]\nnames = "s[0-1]"\n'
@@ -315,7 +315,7 @@ def two_switches(folder: Path) -> Path:
         (Fault("slow", ("n0001",), adapter=3), "no adapter 3"),
     ],
 )
-def test_what_is_no_fault_is_refused(fault: Fault, why: str, tmp_path: Path) -> None:
+def test_an_invalid_fault_is_refused(fault: Fault, why: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)):
         with pytest.raises(UsageError, match=why):
             plant.plant("test", fault)
@@ -330,7 +330,7 @@ def test_two_faults_of_one_cable_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_half_duplex_at_a_chip_is_for_the_user_switch(switch: str, tmp_path: Path) -> None:
+def test_half_duplex_at_a_chip_needs_the_user_switch(switch: str, tmp_path: Path) -> None:
     file = tmp_path / "chip.toml"
     file.write_text(
         '[generator]\nkind = "module-chassis"\nmodules = 1\nasics_per_module = 2\nhosts_per_asic = 2\n'

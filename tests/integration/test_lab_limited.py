@@ -1,4 +1,4 @@
-"""Commands that judge a lab whose machine was the limit: all say so, none blames the network."""
+"""Commands that judge a lab limited by its machine: all say so, none blames the network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNTOLD = "no conclusion about the network: this machine's CPU was the bottleneck
 
 @pytest.fixture(autouse=True)
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any machine counts as too slow: what is seen of it is held against nothing."""
+    """Makes any machine count as too slow."""
     monkeypatch.setattr(trust, "LIMITING_SHARE", 0.0)
 
 
@@ -30,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> tup
     return " ".join(out.split()), err
 
 
-def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, capsys):
+def test_run_locate_and_check_draw_no_conclusion_from_a_busy_machine(tmp_path, capsys):
     spec, page = tmp_path / "spec.toml", tmp_path / "protocol.html"
     spec.write_text('[[promise]]\nname = "fast"\nkind = "route"\nsize = "100KB"\nat_least = "1 GB/s"\n')
     base = tmp_path / "base.zarr"
@@ -62,8 +62,8 @@ def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, 
         assert str(base) not in redacted["undecided"]
 
 
-def test_a_resumed_run_names_what_the_machine_limited_once(tmp_path, capsys):
-    """Every session that measured part of it recorded the same."""
+def test_a_resumed_run_names_phases_that_the_machine_limited_once(tmp_path, capsys):
+    """Every session that measured a part of them recorded the same."""
     out = tmp_path / "run.zarr"
     with lab(crossbar(tmp_path, 4, "50 Mbit/s")):
         words = ("run", "aapc", "--size", "100KB", "--on", "lab:test", "--repetitions", 40)

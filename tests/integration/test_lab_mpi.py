@@ -1,4 +1,4 @@
-"""Programs of either MPI on a lab, several ranks on each node: where they are, what crosses the links."""
+"""Programs of either MPI in a lab, several ranks per node: where they run, and what crosses the links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crosscut.places.launchers import MPICH, OPEN_MPI, linked_with, mpi_of
 pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
 LIMIT_SECONDS = 120
 MESSAGE_BYTES = 2_000_000
-# Everybody sends to the rank that is so many further, and says which host it is on.
+# Every rank sends to another at a given distance, and prints its host.
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -44,14 +44,14 @@ int main(int argc, char** argv) {
 """
 
 
-# The MPICH that crosscut comes with. Debian's has UCX, which takes all nodes of a lab for one host.
+# crosscut's MPICH. Debian's has UCX, which takes all nodes of a lab for one host.
 WITH_CROSSCUT = str(Path(sys.executable).parent / "mpicc")
 
 
 @pytest.fixture(params=[(MPICH, WITH_CROSSCUT, "mpich"), (OPEN_MPI, "mpicc.openmpi", "libopenmpi-dev")],
                 ids=["mpich", "openmpi"])  # fmt: skip
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Compiled with an MPI that the system has."""
+    """The program, compiled with an MPI of the system."""
     mpi, compiler, package = request.param
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}: apt-get install {package}")
@@ -103,7 +103,7 @@ def test_three_ranks_on_each_node_measure_over_mpi(tmp_path: Path) -> None:
         words += ["--size", "100KB", "--repetitions", "5", "--out", "run.zarr"]
         done = crosscut(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
-        # Six ranks elsewhere, each with a message to each of the three here, five times.
+        # Each of six ranks elsewhere sends a message to each of the three here, five times.
         assert received_bytes(record, "n0002") - before > 6 * 3 * 5 * 100_000
     said = " ".join(done.stdout.split())
     assert "9 ranks, 8 phases (lab: 3 nodes (n0000 … n0002), 3 ranks on each)" in said
@@ -111,7 +111,7 @@ def test_three_ranks_on_each_node_measure_over_mpi(tmp_path: Path) -> None:
 
 def test_open_mpi_leaves_no_files_on_the_machine(program: Path, tmp_path: Path) -> None:
     if linked_with(program) != OPEN_MPI:
-        pytest.skip("of Open MPI alone")
+        pytest.skip("only for Open MPI")
     before = {path.name for path in Path("/tmp").glob(f"ompi.*.{os.geteuid()}")}
     with lab(crossbar(tmp_path, 2)):
         launcher = lab_place.launcher_of("", program)

@@ -1,4 +1,4 @@
-"""Every kind of network is built so that every pair of nodes meets, by the way of the file's routing."""
+"""Every kind of network is built so that all pairs of nodes communicate, along the file's routes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from crosscut.network import description, paths
 pytestmark = needs_lab
 
 RATE = "rate = '100 Mbit/s'"
-# 1,448 of 1,538 bytes on the wire (time stamps on) at 100 Mbit/s.
+# 1,448 of 1,538 bytes on the wire (TCP time stamps) at 100 Mbit/s.
 PAYLOAD_BYTES_PER_SECOND = 100e6 / 8 * 1448 / 1538
-# To build these takes five seconds and more each; others of their kinds are smaller.
+# Building one of these takes five seconds or more; smaller ones of each kind are tested, too.
 LARGE = (
     "fat-tree-1024", "fatoohi-tc2k", "rail-optimised-gpu", "xibalba-e7-config1", "xibalba-e7-config2",
     "xibalba-er16", "xibalba-maintenance", "xibalba-myrinet", "xibalba-two-ethernets",
@@ -66,7 +66,7 @@ def generated(folder: Path, kind: str, parameters: str) -> Path:
 
 
 def expected_ways(name: str) -> dict[tuple[int, int], list[str]]:
-    """Addresses on the way between two hosts, by the tables that the core wrote."""
+    """Returns the addresses on the route between two hosts, by the tables that the core wrote."""
     document = state.read_network(name)
     after = {
         (hop[0], route["host"]): hop[2]
@@ -97,7 +97,7 @@ def check_all_ways(record: state.Record) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> None:
+def test_every_pair_communicates_along_the_file_s_route(kind: str, tmp_path: Path) -> None:
     with lab(generated(tmp_path, kind, KINDS[kind])) as record:
         check_all_ways(record)
         walked = walk.walk(record, "", "", 60)  # also to adapters beyond the first
@@ -110,7 +110,7 @@ def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> N
     "name", [long(name) if name in LARGE else name for name in description.catalogue_names()]
 )
 def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: str) -> None:
-    """What is too fast for buckets is not when it is slowed down; what is too large stays so."""
+    """Dilation helps networks that are too fast for token buckets, but not those that are too large."""
     hosts = json.loads(description.ask("show", name, "--json").stdout)["counts"]["hosts"]
     if hosts > addresses.MOST_HOSTS:
         with pytest.raises(
@@ -128,7 +128,7 @@ def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: st
             plan(described)
         dilation = 100.0
     made = plan(described, dilation)
-    if len(made.hosts) > 128:  # the time that it takes grows with the square
+    if len(made.hosts) > 128:  # time grows with the square
         return
     with lab(name, dilation=dilation) as record:
         walked = walk.walk(record, made.hosts[0], "", 60)
@@ -136,7 +136,7 @@ def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: st
         assert {route.to.partition("/")[0] for route in walked.routes} == set(made.hosts[1:])
 
 
-def test_routed_nodes_forward_as_their_tables_say(tmp_path: Path) -> None:
+def test_routed_nodes_forward_according_to_their_tables(tmp_path: Path) -> None:
     tables = json.loads(description.ask("tables", "beowulf-routed-4x9", "--json").stdout)
     with lab("beowulf-routed-4x9") as record:
         check_all_ways(record)
@@ -148,7 +148,7 @@ def test_routed_nodes_forward_as_their_tables_say(tmp_path: Path) -> None:
             assert first[addresses.ip(number, 0)][0] == gateway
 
 
-def test_adapters_of_a_node_are_networks_of_their_own(tmp_path: Path) -> None:
+def test_adapters_of_a_node_are_separate_networks(tmp_path: Path) -> None:
     file = tmp_path / "rails.toml"
     file.write_text(
         '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\nadapters = 2\n'
@@ -167,8 +167,8 @@ def test_adapters_of_a_node_are_networks_of_their_own(tmp_path: Path) -> None:
         assert int(after) > int(before)
 
 
-def test_what_a_switch_can_carry_bounds_its_hosts_together(tmp_path: Path) -> None:
-    """Four hosts of 100 Mbit/s on a chip of 200: each has a half of its link, whomever it talks to."""
+def test_a_switch_s_capacity_limits_the_sum_of_its_hosts_rates(tmp_path: Path) -> None:
+    """Four hosts of 100 Mbit/s on a chip of 200: each gets half of its link's rate, to any destination."""
     chip = f"modules = 1\nasics_per_module = 2\nhosts_per_asic = 4\n{RATE}\nasic_capacity = '200 Mbit/s'"
     with lab(generated(tmp_path, "module-chassis", chip)):
         rates = median_rates(tmp_path, "aapc", "--on", "lab:test", "--size", "500KB", "--repetitions", "5")
@@ -176,7 +176,7 @@ def test_what_a_switch_can_carry_bounds_its_hosts_together(tmp_path: Path) -> No
     assert sum(rates.values()) / len(rates) == pytest.approx(PAYLOAD_BYTES_PER_SECOND / 2, rel=0.15)
 
 
-def test_a_shared_medium_carries_one_rate_for_everybody(tmp_path: Path) -> None:
+def test_all_hosts_share_the_rate_of_a_shared_medium(tmp_path: Path) -> None:
     with lab(generated(tmp_path, "bus", "hosts = 4\nrate = '40 Mbit/s'")):
         rates = median_rates(tmp_path, "aapc", "--on", "lab:test", "--size", "200KB", "--repetitions", "5")
     assert sum(rates.values()) / len(rates) == pytest.approx(PAYLOAD_BYTES_PER_SECOND * 0.4 / 4, rel=0.2)

@@ -1,4 +1,4 @@
-"""The order of service where messages of several senders leave by one link."""
+"""The order of service when messages of several senders leave by one link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from crosscut.lab import lifecycle, state
 
 pytestmark = needs_lab
 
-# Slow, so that no load of this machine matters. h0 sends to h2 by way of h1, and h1 over the same link to h3.
+# Slow, so that load on this machine does not matter. h0 sends to h2 through h1, and h1 to h3 over the same
+# link.
 LINE = f"""
 [link]
 rate = "10 Mbit/s"
@@ -30,7 +31,7 @@ between = ["h2", "h3"]
 [routing]
 kind = "hosts"
 {FAST_ETHERNET}"""
-# One flow through both links between switches, and one through each of them.
+# One flow through both links between switches, and one through each link.
 SWITCHES = f"""
 [link]
 rate = "10 Mbit/s"
@@ -74,14 +75,14 @@ def test_a_host_that_forwards_sends_its_own_messages_too(switch: str, tmp_path: 
     assert found["h1-h3"] == pytest.approx(found["h0-h2"], rel=0.2)
 
 
-def test_fair_queues_share_as_max_min_does_also_with_who_passes_several_full_links(tmp_path: Path) -> None:
+def test_fair_queues_share_like_max_min_even_with_routes_through_several_full_links(tmp_path: Path) -> None:
     found = rates(tmp_path, SWITCHES, "0-4,1-2,3-5", "kernel,queues=fair")
     half = 10e6 / 8 * 1448 / 1538 / 2
     assert found == {route: pytest.approx(half, rel=0.1) for route in ("n0-n4", "n1-n2", "n3-n5")}
 
 
 def test_fair_queues_keep_no_acknowledgement_behind_its_hosts_own_data(tmp_path: Path) -> None:
-    # n4 receives by links that nobody else fills; what it acknowledges leaves by one that n4 and n5 fill.
+    # n4 receives over links that only its flow fills; its acknowledgements leave over one that is full.
     found = rates(tmp_path, SWITCHES, "0-4,4-1,5-3", "kernel,queues=fair")
     whole = 10e6 / 8 * 1448 / 1538
     assert found["n0-n4"] == pytest.approx(whole, rel=0.1)
@@ -97,7 +98,7 @@ def test_queues_are_as_chosen(tmp_path: Path) -> None:
             assert ("class htb" in shown) == served_in_turn
 
 
-def test_another_rate_keeps_the_turns(tmp_path: Path) -> None:
+def test_a_changed_rate_keeps_fair_queues(tmp_path: Path) -> None:
     file = tmp_path / "network.toml"
     file.write_text(LINE)
     with lab(file) as record:

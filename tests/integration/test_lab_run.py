@@ -1,4 +1,4 @@
-"""Patterns on a lab: over tcp and MPI, on one that is up or one built for the run; with faults."""
+"""Patterns in a lab, over TCP and MPI: in one that is up, or built for the run; with faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def received_bytes(record: state.Record, node: str) -> int:
 
 
 def ranks_run() -> bool:
-    """On the one lab that there is, which is finished."""
+    """True if ranks run in the only lab, which must be finished."""
     names = state.names()
     if not names or not (state.folder(names[0]) / "enter").exists():
         return False
@@ -40,7 +40,7 @@ def attributes(run: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("backend", ["tcp", "udp", "mpi"])
-def test_what_ranks_send_crosses_the_links(backend: str, tmp_path: Path) -> None:
+def test_messages_of_ranks_cross_the_links(backend: str, tmp_path: Path) -> None:
     known = core.load().backend(backend)
     if known is None or known.unavailable:
         pytest.skip(f"no backend {backend} here")
@@ -50,7 +50,7 @@ def test_what_ranks_send_crosses_the_links(backend: str, tmp_path: Path) -> None
         done = crosscut(*words, "--out", "run.zarr", "--quiet", folder=tmp_path)
         assert done.returncode == 0, done.stderr
         for node, had in before.items():
-            # Three phases of five repetitions and a warm-up, of 300 kB each, and their headers.
+            # Three phases of five repetitions and a warm-up, 300 kB each, plus headers.
             assert received_bytes(record, node) - had > 3 * 5 * 300_000
     nodes = attributes(tmp_path / "run.zarr")["nodes"]
     assert isinstance(nodes, list)
@@ -78,7 +78,7 @@ def test_ranks_of_one_node_do_not_use_its_link(tmp_path: Path) -> None:
             *words, "--size", "10MB", "--repetitions", "3", "--out", "run.zarr", "--quiet", folder=tmp_path
         )
         assert done.returncode == 0, done.stderr
-        # The reference pair, before and after, has some 5 MB; three messages are 30.
+        # The reference pair moves some 5 MB before and after; three messages would be 30 MB.
         assert received_bytes(record, "n0000") - before < 10_000_000
 
 
@@ -118,7 +118,7 @@ def test_a_killed_run_leaves_a_lab_that_says_so_and_can_be_removed(tmp_path: Pat
     assert not removal.mounts_under(own_labs)
 
 
-def test_planted_faults_are_said_before_and_after_a_run(tmp_path: Path) -> None:
+def test_planted_faults_are_named_before_and_after_a_run(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3)):
         plant.plant("test", Fault("slow", ("n0001",), share=0.2))
         words = ["run", "aapc", "--on", "lab:test", *QUICK, "--out", "run.zarr"]
@@ -133,7 +133,7 @@ def test_planted_faults_are_said_before_and_after_a_run(tmp_path: Path) -> None:
 
 # MPI's own connections give up after a minute.
 @pytest.mark.parametrize("backend", ["tcp", long("mpi")])
-def test_a_dead_node_is_named_with_what_it_saw_and_the_fault(backend: str, tmp_path: Path) -> None:
+def test_a_dead_node_is_named_with_the_symptom_and_the_fault(backend: str, tmp_path: Path) -> None:
     known = core.load().backend(backend)
     if known is None or known.unavailable:
         pytest.skip(f"no backend {backend} here")
@@ -177,7 +177,7 @@ def test_a_run_whose_lab_is_taken_down_says_so(tmp_path: Path, own_labs: Path) -
     assert not own_labs.exists()
 
 
-def test_a_run_that_is_over_keeps_no_lab_up(tmp_path: Path, own_labs: Path) -> None:
+def test_a_finished_run_keeps_no_lab_up(tmp_path: Path, own_labs: Path) -> None:
     lifecycle.up(str(crossbar(tmp_path, 3)), lifecycle.Choices(name="test"))
     done = crosscut("run", "aapc", "--on", "lab:test", *QUICK, "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -185,7 +185,7 @@ def test_a_run_that_is_over_keeps_no_lab_up(tmp_path: Path, own_labs: Path) -> N
     assert not own_labs.exists()
 
 
-def test_a_lab_that_is_built_for_a_run_can_be_dilated(tmp_path: Path) -> None:
+def test_a_lab_built_for_a_run_can_be_dilated(tmp_path: Path) -> None:
     words = ["run", "aapc", "--on", f"lab:{crossbar(tmp_path, 3)}", "--dilate", "4", "-n", "4", *QUICK]
     done = crosscut(*words, "--out", "run.zarr", "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""A lab carried by crosscut-switch: what its nodes see, that it outlives the command, and how it ends."""
+"""A lab on crosscut-switch: what its nodes see, how it outlives its command, and how it ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def network(tmp_path: Path) -> Path:
 
 
 def switches_of(root: Path) -> list[int]:
-    """Processes of crosscut-switch that were started for labs of this folder."""
+    """Returns the processes of crosscut-switch for labs of this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -89,7 +89,7 @@ def test_rates_are_those_of_the_file_divided_by_the_dilation(network: Path, tmp_
         assert {station["bits_per_second"] for station in statistics["stations"]} == {10e6}
 
 
-def test_what_a_short_queue_drops_is_recorded_by_the_run_and_shown_by_status(
+def test_frames_dropped_by_a_short_queue_are_recorded_by_the_run_and_shown_by_status(
     network: Path, tmp_path: Path
 ) -> None:
     words = ["run", "pairs", "--on", "lab:test", "--pairs", "0-3,1-3,2-3", *QUICK, "--tcp-nodelay"]
@@ -129,7 +129,7 @@ def test_a_run_on_a_lab_with_another_switch_is_refused(network: Path, tmp_path: 
 def test_a_switch_that_does_not_start_leaves_nothing(
     network: Path, own_labs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own refusal: what is typed wrong is found before."""
+    """Refused by the switch itself: typing errors are found earlier."""
     monkeypatch.setitem(switch_choice._WORDS, "host-queue", str)
     with pytest.raises(CrosscutError, match='--host-queue "lots"'):
         lifecycle.up(str(network), lifecycle.Choices(name="test", switch="user,host-queue=lots"))
@@ -148,7 +148,7 @@ def test_a_killed_switch_makes_the_lab_broken_and_down_removes_it(network: Path,
 
 
 @pytest.mark.parametrize("milliseconds", [300, 400, 500, 700])
-def test_a_killed_up_leaves_no_switch_that_down_does_not_find(
+def test_down_finds_the_switch_that_a_killed_up_leaves(
     milliseconds: int, network: Path, own_labs: Path
 ) -> None:
     words = [
@@ -186,7 +186,7 @@ def test_down_finds_a_switch_whose_record_is_lost(network: Path, own_labs: Path)
     assert not own_labs.exists()
 
 
-def test_what_the_switch_refuses_is_told_and_leaves_those_of_before(network: Path) -> None:
+def test_a_fault_that_the_switch_refuses_is_reported_and_earlier_faults_stay(network: Path) -> None:
     with lab(network, switch="user") as record:
         plant.plant("test", Fault("slow", ("n0001",), share=0.5))
         folder = state.folder("test")

@@ -1,4 +1,4 @@
-"""What carries a lab is named by whatever a person reads of it."""
+"""All texts about a lab name its switch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def network(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("switch", "words"), [FAIR, CUT])
-def test_the_switch_and_the_slow_motion_are_told_by_up_status_and_the_run(
+def test_up_status_and_the_run_name_the_switch_and_the_dilation(
     network: Path, tmp_path: Path, switch: str, words: str
 ) -> None:
     def told(*typed: str) -> str:
@@ -51,7 +51,7 @@ def test_the_switch_and_the_slow_motion_are_told_by_up_status_and_the_run(
     assert words in summary
 
 
-def test_the_plain_switch_is_told_nowhere(network: Path, tmp_path: Path) -> None:
+def test_the_default_switch_is_named_nowhere(network: Path, tmp_path: Path) -> None:
     try:
         up = crosscut("lab", "up", str(network), "--name", "test", folder=tmp_path).stdout
         assert "2 nodes, 1 bridge, built in" in up

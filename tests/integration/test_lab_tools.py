@@ -1,4 +1,4 @@
-"""Programs that know nothing of crosscut run on a node as on a host, and see the network that was built."""
+"""Programs that know nothing of crosscut run on a node as on a host, and see the lab's network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crosscut.lab import enter, state
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 PAYLOAD_BITS_PER_SECOND = 100e6 * 1448 / 1538
 PATIENCE_SECONDS = 20
-_LISTEN = "0A"  # of a TCP socket: net/tcp_states.h
+_LISTEN = "0A"  # state of a TCP socket: net/tcp_states.h
 
 
 def needs(program: str, package: str) -> pytest.MarkDecorator:
@@ -30,7 +30,7 @@ def needs(program: str, package: str) -> pytest.MarkDecorator:
 
 @contextlib.contextmanager
 def started(record: state.Record, node: str, words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """On a node, until the end."""
+    """Runs a program on a node."""
     command = enter.command(record, state.folder(record.name), node, words)
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
@@ -65,7 +65,7 @@ def test_iperf3_measures_the_link_between_two_nodes(tmp_path: Path) -> None:
 @needs("NPtcp", "netpipe-tcp")
 def test_netpipe_sees_the_rate_of_the_link_in_long_messages(tmp_path: Path) -> None:
     out = tmp_path / "np.out"
-    words = ["NPtcp", "-l", "64", "-u", "1000000", "-n", "3"]  # both ends reckon sizes by themselves
+    words = ["NPtcp", "-l", "64", "-u", "1000000", "-n", "3"]  # each end computes sizes itself
     with lab(crossbar(tmp_path, 2)) as record, started(record, "n0001", words):
         await_listener(record, "n0001", 5002)
         on_node(record, "n0000", *words, "-h", "n0001", "-o", str(out))
@@ -91,14 +91,14 @@ def test_tcpdump_shows_the_frames_that_pass_an_adapter(tmp_path: Path) -> None:
 def test_ssh_leads_from_one_node_to_another_by_its_name(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)) as record, listening_sshd(record, "n0001", tmp_path) as options:
         assert on_node(record, "n0000", "ssh", *options, "n0001", "hostname").strip() == "n0001"
-        # Also what it was started with is there: the node's own network.
+        # The command also sees the node's own network.
         seen = on_node(record, "n0000", "ssh", *options, "n0001", "cat /proc/net/fib_trie")
         assert "10.0.0.2" in seen
 
 
 @contextlib.contextmanager
 def listening_sshd(record: state.Record, node: str, folder: Path) -> Iterator[list[str]]:
-    """Words for ssh, by which it is let in and knows whom it speaks to."""
+    """Runs an sshd on a node. Yields the options with which ssh authenticates itself and the host."""
     for name in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
     (folder / "sshd_config").write_text(
@@ -107,7 +107,7 @@ def listening_sshd(record: state.Record, node: str, folder: Path) -> Iterator[li
     )
     (folder / "known").write_text(f"{node} {(folder / 'host_key.pub').read_text()}")
     with contextlib.suppress(OSError):
-        Path("/run/sshd").mkdir(exist_ok=True)  # where it is chrooted while nobody is proven
+        Path("/run/sshd").mkdir(exist_ok=True)  # sshd's chroot before authentication
     path = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin") or ""
     with started(record, node, [path, "-D", "-f", str(folder / "sshd_config")]):
         await_listener(record, node, 22)
@@ -115,8 +115,8 @@ def listening_sshd(record: state.Record, node: str, folder: Path) -> Iterator[li
                "-o", "BatchMode=yes"]  # fmt: skip
 
 
-def test_a_program_that_listens_on_a_node_is_not_heard_on_the_machine(tmp_path: Path) -> None:
-    # Below the ports that the kernel gives to other tests' sockets.
+def test_a_port_on_which_a_node_listens_is_closed_on_the_machine(tmp_path: Path) -> None:
+    # Below the ephemeral ports of other tests' sockets.
     listen = "import socket, time; s = socket.create_server(('', 20123)); time.sleep(600)"
     with lab(crossbar(tmp_path, 2)) as record, started(record, "n0001", ["python3", "-c", listen]):
         await_listener(record, "n0001", 20123)

@@ -1,4 +1,4 @@
-"""A run on a lab says how far the machine could be trusted: recorded, shown, and nothing left behind."""
+"""A run in a lab records and shows how far its machine could be trusted, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def recorded(run: Path) -> list[dict[str, Any]]:
 
 
 def watchers_of(root: Path) -> list[int]:
-    """Those that were started by commands told of this folder of labs."""
+    """Returns the watchers started by commands with this folder of labs."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -57,7 +57,7 @@ def all_cores_busy() -> Iterator[None]:
             spinner.wait()
 
 
-def test_every_session_of_a_run_adds_what_it_saw(tmp_path: Path, own_labs: Path) -> None:
+def test_every_session_of_a_run_adds_its_observations(tmp_path: Path, own_labs: Path) -> None:
     with lab(crossbar(tmp_path, 3)):
         words = ("run", "aapc", "--on", "lab:test", *QUICK, "--quiet")
         done = crosscut(*words, "--time-limit", "0.001", "--out", "run.zarr", folder=tmp_path)
@@ -77,7 +77,7 @@ def test_every_session_of_a_run_adds_what_it_saw(tmp_path: Path, own_labs: Path)
     assert crosscut("fsck", "run.zarr", folder=tmp_path).returncode == 0
 
 
-def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path: Path) -> None:
+def test_phases_on_a_busy_machine_are_marked_in_show_and_report(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3)), all_cores_busy():
         words = ("run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "3", "--quiet")
         done = crosscut(*words, "--out", "run.zarr", folder=tmp_path)
@@ -92,7 +92,7 @@ def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_an_ended_run_leaves_nobody_watching(number: signal.Signals, tmp_path: Path, own_labs: Path) -> None:
+def test_an_ended_run_leaves_no_watcher(number: signal.Signals, tmp_path: Path, own_labs: Path) -> None:
     words = ["run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "10000", "--quiet"]
     complaint = tmp_path / "complaint"
     with lab(crossbar(tmp_path, 3)), complaint.open("w") as complained:
@@ -112,7 +112,7 @@ def test_an_ended_run_leaves_nobody_watching(number: signal.Signals, tmp_path: P
             time.sleep(0.02)
 
 
-def test_a_reference_pair_that_does_not_answer_is_said_not_waited_for(tmp_path: Path) -> None:
+def test_a_reference_pair_that_does_not_answer_is_reported_without_waiting(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)) as record:
         plant.plant("test", Fault("dead", ("n0001",)))
         made = lifecycle.plan_of(record)

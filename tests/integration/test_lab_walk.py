@@ -1,4 +1,4 @@
-"""`crosscut lab walk`: real probes over real labs, right ones and spoilt ones."""
+"""`crosscut lab walk`: real probes over real labs, sound and damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crosscut.lab.walk import walk as walking
 
 pytestmark = [needs_lab, without_rates]
 
-# Three switches of four nodes; each node has a wire to one of another group. 12 nodes: 132 routes.
+# Three switches of four nodes; each node has a wire to a node of another group. 12 nodes: 132 routes.
 ROUTED = (
     '[generator]\nkind = "meta-node"\nmeta_nodes = 3\nports = 4\nrate = "100 Mbit/s"\n'
     f'[routing]\nkind = "hosts"\n{FAST_ETHERNET}'
@@ -53,7 +53,7 @@ def test_every_route_of_a_sound_lab_goes_as_computed(routed: Path, switch: str) 
         except CrosscutError as error:
             pytest.skip(str(error))
     with lab(routed / "routed.toml", switch=switch):
-        done = walk(routed)  # the one lab that is up
+        done = walk(routed)  # the only lab that is up
         assert (done.returncode, done.stderr) == (0, "")
         assert "132 routes traced" in done.stdout
         assert "every route is as computed" in done.stdout
@@ -63,7 +63,7 @@ def test_every_route_of_a_sound_lab_goes_as_computed(routed: Path, switch: str) 
         assert set(document["by_gateways"]) <= {"0", "1", "2"}  # type: ignore[call-overload]
 
 
-def test_a_wrong_table_is_found_with_exactly_the_routes_that_it_spoils(routed: Path) -> None:
+def test_a_wrong_table_is_found_with_exactly_the_routes_that_it_changes(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
         spoilt = next(one for one in walking.walk(record, "", "", 60).routes if len(one.computed) == 3)
         plan = lifecycle.plan_of(record)
@@ -71,7 +71,7 @@ def test_a_wrong_table_is_found_with_exactly_the_routes_that_it_spoils(routed: P
         here = on_node(record, spoilt.source, "ip", "route", "get", to)
         wrong = next(
             name for name in plan.hosts[:4] if name not in (spoilt.source, spoilt.computed[0])
-        )  # another node of its own group, which knows a way as well
+        )  # another node of its own group, which also has a route
         via = f"10.0.0.{plan.hosts.index(wrong) + 1}"
         assert via not in here
         on_node(record, spoilt.source, "ip", "route", "replace", to, "via", via, "dev", "eth0")
@@ -86,7 +86,7 @@ def test_a_wrong_table_is_found_with_exactly_the_routes_that_it_spoils(routed: P
         assert unlike == [(spoilt.source, spoilt.to)]
 
 
-def test_a_gateway_without_a_route_is_named_by_all_that_go_through_it(routed: Path) -> None:
+def test_a_gateway_without_a_route_is_named_for_all_routes_through_it(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
         route = next(one for one in walking.walk(record, "", "", 60).routes if len(one.computed) == 2)
         gateway, hosts = route.computed[0], lifecycle.plan_of(record).hosts
@@ -98,7 +98,7 @@ def test_a_gateway_without_a_route_is_named_by_all_that_go_through_it(routed: Pa
         assert {one.end for one in walked.unlike} == {"no route"}
 
 
-def test_tables_that_send_packets_back_are_a_circle(routed: Path) -> None:
+def test_tables_that_send_packets_back_are_reported_as_a_loop(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
         hosts = lifecycle.plan_of(record).hosts
         route = next(one for one in walking.walk(record, "n0000", "", 60).routes if len(one.computed) == 3)
@@ -123,14 +123,14 @@ def test_a_dead_node_is_silent_and_the_walk_ends(routed: Path) -> None:
         assert "no route from, to or through n0005 is as computed\n" in done.stdout
 
 
-def test_what_the_time_is_too_short_for_counts_as_a_failure(routed: Path) -> None:
+def test_routes_left_over_at_the_time_limit_count_as_a_failure(routed: Path) -> None:
     with lab(routed / "routed.toml"):
         done = walk(routed, "test", "--time-limit", "1us")
         assert done.returncode == 1
         assert "132 routes not traced" in done.stdout
 
 
-def test_one_way_is_shown_node_by_node(routed: Path) -> None:
+def test_one_route_is_shown_node_by_node(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
         route = next(one for one in walking.walk(record, "", "", 60).routes if len(one.computed) == 3)
         done = walk(routed, "test", "--from", route.source, "--to", route.to)

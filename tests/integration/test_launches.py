@@ -1,4 +1,4 @@
-"""Launches by real ranks: each is an ordinary run in an order of its own, and a folder can be resumed."""
+"""Launches by real ranks: each is an ordinary run with its own order, and a folder can be resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def typed(words: str) -> int:
     return main(words.split())
 
 
-def test_launches_are_ordinary_runs_and_what_is_missing_is_measured_later(
+def test_launches_are_ordinary_runs_and_missing_ones_are_measured_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

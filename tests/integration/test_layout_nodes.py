@@ -1,4 +1,4 @@
-"""Nodes that a launcher starts, without one: what keeps a rank from joining is told at once."""
+"""Nodes as a launcher starts them, but without one: the reason why a rank cannot join is reported at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET = new_secret()
 
 @contextmanager
 def node(index: int, interface: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Of two with a rank each, as srun starts them."""
+    """One of two nodes with a rank each, as srun starts them."""
     line = {"ranks": 2, "secret": SECRET, "backend": "null", "interface": interface, "timeout_seconds": 30}
     line |= {"place": "slurm", "layout": [1, 1], "launcher": "slurm", "pin": False}
     there = {**os.environ, "SLURM_NTASKS": "2", "SLURM_PROCID": str(index)}

@@ -34,7 +34,8 @@ def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def shuffled(name: str, hosts: int, path: Path) -> list[str]:
-    """A network of the catalogue as an explicit file, its hosts in random order; [host] what it hangs on."""
+    """Writes a network of the catalogue as an explicit file, its hosts in random order. Returns [host] the
+    switch to which it is attached."""
     graph = description.load(name, graph=True).graph
     assert graph is not None
     order = random.Random(3).sample(range(hosts), hosts)
@@ -47,7 +48,7 @@ def shuffled(name: str, hosts: int, path: Path) -> list[str]:
             lines.append(f'capacity = "{vertex.capacity_bits_per_second} bit/s"')
     for edge in graph.edges:
         if edge.a in names and edge.b in names:
-            rate = min(edge.bits_per_second, 1e15)  # "no limit" has no word in a file
+            rate = min(edge.bits_per_second, 1e15)  # a file cannot express "no limit"
             lines.append(
                 f'[[links]]\nbetween = ["{names[edge.a]}", "{names[edge.b]}"]\nrate = "{rate} bit/s"'
             )
@@ -98,7 +99,7 @@ def test_locate_finds_the_asics_and_both_limits_of_a_full_e7(tmp_path, capsys):
     assert np.allclose(sent, 200e6, rtol=0.05)  # 1600 Mbit/s: TR 391, section 5.1
 
 
-def test_capacities_are_found_where_shares_are_uneven_as_those_of_tcp(tmp_path, capsys):
+def test_capacities_are_found_although_shares_are_as_uneven_as_tcp_s(tmp_path, capsys):
     file = tmp_path / "modules.toml"
     file.write_text(
         '[generator]\nkind = "module-chassis"\nmodules = 3\nasics_per_module = 1\nhosts_per_asic = 8\n'
@@ -127,7 +128,7 @@ def test_hosts_in_order_are_grouped_as_well(name, hosts, of_groups, seed, capsys
         assert adjusted_rand(np.arange(hosts) // of_group, np.array(structure.labels(depth))) == 1
 
 
-def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
+def test_locate_tells_switches_apart_by_latency_if_hosts_forward(capsys):
     """Salmon, Stein and Sterling, SC98: four switches of nine hosts, wired host to host."""
     said = crosscut(capsys, "locate", "--on", "sim:beowulf-routed-4x9", "-n", "36", "--json", "--quiet")
     found, structure = from_json(json.loads(said))
@@ -142,7 +143,7 @@ def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
     assert not [finding for finding in found if finding.kind is FindingKind.SLOW_HOST]
 
 
-def test_a_simulated_inferred_network_gives_the_rates_it_was_inferred_from(tmp_path, capsys):
+def test_simulating_the_inferred_network_gives_the_original_rates(tmp_path, capsys):
     shuffled("xibalba-e7-config1", 128, tmp_path / "e7.toml")
     crosscut(
         capsys, "locate", "--on", f"sim:{tmp_path}/e7.toml", "--quiet", "-o", str(tmp_path / "found.toml")
@@ -161,7 +162,7 @@ def test_a_simulated_inferred_network_gives_the_rates_it_was_inferred_from(tmp_p
             "--quiet",
         )
         slowest.append(np.sort(np.asarray(Run.open(out).phase_rates(0)).ravel()))
-    # Hosts of the found file are in another order, so the permutations differ; what they reach does not.
+    # The found file has another order of hosts, so the permutations differ, but not their rates.
     assert np.median(slowest[1]) == pytest.approx(np.median(slowest[0]), rel=0.1)
 
 
@@ -192,7 +193,7 @@ def test_findings_of_a_run_are_shown_and_found_again_in_json(tmp_path, capsys):
         (("-n", "4", "-o", "no/such/folder.toml"), "does not exist"),
     ],
 )
-def test_wrong_usage_is_refused_in_words(words, complaint, capsys):
+def test_wrong_usage_is_refused_with_a_message(words, complaint, capsys):
     assert cli.main(["locate", *words]) == 2
     assert complaint in capsys.readouterr().err
 
@@ -219,7 +220,7 @@ def test_live_ranks_are_searched_over_tcp(tmp_path, capsys):
     assert sorted(path.name for path in keep.iterdir())[0] == "step000.zarr"
 
 
-def test_of_nodes_with_several_ranks_the_one_with_a_slow_adapter_is_named(tmp_path, capsys):
+def test_a_slow_adapter_is_found_among_nodes_with_several_ranks(tmp_path, capsys):
     lines = ['[[switches]]\nnames = "switch"']
     for node in range(10):
         rate = "40 Mbit/s" if node == 7 else "100 Mbit/s"
@@ -240,7 +241,7 @@ def test_of_nodes_with_several_ranks_the_one_with_a_slow_adapter_is_named(tmp_pa
 
 
 def test_the_oracle_of_generated_networks_agrees_with_the_simulator(tmp_path, capsys):
-    """A tree: leaves under a root, as the oracle and as a file; random routes, several of a rank at once."""
+    """A tree of leaves under a root, for the oracle and as a file; random routes, several per rank."""
     truth = networks.make(1)
     rate = networks.HOST_RATE * 8
     uplink = next(iter(truth.limits.values())) * 8

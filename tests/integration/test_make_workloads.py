@@ -1,4 +1,4 @@
-"""What `make workloads` says at its end, of commands that succeed, fail, and cannot be run here."""
+"""The summary of `make workloads`, for commands that succeed, fail, and cannot run here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_at_the_end_stands_what_was_verified_what_was_not_and_what_is_lacking(
+def test_the_summary_lists_what_was_verified_what_was_not_and_what_was_skipped(
     tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def three(_folder: Path) -> Iterator[object]:

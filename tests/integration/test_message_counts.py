@@ -1,4 +1,4 @@
-"""What `make messages` does for class B, done for a small class: workloads run and are counted."""
+"""Runs and counts workloads like `make messages`, but in a small class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 
 def test_is_is_run_verified_and_counted(tmp_path: Path) -> None:
-    """NPB, IS, class S: 2^16 keys in each of 11 iterations, from all to all; at the end a key to the next."""
+    """NPB, IS, class S: 2^16 keys from all to all in each of 11 iterations; at the end a key to the next."""
     found = counting.count(BY_NAME["is"], "S", RANKS, tmp_path)
     assert found.collective_calls["MPI_Alltoallv"] == 11 * RANKS
     assert sum(found.point.messages) == RANKS - 1
@@ -49,7 +49,7 @@ def test_counts_survive_a_file(tmp_path: Path) -> None:
     found = counting.count(BY_NAME["ep"], "S", RANKS, tmp_path)
     counting.save(tmp_path / "counts.json", [found])
     assert counting.load(tmp_path / "counts.json") == [found]
-    assert counting.count(BY_NAME["ep"], "S", RANKS, tmp_path) == found  # from the profile that is there
+    assert counting.count(BY_NAME["ep"], "S", RANKS, tmp_path) == found  # from the existing profile
 
 
 def test_the_command_prints_a_page_of_another_class(tmp_path: Path) -> None:
@@ -60,11 +60,11 @@ def test_the_command_prints_a_page_of_another_class(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "# Messages of the NAS benchmarks, class S on 4 ranks" in done.stdout
-    assert "table 5" not in done.stdout  # which is of class B on 16 nodes
+    assert "table 5" not in done.stdout  # only for class B on 16 nodes
     assert all(f"| **{name}** |" in done.stdout for name in ("IS", "MG", "CG", "SP", "EP", "LU"))
 
 
-def test_a_number_of_ranks_that_not_all_take_is_refused() -> None:
+def test_a_number_of_ranks_that_not_all_workloads_take_is_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.messages", "--ranks", "8"],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,

@@ -1,4 +1,4 @@
-"""The place `mpi` with the mpiexec that belongs to crosscut-core-mpi, and with another."""
+"""The place `mpi` with the mpiexec of crosscut-core-mpi's MPI, and with another."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SECRET = new_secret()
 
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[Path]:
-    """A copy of crosscut-core-mpi, by which its processes are known; none may be left. Its libraries are, as
-    seen from it, where those of the original are."""
+    """A copy of crosscut-core-mpi, which identifies its processes; fails if any is left. It finds its
+    libraries by relative path, like the original."""
     assert EXECUTABLE is not None
     copy = tmp_path / "bin" / CORE_MPI
     copy.parent.mkdir()
@@ -75,8 +75,8 @@ def test_a_killed_launcher_leaves_no_rank(core: Path) -> None:
     close_streams(launched)
 
 
-def test_the_launcher_of_another_mpi_is_found_out(core: Path, tmp_path: Path) -> None:
-    """As such a launcher does it: every rank believes to be alone, and only the first has the input."""
+def test_the_launcher_of_another_mpi_is_detected(core: Path, tmp_path: Path) -> None:
+    """With such a launcher every rank believes that it is alone, and only the first gets the input."""
     other = tmp_path / "mpiexec"
     other.write_text(
         "#!/bin/sh\n"

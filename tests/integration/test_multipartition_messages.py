@@ -1,4 +1,4 @@
-"""The messages of BT and SP, counted from outside, are those of NPB's MPI versions."""
+"""BT and SP send the same messages as NPB's MPI versions, by the profiler's count."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 
 def sent(name: str, ranks: int, folder: Path) -> tuple[int, int]:
-    """Messages and bytes between two ranks, of all ranks."""
+    """Returns the point-to-point messages and bytes of all ranks."""
     program = [applications.find_executable(BY_NAME[name]), "--class", "S"]
     done = crosscut("profile", "--json", "--out", folder, "--", MPIEXEC, "-n", ranks, *program)
     assert done.returncode == 0, done.stderr
@@ -48,16 +48,16 @@ def sent(name: str, ranks: int, folder: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("ranks", [4, 9])
 @pytest.mark.parametrize("name", STEPS)
 def test_messages_and_bytes_are_as_many_as_npb_s(tmp_path: Path, name: str, ranks: int) -> None:
-    """NPB 3.3, copy_faces and x_solve, y_solve, z_solve. One step is not timed; the residual at the end needs
-    faces once more."""
+    """NPB 3.3, copy_faces and x_solve, y_solve, z_solve. One step is untimed; the final residual needs faces
+    once more."""
     cells = math.isqrt(ranks)
     interfaces = 3 * (cells - 1)
     steps = STEPS[name] + 1
-    # Two layers of points, both ways.
+    # Two layers of points, in both directions.
     faces = (steps + 1) * 6 * ranks
     numbers = (steps + 1) * interfaces * SIDE**2 * 2 * 2 * COMPONENTS
     # From cell to cell and back: in SP two rows of 11 and 5 numbers for each line within the cube; in BT one
-    # of 30 and 5, for as many lines as the largest cell might have.
+    # row of 30 and 5, for as many lines as the largest cell may have.
     pipelines = steps * interfaces * ranks * 2
     if name == "sp":
         numbers += steps * interfaces * (SIDE - 2) ** 2 * (22 + 10)

@@ -1,4 +1,4 @@
-"""`crosscut network`, and patterns on simulated networks, as a person types them."""
+"""`crosscut network`, and patterns on simulated networks, on the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DRAWN_MOST = 3000  # hosts
 
 
 @pytest.mark.parametrize("name", description.catalogue_names())
-def test_every_network_of_the_catalogue_is_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_catalogue_network_passes_the_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["network", "check", name]) == 0
     assert "no mistakes" in capsys.readouterr().out
 
@@ -26,7 +26,7 @@ def test_every_network_of_the_catalogue_is_right(name: str, capsys: pytest.Captu
     "name",
     [name for name in description.catalogue_names() if not name.startswith(("fat-tree-1m", "dragonfly-10k"))],
 )
-def test_every_network_has_figures_that_agree(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_network_has_consistent_figures(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["network", "show", name, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     hosts = shown["counts"]["hosts"]
@@ -57,7 +57,7 @@ def test_mistakes_come_with_file_and_line(tmp_path: Path, capsys: pytest.Capture
     assert f"{file}:5:" in said
 
 
-def test_without_ranks_a_simulated_run_has_all_hosts(tmp_path: Path) -> None:
+def test_a_simulated_run_uses_all_hosts_by_default(tmp_path: Path) -> None:
     out = tmp_path / "run.zarr"
     words = [
         "run",
@@ -77,7 +77,7 @@ def test_without_ranks_a_simulated_run_has_all_hosts(tmp_path: Path) -> None:
     assert main(["show", str(out)]) == 0
 
 
-def test_ranks_share_a_host_as_asked(tmp_path: Path) -> None:
+def test_ranks_share_a_host_as_requested(tmp_path: Path) -> None:
     out = tmp_path / "run.zarr"
     words = [
         "run",
@@ -105,7 +105,7 @@ def test_ranks_share_a_host_as_asked(tmp_path: Path) -> None:
         (["--on", "local", "--ranks-per-host", "2"], "--ranks-per-host"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_impossible_options_are_refused(
     words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "aapc", *words, "--out", str(tmp_path / "run.zarr"), "--quiet"]) == 2
@@ -123,7 +123,7 @@ def test_the_simulator_is_deterministic(tmp_path: Path) -> None:
     assert core.load().backend("sim") is not None
 
 
-def test_a_file_that_lies_here_is_named_before_the_catalogue(
+def test_a_file_in_the_current_folder_takes_precedence_over_the_catalogue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tree.toml").write_text('[generator]\nkind = "crossbar"\nhosts = 2\nrate = "1 Gbit/s"\n')

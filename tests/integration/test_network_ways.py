@@ -1,4 +1,4 @@
-"""`crosscut-core network ways`: the tables that labs are built from lead where `network routes` says."""
+"""`crosscut-core network ways`: the forwarding tables of labs agree with `network routes`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NETWORKS = (
 
 
 def walked(document: Mapping[str, Any], source: int, to: int) -> list[int]:
-    """Edges from host to host, as the tables lead; fails where they lead round in a circle."""
+    """Returns the edges from host to host by the tables; fails if they form a loop."""
     adapter = -1 if document["hosts"][to]["forwards"] != "no" else 0
     route = next(one for one in document["routes"] if (one["host"], one["adapter"]) == (to, adapter))
     hops = {hop[0]: hop[1:] for hop in route["at"]}
@@ -51,7 +51,7 @@ def test_tables_lead_from_every_host_to_every_other(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["xibalba-e7-config1", "beowulf-routed-4x9", "two-switches-trunked-gigabit"])
-def test_where_there_is_one_way_it_is_the_route(name: str) -> None:
+def test_the_only_way_is_the_route(name: str) -> None:
     document = json.loads(description.ask("ways", name, "--json").stdout)
     assert not document["equal_ways"]
     names = [vertex["name"] for vertex in document["hosts"] + document["switches"]]
@@ -68,8 +68,8 @@ def test_where_there_is_one_way_it_is_the_route(name: str) -> None:
         assert passed == route["vertices"]
 
 
-def test_equal_ways_are_shared_out_by_the_destination(tmp_path: Path) -> None:
-    """Six hosts are on other leaves; each of the two spines leads to three of them: no hash, no luck."""
+def test_equal_ways_are_chosen_by_destination(tmp_path: Path) -> None:
+    """Six hosts are on other leaves; each of the two spines leads to exactly three of them."""
     file = tmp_path / "clos.toml"
     file.write_text(
         '[generator]\nkind = "clos"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2\nrate = "1 Gbit/s"\n'

@@ -1,5 +1,5 @@
-"""A place, a kind of finding and a pattern of one's own, one file and one line each in a copy of the program:
-offered on the command line, measured, and told in terminal, report and JSON."""
+"""Adds a place, a kind of finding and patterns to a copy of the program, with one file and one line each:
+they are offered on the command line, measured, and shown in terminal, report and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from crosscut.base import core
 
 ROOT = Path(__file__).resolve().parents[2]
-NETWORK = "xibalba-e7-config1"  # four modules of 32 hosts, with a thin link each
+NETWORK = "xibalba-e7-config1"  # four modules of 32 hosts, each with a thin link
 BUILD_SECONDS = 1800
 PLACE = """
 from contextlib import contextmanager
@@ -86,7 +86,7 @@ def add_finding_kind(tree: Path) -> None:
 
 
 def add_pattern(tree: Path, name: str, like: str) -> None:
-    """A file that does what `like` does, under a name that no Python knows; and its line."""
+    """Adds a copy of the pattern `like` under a name that Python does not know, and its line."""
     patterns = tree / "core" / "patterns"
     text = (patterns / f"{like}.cpp").read_text(encoding="utf-8")
     for old, new in ((f'.name = "{like}"', f'.name = "{name}"'), (f"    {like},\n", f"    {name},\n")):
@@ -99,7 +99,7 @@ def add_pattern(tree: Path, name: str, like: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A folder with the package `crosscut`, to be changed."""
+    """A folder with a copy of the package `crosscut` to change."""
     tree = tmp_path / "tree"
     shutil.copytree(
         ROOT / "src" / "crosscut", tree / "crosscut", ignore=shutil.ignore_patterns("__pycache__")
@@ -109,7 +109,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def own_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The core with two patterns more."""
+    """The core with two more patterns."""
     if shutil.which("cmake") is None or shutil.which("c++") is None:
         pytest.skip("needs cmake and a C++ compiler")
     tree = tmp_path_factory.mktemp("own") / "tree"
@@ -143,7 +143,7 @@ def crosscut(tree: Path, *words: str | Path, own_core: Path | None = None) -> st
     return done.stdout
 
 
-def test_a_place_of_ones_own_is_offered_measured_on_and_told(tree: Path, tmp_path: Path) -> None:
+def test_an_added_place_is_offered_measured_on_and_named(tree: Path, tmp_path: Path) -> None:
     add_place(tree)
     out, page = tmp_path / "run.zarr", tmp_path / "report.html"
     assert "where a test starts ranks" in crosscut(tree, "list")
@@ -159,9 +159,7 @@ def test_a_place_of_ones_own_is_offered_measured_on_and_told(tree: Path, tmp_pat
     assert "elsewhere" in page.read_text(encoding="utf-8")
 
 
-def test_a_kind_of_finding_of_ones_own_is_told_in_terminal_report_and_json(
-    tree: Path, tmp_path: Path
-) -> None:
+def test_an_added_kind_of_finding_is_shown_in_terminal_report_and_json(tree: Path, tmp_path: Path) -> None:
     add_finding_kind(tree)
     out, page = tmp_path / "run.zarr", tmp_path / "report.html"
     crosscut(tree, "run", "aapc", "-n", "5", "--backend", "null", "--out", out, "--quiet")
@@ -173,7 +171,7 @@ def test_a_kind_of_finding_of_ones_own_is_told_in_terminal_report_and_json(
 
 
 @pytest.mark.long
-def test_a_dense_pattern_of_ones_own_is_listed_drawn_and_searched_at_an_own_place_for_findings_of_ones_own(
+def test_an_added_dense_pattern_is_listed_drawn_and_searched_for_added_findings_at_an_added_place(
     own_core: Path, tree: Path, tmp_path: Path
 ) -> None:
     add_place(tree)
@@ -200,7 +198,7 @@ def test_a_dense_pattern_of_ones_own_is_listed_drawn_and_searched_at_an_own_plac
 
 
 @pytest.mark.long
-def test_a_sweep_of_ones_own_is_drawn_over_sizes_and_tells_no_findings(
+def test_an_added_sweep_is_drawn_over_sizes_and_has_no_findings(
     own_core: Path, tree: Path, tmp_path: Path
 ) -> None:
     out, page = tmp_path / "run.zarr", tmp_path / "report.html"

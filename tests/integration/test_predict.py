@@ -1,4 +1,4 @@
-"""`crosscut predict`, by its own simulator and by SimGrid: traces whose time can be reckoned by hand."""
+"""`crosscut predict`, with its own simulator and with SimGrid, on traces with times computed by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from crosscut.prediction import trace as traces
 from crosscut.profile import profiler
 
 BYTES = 1_000_000
-# libfabric's header of 32 bytes; SMPI's envelope of 16.
+# libfabric's header has 32 bytes, SMPI's envelope 16.
 HEADER_BYTES = {"max-min": 32, "smpi": 16}
 ENGINES = [
     "max-min",
@@ -79,7 +79,7 @@ def network(tmp_path: Path) -> Network:
 
 
 def traced(folder: Path, *ranks: list[str]) -> Path:
-    """A trace of these actions; `init` and `finalize` are added."""
+    """Writes a trace of these actions, with `init` and `finalize` added."""
     trace = folder / "made.trace"
     trace.mkdir()
     names = []
@@ -93,7 +93,7 @@ def traced(folder: Path, *ranks: list[str]) -> Path:
 
 
 @both
-def test_a_message_takes_the_latency_and_its_bytes_at_the_rate(tmp_path, network, engine):
+def test_a_message_takes_the_latency_plus_its_bytes_at_the_rate(tmp_path, network, engine):
     trace = traced(tmp_path, [f"send 1 0 {BYTES}"], [f"recv 0 0 {BYTES}"])
     found = predicted(trace, network(), engine=engine)
     assert found["networks"][0]["seconds"] == pytest.approx(LATENCY_SECONDS + link_seconds(engine), rel=1e-6)
@@ -129,7 +129,7 @@ def test_messages_that_meet_on_a_link_are_contention(tmp_path, network, engine):
 
 
 @both
-def test_a_thin_trunk_is_contention_where_several_pass_it(tmp_path, engine):
+def test_a_thin_trunk_is_contention_if_several_messages_pass_it(tmp_path, engine):
     file = tmp_path / "two.toml"
     file.write_text(
         '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\n[[switches]]\nnames = "s[0-1]"\n'
@@ -145,7 +145,7 @@ def test_a_thin_trunk_is_contention_where_several_pass_it(tmp_path, engine):
 
 
 @both
-def test_waiting_for_who_computes_longer_is_none_of_the_networks(tmp_path, network, engine):
+def test_waiting_for_a_rank_that_computes_longer_is_not_the_network_s(tmp_path, network, engine):
     trace = traced(tmp_path, ["compute 3e9", "send 1 0 8"], ["compute 1e9", "recv 0 0 8"])
     found = predicted(trace, network(), network("other", rate="1 Gbit/s"), engine=engine)
     for at in (0, 1):
@@ -156,7 +156,7 @@ def test_waiting_for_who_computes_longer_is_none_of_the_networks(tmp_path, netwo
 
 
 @both
-def test_one_computing_after_the_other_is_dependency(tmp_path, network, engine):
+def test_ranks_that_compute_one_after_the_other_are_dependency(tmp_path, network, engine):
     trace = traced(tmp_path, ["compute 1e9", "send 1 0 8"], ["recv 0 0 8", "compute 1e9"])
     found = predicted(trace, network(), engine=engine)
     assert parts(found)["waiting"] == pytest.approx(1, abs=1e-6)
@@ -166,7 +166,7 @@ def test_one_computing_after_the_other_is_dependency(tmp_path, network, engine):
 
 @both
 @pytest.mark.parametrize(("scale", "seconds"), [("0.5", 0.5), ("3", 3), ("0", 0)])
-def test_computing_is_scaled_as_asked(tmp_path, network, engine, scale, seconds):
+def test_computing_is_scaled_as_requested(tmp_path, network, engine, scale, seconds):
     trace = traced(tmp_path, ["compute 1e9"], ["compute 1e9"])
     found = predicted(trace, network(), "--compute-scale", scale, engine=engine)
     assert found["networks"][0]["seconds"] == pytest.approx(seconds)
@@ -195,7 +195,7 @@ def test_what_if_answers_for_every_network(tmp_path, network, engine):
 @both
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
 def test_every_collective_call_is_replayed_to_its_end(tmp_path, network, ranks, engine):
-    """Which SMPI's own algorithms are not: most of MPICH's end in a damaged heap."""
+    """SMPI's own algorithms are not: most of MPICH's damage the heap."""
     blocks = " ".join(["700"] * ranks)
     actions = []
     for count in (0, 8, 5_000, 600_000):
@@ -205,15 +205,15 @@ def test_every_collective_call_is_replayed_to_its_end(tmp_path, network, ranks, 
     actions += [f"allgatherv 700 {blocks}", f"gatherv 700 {blocks} 0", f"scatterv {blocks} 700 1",
                 f"alltoallv 9 {blocks} 9 {blocks}", f"reducescatter {blocks} 0"]  # fmt: skip
     found = predicted(traced(tmp_path, *[actions] * ranks), network(hosts=ranks), engine=engine)
-    # All-to-all alone: everybody's link carries this much.
+    # The all-to-all alone puts this much on every link.
     assert found["networks"][0]["seconds"] > (ranks - 1) * 600_000 / 12.5e6
     assert all(seconds >= -1e-9 for seconds in parts(found).values())
 
 
 @both
 def test_a_broadcast_of_four_goes_down_a_tree(tmp_path, network, engine):
-    """Its root sends to two: one after the other where sends wait for their receive, else both at once. So
-    does MPICH over TCP: 510 ms measured for 1 MB at 50 Mbit/s, three times the link's time."""
+    """Its root sends to two ranks: one after the other if sends wait for their receives, otherwise both at
+    once, like MPICH over TCP: 510 ms measured for 1 MB at 50 Mbit/s, three times the link's time."""
     found = predicted(traced(tmp_path, *[[f"bcast {BYTES} 0"]] * 4), network(), engine=engine)
     links = 3 if engine == "max-min" else 2
     expected = 2 * LATENCY_SECONDS + links * link_seconds(engine)
@@ -234,9 +234,9 @@ rate = "20 Mbit/s"
 """
 
 
-def test_an_all_to_all_over_uneven_links_takes_what_it_took_in_such_a_cluster(tmp_path):
-    """Blocks of 512 KiB in pairs, with MPICH 5.0.2 in the lab (crosscut-switch, queues of 8 MiB): 900
-    ms for the fast hosts, 1,120 for the slow ones; were each pair to wait for both its ends, 668 for all."""
+def test_an_all_to_all_over_uneven_links_takes_the_time_measured_in_a_lab(tmp_path):
+    """Blocks of 512 KiB in pairs, with MPICH 5.0.2 in a lab (crosscut-switch, queues of 8 MiB): 900 ms for
+    the fast hosts, 1,120 for the slow ones; if each pair waited for both its ends, 668 for all."""
     file = tmp_path / "uneven.toml"
     file.write_text(UNEVEN + "[protocol]\nmtu = 1500\nheaders = 52\nframing = 38\n")
     trace = traced(tmp_path, *[["alltoall 524288 524288"]] * 4)
@@ -250,13 +250,13 @@ def test_an_all_to_all_over_uneven_links_takes_what_it_took_in_such_a_cluster(tm
     assert strict["seconds"] == pytest.approx(0.668, rel=0.01)
 
 
-def test_noise_is_fitted_so_that_the_replay_takes_as_long_as_the_run_did(tmp_path, network):
+def test_noise_is_fitted_so_that_the_replay_takes_as_long_as_the_run(tmp_path, network):
     ping, pong = ["send 1 0 8", "recv 1 1 8"] * 200, ["recv 0 0 8", "send 0 1 8"] * 200
     trace = traces.read(traced(tmp_path, ping, pong))
     home = str(network())
     asked = predicting.PredictionRequest((home,), 1e9)
     found = calibrating.fit(trace, asked, home, 0.2, tmp_path)
-    # 400 messages, of which each waits for the one before.
+    # 400 messages, each of which waits for the previous one.
     assert found.without_seconds == pytest.approx(400 * (LATENCY_SECONDS + 40 / 12.5e6), rel=0.01)
     assert found.noise_seconds == pytest.approx((0.2 - found.without_seconds) / 400, rel=0.15)
     (tmp_path / "again").mkdir()
@@ -266,7 +266,7 @@ def test_noise_is_fitted_so_that_the_replay_takes_as_long_as_the_run_did(tmp_pat
     assert again.parts["latency"] > 0.19
 
 
-def test_noise_cannot_be_fitted_where_nothing_says_how_long_the_program_took(tmp_path, network):
+def test_noise_cannot_be_fitted_if_the_program_s_time_is_unknown(tmp_path, network):
     trace = traced(tmp_path, ["barrier"], ["barrier"])
     said = refused(trace, "--flops", "1e9", "--traced-on", network(), "--on", network())
     assert "--traced-on: no profile beside" in said
@@ -299,7 +299,7 @@ def test_fewer_hosts_than_ranks_are_refused_unless_they_are_shared(tmp_path, net
 
 
 @smpi_alone
-def test_a_network_that_smpi_cannot_take_is_refused_with_the_reason(tmp_path, engine):
+def test_a_network_that_smpi_cannot_simulate_is_refused_with_the_reason(tmp_path, engine):
     file = tmp_path / "unlike.toml"
     file.write_text(
         '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "a"\nsend_overhead = "9 us"\n'
@@ -317,12 +317,12 @@ def test_a_trace_of_unknown_speed_asks_for_it(tmp_path, network):
 
 
 def waves(tmp_path: Path, times: int) -> Path:
-    """Replays that take a while."""
+    """Writes a trace whose replay takes a while."""
     return traced(tmp_path, *[["alltoall 1000 1000"] * times] * 4)
 
 
 @both
-def test_a_replay_beyond_its_limits_is_ended_and_says_which(tmp_path, network, engine):
+def test_a_replay_beyond_a_limit_is_ended_and_names_it(tmp_path, network, engine):
     trace, file = waves(tmp_path, 20_000), network()
     words = ("--flops", "1e9", "--engine", engine, "--on", file)
     done = crosscut("predict", trace, *words, "--time-limit", "100ms")
@@ -334,7 +334,7 @@ def test_a_replay_beyond_its_limits_is_ended_and_says_which(tmp_path, network, e
 
 
 def replaying(folder: Path) -> list[int]:
-    """Processes that name a folder on their command line."""
+    """Returns the processes that name the folder on their command line."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
@@ -437,6 +437,6 @@ def test_a_program_is_traced_here_and_predicted_elsewhere(tmp_path, network):
     noise = json.loads(done.stdout)["noise"]
     assert noise["noise_seconds"] == 0 or noise["measured_seconds"] > noise["without_seconds"]
     for at, rate in enumerate((12.5e6, 125e6)):
-        sums = 2 * (LATENCY_SECONDS + 40 / rate)  # of eight bytes, in two exchanges
+        sums = 2 * (LATENCY_SECONDS + 40 / rate)  # of eight bytes, two exchanges
         expected = 5 * (LATENCY_SECONDS + (BYTES + 32) / rate) + sums
         assert found["networks"][at]["seconds"] == pytest.approx(expected, rel=1e-4)

@@ -1,4 +1,4 @@
-"""`crosscut price` as a person types it: real networks, real simulations, real files."""
+"""`crosscut price` on the command line: real networks, real simulations, real files."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ RESIZABLE = [
 
 
 @pytest.mark.parametrize("name", RESIZABLE)
-def test_a_network_resized_to_its_own_size_is_the_same_to_buy(name: str, tmp_path: Path) -> None:
-    """And to half of it, it is a right description with that many hosts, and not more to buy."""
+def test_a_network_resized_to_its_own_size_costs_the_same(name: str, tmp_path: Path) -> None:
+    """Resized to half, it is a valid description with that many hosts, and needs no more parts."""
     own = plant(name, None)
     again = tmp_path / f"{name}.toml"
     again.write_text(resized(Path(own.figures["file"]), own.nodes), encoding="utf-8")
@@ -69,10 +69,10 @@ def test_a_network_resized_to_its_own_size_is_the_same_to_buy(name: str, tmp_pat
     assert sum(half.wiring.switch_ports.values()) <= sum(own.wiring.switch_ports.values())
 
 
-def test_a_network_too_large_to_be_listed_is_priced_where_all_its_switches_are_full(
+def test_a_network_too_large_to_list_is_priced_if_all_its_switches_are_full(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Three levels of k ports a switch: k^3 / 4 hosts, 5 k^2 / 4 switches (Al-Fares et al., SIGCOMM 2008)."""
+    """Three levels of k-port switches: k^3 / 4 hosts, 5 k^2 / 4 switches (Al-Fares et al., SIGCOMM 2008)."""
     lines = priced(["fat-tree-65536", "--book", "template"], capsys)["bills"][0]["lines"]
     counts = {line["part"]: line["count"] for line in lines}
     assert counts["switch, 64 ports"] == 5 * 64**2 // 4
@@ -81,13 +81,13 @@ def test_a_network_too_large_to_be_listed_is_priced_where_all_its_switches_are_f
     assert small.switch_ports == {16: 5 * 16**2 // 4}
 
 
-def test_without_a_book_the_one_that_names_the_network_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_book_that_names_the_network_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     found = priced(["xibalba-e7-config1", "bode-sci-64"], capsys)
     assert [bill["books"] for bill in found["bills"]] == [["kurmann-2003"], ["bode-2004"]]
     assert [bill["network_cost_per_node"] for bill in found["bills"]] == [[480, 480], [1165, 1165]]
 
 
-def test_a_network_file_s_own_prices_count_where_no_book_knows_it(
+def test_a_network_file_s_own_prices_count_if_no_book_knows_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.toml"
@@ -103,7 +103,7 @@ def test_a_network_file_s_own_prices_count_where_no_book_knows_it(
     assert "give a price book" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_price_of_a_node_steps_where_the_template_s_switches_are_full(
+def test_the_price_per_node_steps_up_when_the_template_s_switches_are_full(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["leaf-spine-100g-64", "--book", "template", "--nodes", "32,512,513,1024,1025"]
@@ -115,10 +115,10 @@ def test_the_price_of_a_node_steps_where_the_template_s_switches_are_full(
     assert switches == [1, 16 + 8, 17 + 16, 32 + 16, 33 + 32]
 
 
-def test_the_mix_is_simulated_and_the_answer_is_what_the_networks_are(
+def test_the_mix_is_simulated_and_the_answer_follows_from_the_networks(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """16 nodes of the chassis share no limit: the E7 does as well as the ER16, for less."""
+    """16 nodes of the chassis share no limit: the E7 is as fast as the ER16, for less."""
     words = ["xibalba-er16", "xibalba-e7-config2", "xibalba-maintenance", "--mix", mix_file(tmp_path)]
     found = priced(words, capsys)
     by_name = {one["network"]: one for one in found["candidates"]}
@@ -129,7 +129,7 @@ def test_the_mix_is_simulated_and_the_answer_is_what_the_networks_are(
     # 15 partners, a megabyte each, at 1460/1538 of 12.5 MB/s; the middle of the interval.
     assert (low * high) ** 0.5 == pytest.approx(15 * 1e6 / (12.5e6 * 1460 / 1538), rel=0.01)
     assert er16["on_the_front"] == "perhaps"  # dearer, and with any error it may be faster
-    # One leaf of the maintenance network holds all 16, so that it does as well, and is by far the cheapest.
+    # One leaf of the maintenance network holds all 16, so it is as fast, and by far the cheapest.
     assert found["decided"]
     assert found["contenders"] == ["xibalba-maintenance"]
     assert found["sentence"].startswith(
@@ -137,7 +137,7 @@ def test_the_mix_is_simulated_and_the_answer_is_what_the_networks_are(
     )
 
 
-def test_a_larger_error_of_the_simulation_leaves_it_open(
+def test_a_larger_error_of_the_simulation_leaves_the_answer_open(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     text = 'simulation_error = "15%"\n' + MIX
@@ -160,7 +160,7 @@ def middle(seconds: list[float]) -> float:
 
 
 def test_a_trace_is_replayed_on_each_candidate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Each of 16 ranks sends to one of 16 more: on the maintenance network over the uplink of their leaf."""
+    """Each of 16 ranks sends to one of 16 others, in the maintenance network over its leaf's uplink."""
     traced(tmp_path)
     text = 'ranks = 32\n[[work]]\nname = "traced"\ntrace = "."\noperations_per_second = 1e9\n'
     found = priced([ER16, MAINTENANCE, "--mix", mix_file(tmp_path, text)], capsys)
@@ -180,7 +180,7 @@ def test_a_trace_alone_is_performance_without_simgrid(
     monkeypatch.setenv("PATH", "/nowhere")  # where smpirun is not
     traced(tmp_path)
     where = [ER16, MAINTENANCE, "--performance", str(tmp_path)]
-    assert "operations_per_second" in refused(where, capsys)  # no profile lies beside
+    assert "operations_per_second" in refused(where, capsys)  # no profile next to it
     about = {"trace": {"file": "trace.txt", "flops_per_second": 2e9}}
     (tmp_path / "profile.json").write_text(json.dumps(about), encoding="utf-8")
     found = priced(where, capsys)
@@ -197,7 +197,7 @@ def test_a_trace_alone_is_performance_without_simgrid(
     assert f"{tmp_path / '0.tit'}:4: " in refused(where, capsys)
 
 
-def test_measured_runs_and_figures_of_one_s_own_count_like_simulated_ones(
+def test_measured_runs_and_given_figures_count_like_simulated_ones(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     networks = ["xibalba-er16", "xibalba-maintenance"]
@@ -279,7 +279,7 @@ def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.C
         ([ER16, MAINTENANCE], '[[work]]\nname = "x"\ntrace = "nothing"\n', "nothing"),
     ],
 )  # fmt: skip
-def test_a_mix_that_cannot_be_judged_says_why(
+def test_the_reason_why_a_mix_cannot_be_judged_is_reported(
     networks: list[str], text: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert said in refused([*networks, "--mix", mix_file(tmp_path, text)], capsys)
@@ -288,7 +288,7 @@ def test_a_mix_that_cannot_be_judged_says_why(
 def test_the_page_of_the_front_needs_no_network_and_fits_a_small_screen(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """In a real browser: no label on another, nothing asked for, nothing wider than the screen."""
+    """In a real browser: no labels overlap, nothing is requested, and nothing is wider than the screen."""
     text = 'ranks = 48\n[[work]]\nname = "by <hand>"\nseconds = { '
     names = [
         name for name in network.catalogue_names() if name.startswith("bode-") and not name.endswith("-2")

@@ -1,4 +1,4 @@
-"""`crosscut profile` on real MPI programs: what is counted, what they leave when they die, what replays."""
+"""`crosscut profile` on real MPI programs: counts, profiles of programs that die, and replays."""
 
 from __future__ import annotations
 
@@ -53,32 +53,32 @@ def test_each_way_to_send_is_counted_with_its_bytes(tmp_path, compiled):
     assert called(found, "MPI_Send")["count"] == 8  # half of them to MPI_PROC_NULL
     assert messages(found, "MPI_Sendrecv") == (4, 40)
     assert messages(found, "MPI_Sendrecv_replace") == (4, 4000)
-    assert messages(found, "MPI_Isend") == (8, 4 * 12)  # one in two of no bytes, the other MPI_Isend_c
+    assert messages(found, "MPI_Isend") == (8, 4 * 12)  # half of them empty, the others by MPI_Isend_c
     assert called(found, "MPI_Isend")["as_called"]["messages"][:3] == [4, 0, 4]
     assert messages(found, "MPI_Issend") == (4, 0)
     assert messages(found, "MPI_Isendrecv") == (4, 4 * 8)
     assert called(found, "MPI_Recv")["count"] == 4
 
 
-def test_persistent_operations_count_where_they_are_started(tmp_path, compiled):
+def test_persistent_operations_count_when_they_are_started(tmp_path, compiled):
     found = profiled(tmp_path / "p", 4, compiled("point"))
     assert called(found, "MPI_Send_init")["count"] == 3 * 4
     assert messages(found, "MPI_Send_init") == (9 * 4, 9 * 4 * 1500)
     assert messages(found, "MPI_Bcast_init", "decomposed") == (9 * 3, 9 * 3 * 4)
 
 
-def test_ranks_of_communicators_are_those_of_the_world(tmp_path, compiled):
+def test_ranks_of_communicators_are_translated_to_the_world(tmp_path, compiled):
     profiled(tmp_path / "p", 4, compiled("point"))
     matrix = profile.load(tmp_path / "p").matrix("point")
     forward = np.roll(np.eye(4, dtype=bool), 1, axis=1)
-    # 10 kinds of message to the next rank; in the reversed communicator 9 to the one before.
+    # 10 kinds of message to the next rank; in the reversed communicator 9 to the previous one.
     assert (matrix[forward][:, 0] == 11).all()
     assert (matrix[forward.T] == (9, 9 * 1500)).all()
     assert not matrix[~(forward | forward.T)].any()
 
 
 def within(ranks: int) -> int:
-    """The largest power of two."""
+    """Returns the largest power of two within `ranks`."""
     return 1 << ranks.bit_length() - 1
 
 
@@ -113,10 +113,10 @@ def test_collective_calls_are_the_messages_of_mpich_1_2(tmp_path, compiled, rank
     assert messages(found, "MPI_Bcast") == (
         2 * size,
         8 * size,
-    )  # one in two is of no bytes
+    )  # half of them are empty
 
 
-def test_a_non_blocking_and_a_persistent_collective_count_as_the_blocking_one(tmp_path, compiled):
+def test_non_blocking_and_persistent_collectives_count_like_blocking_ones(tmp_path, compiled):
     started = profiled(tmp_path / "s", 4, compiled("together"), "started", "world")
     assert messages(started, "MPI_Iallreduce", "decomposed") == (6, 48)
     assert messages(started, "MPI_Ialltoallv", "decomposed") == (16, 128)
@@ -149,7 +149,7 @@ def test_threads_lose_no_message(tmp_path, compiled):
     assert called(found, "MPI_Sendrecv")["count"] == 8000
 
 
-# Other ranks may end at the same point, on a busy machine.
+# On a busy machine other ranks may end at the same point.
 ENDINGS = {
     "killed": r"ranks? ([02], )?1(, 2)? ended before MPI_Finalize, computing",
     "abort": "rank 1 called MPI_Abort with code 7",
@@ -158,7 +158,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-def test_a_program_that_dies_leaves_a_profile_of_what_it_did(tmp_path, compiled, how):
+def test_a_program_that_dies_leaves_a_profile_of_its_calls_so_far(tmp_path, compiled, how):
     done = crosscut("profile", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "3", compiled("endings"), how)
     assert done.returncode == 1
     assert "ended with status" in done.stderr
@@ -169,7 +169,7 @@ def test_a_program_that_dies_leaves_a_profile_of_what_it_did(tmp_path, compiled,
     assert "partial" in done.stdout
 
 
-def test_a_deadlock_is_ended_and_says_where_everybody_was(tmp_path, compiled):
+def test_a_deadlocked_program_is_ended_and_each_rank_s_call_reported(tmp_path, compiled):
     words = ("profile", "--json", "--timeout", "3s", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "2")
     done = crosscut(*words, compiled("endings"), "deadlock")
     assert done.returncode == 1
@@ -179,7 +179,7 @@ def test_a_deadlock_is_ended_and_says_where_everybody_was(tmp_path, compiled):
     assert called(found, "MPI_Barrier")["count"] == 2
 
 
-def test_a_shown_profile_is_the_one_that_was_made(tmp_path, compiled):
+def test_showing_a_profile_prints_the_same_as_making_it(tmp_path, compiled):
     made = profiled(tmp_path / "p", 2, compiled("endings"), "well")
     shown = crosscut("profile", "--show", tmp_path / "p", "--json")
     assert json.loads(shown.stdout) == made
@@ -244,7 +244,7 @@ def test_a_profiler_built_for_another_mpi_counts_there(tmp_path, monkeypatch):
     assert messages(found, "MPI_Send_init") == (36, 36 * 1500)
 
 
-def test_what_is_no_mpi_program_is_a_failure_that_says_so(tmp_path):
+def test_profiling_a_program_without_mpi_fails_and_says_so(tmp_path):
     done = crosscut("profile", "--out", tmp_path / "p", "--", "/bin/true")
     assert done.returncode == 1
     assert "no rank left a profile" in done.stderr
@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
 
 
 def replayed(trace: Path, ranks: int, tmp_path: Path) -> float:
-    """Simulated seconds on a described network."""
+    """Returns the simulated seconds on a described network."""
     net = tmp_path / "net.toml"
     net.write_text(NETWORK)
     platform = smpi.write_platform(smpi.SimulationSettings(str(net)), ranks, tmp_path)
@@ -302,11 +302,11 @@ def replayed(trace: Path, ranks: int, tmp_path: Path) -> float:
 
 
 @needs_simgrid
-def test_a_replayed_ring_takes_what_its_bytes_take_on_the_links(tmp_path):
+def test_a_replayed_ring_takes_as_long_as_its_bytes_on_the_links(tmp_path):
     source = tmp_path / "ring.c"
     source.write_text(RING)
     target = built_by(MPICC, source, tmp_path)
-    # One operation a second: the computing of this machine takes no time in the replay.
+    # With one operation per second this machine's computing takes no time in the replay.
     profiled(tmp_path / "p", 4, target, options=("--trace", "--flops", "1"))
     seconds = replayed(tmp_path / "p" / "trace.txt", 4, tmp_path)
     assert seconds == pytest.approx(10 * (1_000_000 + 16) / 12.5e6, rel=1e-4)
@@ -315,14 +315,14 @@ def test_a_replayed_ring_takes_what_its_bytes_take_on_the_links(tmp_path):
 @needs_simgrid
 @pytest.mark.parametrize("where", ["world", "part"])
 @pytest.mark.parametrize("how", ["blocking", "started", "persistent"])
-def test_a_replay_of_collective_calls_comes_to_its_end(tmp_path, compiled, how, where):
+def test_a_replay_of_collective_calls_completes(tmp_path, compiled, how, where):
     profiled(tmp_path / "p", 5, compiled("together"), how, where, options=("--trace", "--flops", "1"))
     assert 0 < replayed(tmp_path / "p" / "trace.txt", 5, tmp_path) < 1
 
 
 @needs_simgrid
 @pytest.mark.parametrize("name", ["point", "others"])
-def test_a_replay_of_every_kind_of_message_comes_to_its_end(tmp_path, compiled, name):
+def test_a_replay_of_every_kind_of_message_completes(tmp_path, compiled, name):
     profiled(tmp_path / "p", 4, compiled(name), options=("--trace", "--flops", "1"))
     assert 0 < replayed(tmp_path / "p" / "trace.txt", 4, tmp_path) < 1
 
@@ -335,7 +335,7 @@ def test_a_trace_has_a_persistent_collective_operation_as_often_as_it_was_starte
         assert (actions.count("alltoall"), actions.count("reduce"), actions.count("barrier")) == (3, 3, 0)
 
 
-def test_what_a_trace_has_no_words_for_is_said(tmp_path, compiled):
+def test_messages_that_a_trace_cannot_express_are_reported(tmp_path, compiled):
     """4 ranks put, get, accumulate, and fetch; a prediction from the trace lacks these messages."""
     launch = ("--", MPIEXEC, "-n", "4", compiled("others"))
     done = crosscut("profile", "--trace", "--out", tmp_path / "p", *launch)
@@ -354,7 +354,7 @@ def test_computing_counts_at_the_stated_rate(tmp_path, compiled):
     flops = sum(float(line.split()[2]) for line in actions if line.split()[1] == "compute")
     found = profile.load(tmp_path / "p")
     computed = float(found.seconds[0] - found.mpi_seconds[0])
-    assert computed > 0.09  # the program looks at its clock for 0.1 s
+    assert computed > 0.09  # the program polls its clock for 0.1 s
     assert flops == pytest.approx(3e9 * computed, rel=0.02)
     trace = found.about["trace"]
     assert isinstance(trace, dict)
@@ -370,7 +370,7 @@ def test_a_trace_of_a_program_that_died_is_refused_by_name(tmp_path, compiled):
     assert "ended with status" in done.stderr
 
 
-def test_nothing_of_the_profiler_stays_in_the_environment(tmp_path):
+def test_the_profiler_leaves_nothing_in_the_environment(tmp_path):
     assert "LD_PRELOAD" not in os.environ
     script = 'case "$LD_PRELOAD" in *profile*) exit 9;; esac'
     done = crosscut("profile", "--out", tmp_path / "p", "--", "sh", "-c", script)

@@ -1,4 +1,4 @@
-"""`crosscut profile` where MPI is another one, comes later, or is called from Fortran."""
+"""`crosscut profile` with another MPI, an MPI that is loaded later, or MPI calls from Fortran."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crosscut.profile import program as profile
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = 4
 OPEN_MPI = {name: shutil.which(f"{name}.openmpi") for name in ("mpicc", "mpif90", "mpirun")}
-# The wrappers come with the launcher, what they need does not.
+# The wrappers come with the launcher, but not the compilers and headers that they need.
 SMALLEST = {"mpicc": ("c", "#include <mpi.h>\n"), "mpif90": ("f90", "use mpi\nend\n")}
 
 
@@ -43,7 +43,7 @@ needs_mpich = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The profiler built for Open MPI."""
+    """The profiler, built for Open MPI."""
     target = tmp_path_factory.mktemp("open-mpi") / "libcrosscut-profile.so"
     done = crosscut("build-profiler", "--mpicc", str(OPEN_MPI["mpicc"]), "--out", target, "--source", ROOT)
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def under_open_mpi(folder: Path, program: Path, *options: str, ranks: int = RANK
 @needs_open_mpi
 @pytest.mark.usefixtures("open_mpi")
 def test_open_mpi_s_programs_are_counted_by_a_profiler_built_for_it(tmp_path: Path) -> None:
-    """Also from several threads at once: four of each of two ranks exchange a thousand messages."""
+    """Even from several threads at once: four in each of two ranks exchange a thousand messages."""
     target = tmp_path / "threads"
     subprocess.run([str(OPEN_MPI["mpicc"]), SOURCES / "threads.c", "-pthread", "-o", target], check=True)
     found = under_open_mpi(tmp_path / "p", target, ranks=2)
@@ -85,7 +85,7 @@ def test_open_mpi_s_programs_are_counted_by_a_profiler_built_for_it(tmp_path: Pa
 @pytest.mark.parametrize(
     "flags", [pytest.param((), id="mpi"), pytest.param(("-DF08",), id="mpi_f08", marks=pytest.mark.long)]
 )
-def test_what_fortran_calls_is_counted_once(tmp_path: Path, flags: tuple[str, ...]) -> None:
+def test_calls_from_fortran_are_counted_once(tmp_path: Path, flags: tuple[str, ...]) -> None:
     target = tmp_path / "fortran"
     source = SOURCES / "fortran.f90"
     subprocess.run([str(OPEN_MPI["mpif90"]), "-cpp", *flags, source, "-o", target], check=True, cwd=tmp_path)
@@ -127,7 +127,7 @@ def test_an_mpi_that_an_interpreter_loads_later_is_profiled(tmp_path: Path) -> N
 
 
 @needs_mpich
-def test_where_a_later_mpi_cannot_be_found_the_program_runs_on_and_the_reason_is_said(
+def test_if_a_later_mpi_cannot_be_found_the_program_runs_on_and_the_reason_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LD_BIND_NOW", "1")

@@ -1,4 +1,4 @@
-"""The report in a real Chromium, from disk, without network: it draws, zooms, speaks, prints, exports."""
+"""The report in a real Chromium, from disk, without network: drawing, zoom, screen readers, print, export."""
 
 import csv
 import json
@@ -82,7 +82,7 @@ def test_every_picture_is_drawn_without_a_complaint(tab, name, scheme):
     assert drawn == [True] * len(names)
 
 
-def test_the_first_sentence_says_where_the_network_falls_short(tab):
+def test_the_first_sentence_counts_phases_in_which_the_network_falls_short(tab):
     assert (
         tab()
         .page.inner_text("h1")
@@ -114,7 +114,7 @@ def test_zooming_in_shows_fewer_routes_and_whole_shows_all(tab, tmp_path):
     assert rows() == 64 * 63
 
 
-def test_the_wheel_zooms_with_ctrl_and_scrolls_the_page_without(tab):
+def test_the_wheel_zooms_with_ctrl_and_otherwise_scrolls_the_page(tab):
     page = tab()
     figure = page.show("run1-routes")
     canvas = figure.locator(".stage canvas")
@@ -132,7 +132,7 @@ def test_the_wheel_zooms_with_ctrl_and_scrolls_the_page_without(tab):
     page.until(f"{picture} !== {json.dumps(before)}")
 
 
-def test_the_keyboard_walks_over_routes_and_a_reader_hears_them(tab):
+def test_the_keyboard_moves_over_routes_and_a_screen_reader_speaks_them(tab):
     page = tab()
     figure = page.show("run1-routes")
     canvas = figure.locator(".stage canvas")
@@ -173,7 +173,7 @@ def test_a_picture_is_saved_as_svg_png_and_csv(tab, tmp_path):
     assert min(float(row["rate"]) for row in rows) == pytest.approx(float(rows[31]["rate"]))
 
 
-def test_runs_are_told_apart_without_colours_and_in_what_is_saved(tab, tmp_path):
+def test_runs_are_distinguished_without_colours_and_in_saved_pictures(tab, tmp_path):
     page = tab("both")
     page.show_all()
     for name, form, marks in (
@@ -189,7 +189,7 @@ def test_runs_are_told_apart_without_colours_and_in_what_is_saved(tab, tmp_path)
         svg = ElementTree.parse(page.save(f"together-aapc-{name}", "SVG", tmp_path)).getroot()
         words = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
         assert {"e7", "er16"} <= set(words)
-        # Beside its mark, not over it.
+        # The label is beside its mark, not over it.
         assert 'text-anchor="start">er16</text>' in ElementTree.tostring(svg, encoding="unicode").replace(
             "ns0:", ""
         )
@@ -198,7 +198,7 @@ def test_runs_are_told_apart_without_colours_and_in_what_is_saved(tab, tmp_path)
         page.save(f"together-aapc-{name}", "PNG", tmp_path)
 
 
-def test_a_tip_says_the_phase_that_the_pointer_is_near(tab):
+def test_a_tooltip_names_the_phase_near_the_pointer(tab):
     page = tab()
     svg = page.show("run1-phases").locator(".plot svg").first
     box = svg.bounding_box()
@@ -224,7 +224,7 @@ def test_the_theme_can_be_switched_and_is_kept(tab):
     button.click()
     assert button.inner_text() == "Theme: dark"
     assert ground() != light
-    # Chromium stores in another process, for which a reload at once does not wait.
+    # Chromium stores it in another process, for which an immediate reload does not wait.
     deadline = time.monotonic() + 20
     page.page.reload()
     while ground() == light and time.monotonic() < deadline:
@@ -239,7 +239,7 @@ def test_a_phone_scrolls_in_one_direction_only(tab, name):
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_paper_gets_every_picture_and_no_buttons(tab):
+def test_print_has_every_picture_and_no_buttons(tab):
     page = tab()
     page.page.emulate_media(media="print")
     pdf = page.page.pdf(format="A4")
@@ -267,7 +267,7 @@ def test_drawings_have_their_figures_as_csv(tab, tmp_path):
     assert any(float(row["bytes_per_second"] or 0) == pytest.approx(94.9e6, rel=0.01) for row in found)
 
 
-def test_hostile_names_stay_text_in_the_page_and_in_its_tips(browser, folder, tmp_path):
+def test_hostile_names_stay_text_in_the_page_and_in_its_tooltips(browser, folder, tmp_path):
     run = tmp_path / "hostile.zarr"
     assert (
         cli.main(
@@ -307,7 +307,7 @@ def test_hostile_names_stay_text_in_the_page_and_in_its_tips(browser, folder, tm
     tab.context.close()
 
 
-def test_the_policy_keeps_a_script_that_got_in_from_running(browser, folder, tmp_path):
+def test_the_policy_keeps_an_injected_script_from_running(browser, folder, tmp_path):
     page = (folder / "e7.html").read_text(encoding="utf-8")
     out = tmp_path / "broken-into.html"
     out.write_text(
@@ -321,7 +321,7 @@ def test_the_policy_keeps_a_script_that_got_in_from_running(browser, folder, tmp
 
 @pytest.fixture(scope="module")
 def sized(folder) -> Path:
-    """A run of three sizes, held against what was promised, as `sized.html`; and beside another."""
+    """A run of three sizes, checked against promises, as `sized.html`; and next to another run."""
     spec = folder / "spec.toml"
     spec.write_text(
         'title = "E7"\n[[promise]]\nname = "phases"\nkind = "phase"\nat_least = "10 MB/s"\nsize = "1MB"\n'
@@ -375,7 +375,7 @@ def test_the_map_keeps_zoom_order_and_cursor_from_size_to_size(tab, sized, tmp_p
     assert len(saved.read_text().splitlines()) == rows
 
 
-def test_sizes_chosen_one_after_the_other_end_with_the_last(tab, sized):
+def test_after_several_choices_the_last_size_is_shown(tab, sized):
     page = tab("sized")
     page.show("run1-routes")
     select = page.page.locator("#run1-routes select[aria-label^='Message size']")
@@ -410,7 +410,7 @@ def test_runs_side_by_side_follow_a_choice_of_their_own(tab, sized):
     assert "1 MB messages" in page.page.locator("#run1-phases figcaption").inner_text().replace("\u00a0", " ")
 
 
-def test_the_proof_of_a_verdict_opens_at_the_size_that_was_promised(tab, sized):
+def test_the_proof_of_a_verdict_opens_at_the_promised_size(tab, sized):
     page = tab("sized")
     assert page.page.inner_text("h1") == "Accepted: All promises are kept."
     page.page.locator("#verdicts a[href='#run1-route-histogram']").click()

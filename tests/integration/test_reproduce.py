@@ -1,4 +1,4 @@
-"""`crosscut reproduce`: a small experiment on the simulator and on a lab of its own."""
+"""`crosscut reproduce`: a small experiment on the simulator and in its own lab."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def result(folder: Path) -> dict[str, list[dict[str, float]]]:
     return found
 
 
-def test_simulated_figures_stand_beside_the_published_ones(folder: Path) -> None:
+def test_simulated_figures_stand_next_to_published_ones(folder: Path) -> None:
     done = crosscut("reproduce", "./small.toml", "--on", "sim", "--out", "out", folder=folder)
     assert done.returncode == 0, done.stderr
     rows = result(folder)["rows"]
@@ -81,7 +81,7 @@ def test_emulated_figures_are_scaled_to_the_paper_s_network(folder: Path) -> Non
     done = crosscut(*words, folder=folder)
     assert done.returncode == 0, done.stderr
     rows = result(folder)["rows"]
-    # Wide: the machine may be busy. Unscaled figures would be off by a factor of 5 or more.
+    # Wide bounds: the machine may be busy. Unscaled figures would be off by a factor of 5 or more.
     assert [row["emulated"] for row in rows] == pytest.approx([11.8, 3.9, 0.256], rel=0.4)
     assert state.names() == []
 
@@ -121,7 +121,7 @@ def test_a_folder_with_something_in_it_is_not_written_to(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("on", ["sim", pytest.param("lab", marks=needs_lab)])
-def test_phases_that_there_are_not_leave_neither_lab_nor_folder(folder: Path, on: str) -> None:
+def test_nonexistent_phases_leave_neither_lab_nor_folder(folder: Path, on: str) -> None:
     (folder / "small.toml").write_text(EXPERIMENT.replace("[1, 3]", "[1, 99]"))
     done = crosscut("reproduce", "./small.toml", "--on", on, "--out", "out", folder=folder)
     assert done.returncode == 2

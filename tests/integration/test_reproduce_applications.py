@@ -1,4 +1,4 @@
-"""Experiments with a workload in place of a pattern; streams, whose limit is all that they have together."""
+"""Experiments with a workload instead of a pattern, and with streams that share a limit."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def reproduced(folder: Path, text: str, *words: str) -> dict[str, Any]:
 
 
 @needs_simgrid
-def test_on_a_simulated_network_that_is_slow_a_second_node_makes_it_longer(folder: Path) -> None:
-    # Half of the blocks of 8 KiB now come over 1 Mbit/s: 70 ms each, where computing takes next to nothing.
+def test_a_second_node_takes_longer_on_a_slow_simulated_network(folder: Path) -> None:
+    # Half of the 8 KiB blocks now cross 1 Mbit/s: 70 ms each, and computing takes next to nothing.
     document = reproduced(folder, WORKLOAD.format(operations=1) + ON_SIM)
     (row,) = document["rows"]
     assert row["simulated"] > 5
@@ -97,7 +97,7 @@ def test_on_a_simulated_network_that_is_slow_a_second_node_makes_it_longer(folde
 
 
 @needs_workloads
-def test_on_this_machine_both_sides_of_the_share_are_run_and_kept(folder: Path) -> None:
+def test_on_this_machine_both_runs_of_a_share_are_kept(folder: Path) -> None:
     document = reproduced(folder, WORKLOAD.format(operations=500) + ON_LOCAL, "--repetitions", "2")
     (row,) = document["rows"]
     kept = json.loads((folder / "out" / "it-local.json").read_text())
@@ -107,7 +107,7 @@ def test_on_this_machine_both_sides_of_the_share_are_run_and_kept(folder: Path) 
 
 
 @needs_workloads
-def test_what_a_workload_refuses_leaves_its_series_out_with_the_reason(folder: Path) -> None:
+def test_a_series_that_its_workload_refuses_is_left_out_with_the_reason(folder: Path) -> None:
     text = (WORKLOAD.format(operations=1) + ON_LOCAL).replace("--array 128", "--array 16")
     (folder / "it.toml").write_text(text)
     done = crosscut("reproduce", "./it.toml", "--out", "out", folder=folder)
@@ -116,11 +116,11 @@ def test_what_a_workload_refuses_leaves_its_series_out_with_the_reason(folder: P
 
 
 @needs_lab
-def test_streams_have_no_more_together_than_the_trunk_passes(folder: Path) -> None:
+def test_the_joint_rate_of_streams_is_at_most_the_trunk_s(folder: Path) -> None:
     document = reproduced(folder, STREAMS, "--on", "both", "--dilate", "5")
     alone, crowd = document["rows"]
     assert [alone["simulated"], crowd["simulated"]] == pytest.approx([11.87, 23.74], rel=0.01)
-    # However unevenly six streams share it, and however busy the machine: buckets let a few frames more pass.
+    # However unevenly six streams share it, and however busy the machine; buckets pass a few more frames.
     assert 0 < crowd["emulated"] < 23.74 * 1.04
     assert document["quantities"] == {"streams": "joint rate"}
     assert state.names() == []

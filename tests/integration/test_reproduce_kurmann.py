@@ -1,5 +1,5 @@
-"""Kurmann's figures 7 and 12: streams through a trunk, chains over one network and over two. And figures of a
-lab that a busy machine spoils."""
+"""Kurmann's figures 7 and 12: streams through a trunk, and chains over one network and over two. Also figures
+of a lab that a busy machine spoils."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def reproduced(folder: Path, *words: str) -> tuple[str, dict[str, Any]]:
     return " ".join(done.stdout.split()), document
 
 
-def test_streams_are_simulated_as_the_published_set_up_says(tmp_path: Path) -> None:
+def test_simulated_streams_have_the_rates_of_the_published_setup(tmp_path: Path) -> None:
     said, document = reproduced(tmp_path, "kurmann-figure-7", "--on", "sim")
     rows = document["rows"]
     assert len(rows) == 39
@@ -82,7 +82,7 @@ def test_a_chain_over_two_networks_at_once_is_simulated_twice_as_fast(tmp_path: 
     assert one == pytest.approx(other, rel=1e-3)
     assert both[0] == pytest.approx(2 * one[0], rel=1e-3)
     for values in curves.values():
-        assert values == sorted(values, reverse=True)  # each node more is two pieces behind
+        assert values == sorted(values, reverse=True)  # each further node is two pieces behind
 
 
 def test_stripes_over_unequal_networks_wait_for_the_slower(two_networks: Path) -> None:
@@ -93,7 +93,7 @@ def test_stripes_over_unequal_networks_wait_for_the_slower(two_networks: Path) -
         assert done.returncode == 0, done.stderr
         document = json.loads((two_networks / f"o{rails}" / "result.json").read_text())
         rates.append(document["rows"][0]["simulated"])
-    # Half of the data over each, so twice the slower one, less the piece that the last node is behind.
+    # Half of the data goes over each, so twice the slower rate, less the piece that the last node is behind.
     payload = 1460 / 1538
     assert rates[0] == pytest.approx(40 * payload * 100 / 101, rel=0.01)
     assert rates[1] == pytest.approx(2 * 20 * payload * 50 / 51, rel=0.01)
@@ -101,7 +101,7 @@ def test_stripes_over_unequal_networks_wait_for_the_slower(two_networks: Path) -
 
 @needs_lab
 @pytest.mark.usefixtures("own_labs")
-def test_on_a_lab_a_chain_goes_over_as_many_adapters_as_it_has_rails(two_networks: Path) -> None:
+def test_in_a_lab_a_chain_uses_one_adapter_per_rail(two_networks: Path) -> None:
     with lab(two_networks / "two.toml"):
         for rails in (1, 2):
             words = ["run", "chain", "--on", "lab:test", "--rails", str(rails), "--size", "2MB"]

@@ -1,4 +1,4 @@
-"""Experiments with routes that are walked, a node that computes beside messages, ranks of this machine."""
+"""Experiments that trace routes, compute on a node during messages, or use ranks on this machine."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def rows(folder: Path, text: str, *words: str) -> list[dict[str, float]]:
 
 
 @needs_lab
-def test_walked_routes_are_as_many_as_the_computed_ones(folder: Path) -> None:
+def test_as_many_routes_are_traced_as_computed(folder: Path) -> None:
     found = rows(folder, WALK)
     assert [row["emulated"] for row in found] == [row["simulated"] for row in found]
     assert sum(row["emulated"] for row in found) == 12 * 11
@@ -88,10 +88,10 @@ def test_walked_routes_are_as_many_as_the_computed_ones(folder: Path) -> None:
 
 
 @needs_lab
-def test_a_worker_and_messages_are_held_against_each_alone(folder: Path) -> None:
+def test_a_worker_and_messages_together_are_compared_with_each_alone(folder: Path) -> None:
     both = [BESIDE.format(quantity=quantity, worker="n0002") for quantity in ("computing left", "rate left")]
     found = rows(folder, COMPUTING + "".join(both))
-    # Wide: the machine may be busy. A worker that did nothing, or was never started, would have none.
+    # Wide bounds: the machine may be busy. A worker that did nothing, or never started, would have 0.
     assert all(0.05 < row["emulated"] < 20 for row in found)
     runs = sorted(path.name for path in (folder / "out").glob("*.zarr"))
     assert runs == ["computing-left-1-alone.zarr", "computing-left-1-worker.zarr"]  # measured once for both
@@ -99,7 +99,7 @@ def test_a_worker_and_messages_are_held_against_each_alone(folder: Path) -> None
 
 
 @needs_lab
-def test_a_worker_on_a_node_that_is_not_there_is_refused(folder: Path) -> None:
+def test_a_worker_on_a_nonexistent_node_is_refused(folder: Path) -> None:
     (folder / "it.toml").write_text(COMPUTING + BESIDE.format(quantity="rate left", worker="n99"))
     done = crosscut("reproduce", "./it.toml", "--out", "out", folder=folder)
     assert done.returncode == 2
@@ -121,7 +121,7 @@ def test_ranks_of_this_machine_are_measured_for_each_number_and_need_no_lab(fold
     assert "this machine" in drawn
 
 
-def test_a_worker_counts_until_whoever_started_it_is_gone(tmp_path: Path) -> None:
+def test_a_worker_counts_until_its_parent_is_gone(tmp_path: Path) -> None:
     file = tmp_path / "count"
     file.write_bytes(bytes(computing.COUNT.size))
     words = [sys.executable, "-m", "crosscut.lab.faults.computing", str(file)]

@@ -1,4 +1,4 @@
-"""Kill -9 at any moment loses at most the block in flight, and resuming ends as if nothing had happened.
+"""Kill -9 at any moment loses at most the block in flight, and a resumed run ends as if nothing had happened.
 
 CROSSCUT_TEST_SEED draws other moments.
 """
@@ -34,7 +34,7 @@ if core.find_executable(core.CORE) is None:
 RANKS = 4
 VICTIMS = [*(f"rank {rank}" for rank in range(RANKS)), "all ranks", "the node"]
 SEED = int(os.environ.get("CROSSCUT_TEST_SEED", "1"))
-# Many blocks in well under a second: `null` ends a block with its chunk, the others with their size.
+# Many blocks in well under a second: `null` ends a block with its chunk, other backends with their size.
 MANY = {
     "null": Job(pattern="aapc", out=Path(), backend="null", sizes=(100, 2000),
                 options={"repetitions": 40_000}),
@@ -50,13 +50,13 @@ def binaries(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def files_of(run: Path) -> dict[str, bytes]:
-    """All but the metadata of the group, which tells when it was resumed."""
+    """Returns all files but the group's metadata, which record when the run was resumed."""
     files = (file for file in run.rglob("*") if file.is_file() and file != run / "zarr.json")
     return {str(file.relative_to(run)): file.read_bytes() for file in files}
 
 
 def as_typed(job: Job, out: Path, ranks: int = RANKS) -> Job:
-    """With the metadata from which `--resume` knows how to start the same ranks again."""
+    """Returns the job with the metadata that `--resume` needs to start the same ranks again."""
     words = ["crosscut", "run", job.pattern]
     return replace(job, out=out, metadata={"ranks": ranks, "on": "", "command_line": words})
 
@@ -71,7 +71,7 @@ def measured_cells(run: Path) -> np.ndarray:
 
 
 def kill_midway(job: Job, victim: str, after_seconds: float, binaries: Path) -> np.ndarray:
-    """Which cells were measured the moment before."""
+    """Kills the job and returns which cells had been measured just before."""
     with measuring(job, Launch(backend=job.backend, ranks=RANKS), binaries) as measurement:
         node, ranks = rank_processes(binaries / core.CORE, RANKS)
         time.sleep(after_seconds)
@@ -85,7 +85,7 @@ def kill_midway(job: Job, victim: str, after_seconds: float, binaries: Path) -> 
 
 
 @pytest.mark.parametrize("backend", MANY)
-def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_would_have_been(
+def test_a_run_killed_at_any_moment_keeps_its_blocks_and_resumes_to_the_same_result(
     backend: str, quick_path: Path, binaries: Path
 ) -> None:
     whole = as_typed(MANY[backend], quick_path / "whole.zarr")
@@ -104,7 +104,7 @@ def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_woul
         kept = measured_cells(job.out)
         assert not (before & ~kept).any(), "a finished block was lost"
         report = fsck.check(job.out)
-        assert report.damage == ()  # what a killed writer was about to rename may be left
+        assert report.damage == ()  # a file that the killed writer was about to rename may be left
         seconds = Run.open(job.out).dataset["rank_seconds"].values
         midway += bool(0 < kept.sum() < kept.size)
 
@@ -119,7 +119,7 @@ def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_woul
     assert midway >= 3, "the kills came too early or too late to show anything"
 
 
-def test_killed_again_and_again_it_still_ends(quick_path: Path, binaries: Path) -> None:
+def test_a_run_killed_repeatedly_still_completes(quick_path: Path, binaries: Path) -> None:
     """Resuming is as safe as the first attempt."""
     whole = as_typed(MANY["null"], quick_path / "whole.zarr")
     measure_whole(whole, binaries)
@@ -136,7 +136,7 @@ def test_killed_again_and_again_it_still_ends(quick_path: Path, binaries: Path) 
 
 
 @pytest.mark.parametrize("backend", ["null", "tcp", "udp", "mpi"])
-def test_a_whole_run_resumed_is_left_as_it_is(backend: str, quick_path: Path, binaries: Path) -> None:
+def test_resuming_a_complete_run_does_not_change_it(backend: str, quick_path: Path, binaries: Path) -> None:
     if not usable(backend):
         pytest.skip(f"the backend {backend} cannot be used here")
     words = (
@@ -149,7 +149,7 @@ def test_a_whole_run_resumed_is_left_as_it_is(backend: str, quick_path: Path, bi
     assert files_of(run) == before
 
 
-def test_two_runs_of_the_same_job_on_null_are_the_same_bits(quick_path: Path) -> None:
+def test_two_runs_of_the_same_job_on_null_are_identical(quick_path: Path) -> None:
     words = "run random-pairwise -n 5 --backend null --size 1,4KB --repetitions 7 --seed 3 --quiet --out"
     for name in ("one.zarr", "two.zarr"):
         assert main([*words.split(), str(quick_path / name)]) == 0

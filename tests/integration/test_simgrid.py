@@ -1,8 +1,7 @@
 """SimGrid as oracle: the same flows over the same capacities must drain at the same rates.
 
-Pure max-min on both sides: no latency, no overhead, no correction factors. Each network is written as a
-SimGrid platform by the core, with the way of every pair, so that routing is crosscut's and sharing
-SimGrid's own.
+Pure max-min on both sides: no latency, no overhead, no correction factors. The core writes each network as a
+SimGrid platform with the route of every pair, so that routing is crosscut's and sharing SimGrid's.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ PATTERNS = {
 
 @pytest.fixture(scope="module")
 def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The SimGrid program, compiled; skipped where SimGrid is not installed."""
+    """Compiles the SimGrid program; skips if SimGrid is not installed."""
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("needs a C++ compiler")
@@ -62,7 +61,7 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def played(player: Path, platform: Path, flows: Path) -> list[np.ndarray]:
-    """Seconds of each flow, by phase, as SimGrid computes them."""
+    """Returns [phase] SimGrid's seconds of each flow."""
     done = subprocess.run(
         [player, platform, flows, "--log=root.thresh:error"], capture_output=True, text=True, check=True
     )
@@ -76,8 +75,8 @@ def played(player: Path, platform: Path, flows: Path) -> list[np.ndarray]:
 
 
 def flows_of(run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """(source, destination, bytes, seconds) of each phase, as crosscut simulated them. What a pair sends one
-    after another on its connection is one flow, which ends with the last message."""
+    """Yields (source, destination, bytes, seconds) of each phase simulated by crosscut. Messages that a pair
+    sends one after another on a connection are one flow, which ends with the last."""
     seconds = run.message_seconds(0).values[0]
     sizes = run.message_bytes(0).values
     for phase, peers in enumerate(run.dataset["peer"].values):

@@ -1,4 +1,4 @@
-"""The place `slurm` on a real Slurm: two slurmd of this machine stand for two nodes."""
+"""The place `slurm` on a real Slurm: two slurmd on this machine stand for two nodes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def start(core: Path, ranks: int, *words: str) -> Launched:
 
 @contextlib.contextmanager
 def session(core: Path, ranks: int, *words: str) -> Iterator[Launched]:
-    """Ended when left, also by a failed assertion."""
+    """Runs a session and ends it, even after a failed assertion."""
     launched = start(core, ranks, *words)
     try:
         yield launched
@@ -78,13 +78,13 @@ def session(core: Path, ranks: int, *words: str) -> Iterator[Launched]:
 
 
 def ranks_by_node(core: Path) -> dict[str, int]:
-    """By Slurm's name of the node: `ready` rightly takes what is one machine for one node."""
+    """Returns ranks by Slurm's name of the node: `ready` rightly counts one machine as one node."""
     nodes = ranks_of_nodes(core)
     return {environment(node)["SLURMD_NODENAME"]: count for node, count in nodes.items()}
 
 
 def becomes_empty(text: Callable[[], str]) -> bool:
-    """Slurm takes a while to complete what has ended."""
+    """Waits: Slurm takes a while to complete ended jobs."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if not text().strip():
@@ -104,11 +104,11 @@ def test_inside_an_allocation_ranks_are_spread_over_its_nodes(inside: Slurm, cor
     assert launched.process.returncode == 0, launched.stderr_tail()
 
 
-def test_without_n_the_allocations_tasks_are_the_ranks(inside: Slurm) -> None:
+def test_the_number_of_ranks_is_by_default_the_allocation_s_tasks(inside: Slurm) -> None:
     assert SlurmPlace().default_ranks("", {}) == 6
 
 
-def test_more_ranks_than_the_allocation_has_is_refused_with_its_size(inside: Slurm, core: Path) -> None:
+def test_more_ranks_than_tasks_of_the_allocation_are_refused_with_its_size(inside: Slurm, core: Path) -> None:
     with pytest.raises(PlaceError, match="7 ranks do not fit this allocation: 2 nodes with 6 cores"):
         start(core, 7)
 
@@ -128,7 +128,7 @@ def test_a_killed_srun_leaves_no_step(where: str, core: Path, request: pytest.Fi
     with session(core, 4, *words) as launched:
         Events(launched).until("ready")
         assert len(running(core)) == 2 + 4
-        launched.kill(signal.SIGKILL)  # salloc, where there is one, and srun, as one group
+        launched.kill(signal.SIGKILL)  # salloc, if any, and srun, as one group
         launched.process.wait(10)
     assert becomes_empty(lambda: slurm.output("squeue", "-h", "--steps", "-o", "%j").replace("extern", ""))
     if where == "outside":
@@ -145,14 +145,14 @@ def test_a_cancelled_job_ends_the_session(outside: Slurm, core: Path) -> None:
         await_none(core)
 
 
-def test_a_refused_allocation_says_what_slurm_says(outside: Slurm, core: Path) -> None:
+def test_a_refused_allocation_shows_slurm_s_message(outside: Slurm, core: Path) -> None:
     with session(core, 2, "--nodes=2", "--partition=nowhere") as launched:
         assert Events(launched).next() is None
     assert any("invalid partition" in line for line in launched.stderr_tail())
 
 
 def test_a_batch_script_runs_within_its_own_allocation(outside: Slurm, core: Path, tmp_path: Path) -> None:
-    """The script's command is a small client: what `crosscut run … --on slurm` does there."""
+    """The script runs a small client, which acts like `crosscut run … --on slurm`."""
     client, log = tmp_path / "client.py", tmp_path / "batch.log"
     client.write_text(
         f"import sys\nsys.path[:0] = [{str(Path(__file__).parent)!r}, *{sys.path!r}]\n"

@@ -20,7 +20,7 @@ from crosscut.run.run import Run
 MESSAGE_BYTES = 1_000_000
 ROUNDS = 10
 LINK_BYTES_PER_SECOND = 12.5e6
-# SMPI sends an envelope along with each message.
+# SMPI adds an envelope to each message.
 ENVELOPE_BYTES = 16
 
 RING = """
@@ -95,7 +95,7 @@ def simulated(*words: str | Path) -> dict[str, object]:
     return found
 
 
-def test_a_ring_takes_what_its_bytes_take_on_the_links(crossbar, ring):
+def test_a_ring_takes_as_long_as_its_bytes_on_the_links(crossbar, ring):
     found = simulated(crossbar, "--compute", "none", "--", ring, ROUNDS)
     assert found["ranks"] == 8
     expected = ROUNDS * (MESSAGE_BYTES + ENVELOPE_BYTES) / LINK_BYTES_PER_SECOND
@@ -103,7 +103,7 @@ def test_a_ring_takes_what_its_bytes_take_on_the_links(crossbar, ring):
 
 
 def test_a_thinner_uplink_makes_the_ring_slower_by_its_share(tmp_path, ring):
-    """Block by block one message in four leaves its leaf, over an uplink half as fast as a host's link."""
+    """Placed by blocks, one message in four leaves its leaf, over an uplink half as fast as a host's link."""
     file = tmp_path / "tree.toml"
     file.write_text(
         '[generator]\nkind = "stacked-tree"\nleaves = 2\nhosts_per_leaf = 4\n'
@@ -114,7 +114,7 @@ def test_a_thinner_uplink_makes_the_ring_slower_by_its_share(tmp_path, ring):
     assert found["simulated_seconds"] == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_program_compiled_by_smpicc_prints_and_its_time_is_told(crossbar, ring, tmp_path):
+def test_a_program_compiled_by_smpicc_prints_and_its_time_is_reported(crossbar, ring, tmp_path):
     program = tmp_path / "ring"
     subprocess.run(["smpicc", ring, "-o", program], check=True, capture_output=True)
     done = crosscut("simulate", crossbar, "-n", 4, "--compute", "none", "--", program)
@@ -123,16 +123,16 @@ def test_a_program_compiled_by_smpicc_prints_and_its_time_is_told(crossbar, ring
     assert "simulated 80.0" in done.stdout
 
 
-def test_computing_takes_time_unless_it_is_told_not_to(crossbar, tmp_path):
+def test_computing_takes_time_unless_disabled(crossbar, tmp_path):
     source = source_file(tmp_path, "computing.c", COMPUTING)
     here = simulated(crossbar, "-n", "2", "--compute", "100", "--", source)["simulated_seconds"]
     none = simulated(crossbar, "-n", "2", "--compute", "none", "--", source)["simulated_seconds"]
     assert isinstance(here, float)
-    assert here > 0.1  # a machine that does 60 million additions in a millisecond is still to be built
+    assert here > 0.1  # no machine does 60 million additions in a millisecond
     assert none == pytest.approx(0, abs=1e-4)
 
 
-def test_a_deadlock_is_a_failure_that_names_who_waits(crossbar, tmp_path):
+def test_a_deadlock_is_a_failure_that_names_the_waiting_ranks(crossbar, tmp_path):
     source = source_file(tmp_path, "deadlock.c", DEADLOCK)
     done = crosscut("simulate", crossbar, "-n", 2, "--", source)
     assert done.returncode == 1
@@ -147,14 +147,14 @@ def test_a_program_that_crashes_is_a_failure(crossbar, tmp_path):
     assert "the simulation ended early" in done.stderr
 
 
-def test_a_source_that_does_not_compile_shows_the_compilers_words(crossbar, tmp_path):
+def test_a_source_that_does_not_compile_shows_the_compiler_s_output(crossbar, tmp_path):
     source = source_file(tmp_path, "wrong.c", "int main(void) { return nonsense; }\n")
     done = crosscut("simulate", crossbar, "-n", 2, "--", source)
     assert done.returncode == 2
     assert "nonsense" in done.stderr
 
 
-def test_an_ordinary_program_is_refused_with_how_to_compile_it(crossbar):
+def test_an_ordinary_program_is_refused_with_instructions_to_compile_it(crossbar):
     done = crosscut("simulate", crossbar, "-n", 2, "--", sys.executable)
     assert done.returncode == 2
     assert "smpicc" in done.stderr
@@ -185,7 +185,7 @@ PATTERNS = (
 
 
 def player() -> str | None:
-    """Why patterns cannot be played here; None where they can."""
+    """Returns why patterns cannot be played here; None if they can."""
     try:
         beside = core.load().executable.parent / "crosscut-smpi-player"
     except CrosscutError as error:
@@ -199,7 +199,7 @@ needs_player = pytest.mark.skipif(player() is not None, reason=str(player()))
 
 
 def run_both(file: Path, pattern: str, folder: Path, *words: str) -> tuple[Run, Run]:
-    """The same job under both engines: SMPI's run, then max-min's."""
+    """Runs the same job with both engines. Returns SMPI's run, then max-min's."""
     runs = []
     for engine in ("smpi", "max-min"):
         out = folder / f"{pattern}-{engine}.zarr"
@@ -212,8 +212,8 @@ def run_both(file: Path, pattern: str, folder: Path, *words: str) -> tuple[Run, 
 
 
 def _last_of_each_sender(seconds: np.ndarray, peers: np.ndarray) -> np.ndarray:
-    """[.., phase, rank, slot] with the last of what one rank sends another in the place of each: on
-    crosscut's connections they come one after another, SMPI lets them share."""
+    """Replaces each time [.., phase, rank, slot] by that of the sender's last message: on crosscut's connections
+    messages follow one another, while SMPI lets them share."""
     found = seconds.copy()
     for slot in range(peers.shape[-1]):
         same = (peers == peers[..., slot : slot + 1]) & (peers >= 0)
@@ -238,14 +238,14 @@ def test_the_engines_agree_on_large_messages(net: str, tmp_path: Path) -> None:
     file = tmp_path / f"{net}.toml"
     file.write_text(f"[generator]\n{generator}\n")
     for pattern in PATTERNS:
-        # In one piece: those of a chain would share a connection in SMPI.
+        # In one piece: a chain's pieces would share a connection in SMPI.
         words = ["--segment", LARGE] if pattern == "chain" else []
         runs = run_both(file, pattern, tmp_path, "-n", str(ranks), "--size", LARGE, *words)
         assert_engines_agree(*runs, ENGINES_AGREE)
 
 
 @needs_player
-def test_the_engines_differ_by_the_envelope_alone_without_contention(crossbar, tmp_path):
+def test_without_contention_the_engines_differ_only_by_the_envelope(crossbar, tmp_path):
     smpi, max_min = run_both(crossbar, "aapc", tmp_path, "--size", "1KB")
     envelope = ENVELOPE_BYTES / LINK_BYTES_PER_SECOND
     np.testing.assert_allclose(
@@ -270,10 +270,10 @@ latency = "10 us"
 
 @needs_player
 @pytest.mark.parametrize("pattern", ["pingpong", "aapc", "chain"])
-def test_overheads_and_latency_are_those_of_the_other_engine(pattern, tmp_path):
+def test_overheads_and_latency_equal_those_of_the_other_engine(pattern, tmp_path):
     file = source_file(tmp_path, "slow.toml", OVERHEADS)
     smpi, max_min = run_both(file, pattern, tmp_path, "--size", "1KB")
-    # A message takes 80 us on the link, 10 us in the switch and 80 us at its ends; its envelope 1.28 us.
+    # A message takes 80 us on the link, 10 us in the switch and 80 us at its ends; the envelope 1.28 us.
     ours = max_min.dataset["message_seconds"].values
     assert np.nanmin(ours) == pytest.approx(170e-6)
     assert_engines_agree(smpi, max_min, 0.01)
@@ -291,7 +291,7 @@ def test_a_blocking_program_has_the_overheads_too(tmp_path, ring):
 
 
 @needs_player
-def test_repetitions_and_phases_asked_for_are_where_they_belong(crossbar, tmp_path):
+def test_requested_repetitions_and_phases_are_stored_in_their_places(crossbar, tmp_path):
     smpi, max_min = run_both(
         crossbar, "random-pairwise", tmp_path, "--size", LARGE, "--repetitions", "3", "--phases", "4-6"
     )
@@ -300,7 +300,7 @@ def test_repetitions_and_phases_asked_for_are_where_they_belong(crossbar, tmp_pa
 
 
 @needs_player
-def test_a_run_says_which_engine_made_it_with_which_options(crossbar, tmp_path):
+def test_a_run_records_its_engine_and_options(crossbar, tmp_path):
     smpi, _ = run_both(crossbar, "pingpong", tmp_path, "-n", "2")
     assert smpi.dataset.attrs["backend"]["parameters"]["engine"] == "smpi"
     facts = smpi.dataset.attrs["backend_facts"]
@@ -323,7 +323,7 @@ def test_large_buffers_of_many_ranks_take_no_memory(tmp_path):
 
 
 @needs_player
-def test_a_knee_is_refused_for_it_belongs_to_the_other_engine(crossbar, tmp_path):
+def test_a_knee_is_refused_because_only_the_other_engine_has_it(crossbar, tmp_path):
     done = crosscut(
         "run",
         "aapc",
@@ -340,7 +340,7 @@ def test_a_knee_is_refused_for_it_belongs_to_the_other_engine(crossbar, tmp_path
     assert "knee" in done.stderr
 
 
-def test_a_player_that_is_none_is_named(crossbar, tmp_path, monkeypatch):
+def test_an_invalid_player_is_named(crossbar, tmp_path, monkeypatch):
     monkeypatch.setenv("CROSSCUT_SMPI_PLAYER", "/bin/true")
     done = crosscut("run", "aapc", "--on", f"sim:{crossbar}", "--engine", "smpi", "--out", tmp_path / "r")
     assert done.returncode == 1
@@ -368,7 +368,7 @@ def test_an_option_that_simgrid_does_not_know_is_named_in_one_line(crossbar, rin
     assert len(done.stderr.splitlines()) <= 2
 
 
-@pytest.mark.long  # test_build.py builds a core by the same code
+@pytest.mark.long  # test_build.py builds a core with the same code
 def test_build_smpi_builds_a_player_that_plays(crossbar, tmp_path, monkeypatch):
     player = tmp_path / "player"
     source = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-"""A route that carries nothing any more while both its ends live: a firewall, a broken switch port."""
+"""A route that stops carrying data while both ends live: a firewall, a broken switch port."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from crosscut.base import core
 
-# In a network namespace of its own: finds the data connection between ranks 1 and 2 of four, and sends what
-# it carries in one direction to a device behind which there is nothing.
+# In its own network namespace: finds the data connection between ranks 1 and 2 of four, and redirects its
+# traffic in one direction to a device that leads nowhere.
 SCRIPT = r"""
 set -eu
 ip link set lo up
@@ -65,8 +65,7 @@ def test_a_route_that_stalls_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert len(errors) == 1
     assert "all ranks are alive, but none is making progress" in errors[0]
-    # Which end starves depends on the moment: rank 2 lacks what rank 1 sends, or rank 1 lacks the rest of
-    # what rank 2 can no longer send, since nothing acknowledges it.
-    # Ranks that wait for one of the two in turn may be named, too.
+    # Which end starves depends on the moment: rank 2 lacks data of rank 1, or rank 1 lacks data that rank 2
+    # cannot send without acknowledgements. Ranks that wait for one of the two may be named, too.
     starving = re.findall(r"rank (\d) on \S+ was receiving from rank (\d) on ", errors[0])
     assert set(starving) & {("2", "1"), ("1", "2")}, errors[0]

@@ -32,7 +32,7 @@ def write(writer: Path, path: Path, *words: str) -> subprocess.CompletedProcess[
 
 
 def expected_seconds(run: Run, size_index: int) -> np.ndarray:
-    """What core/tests/sample_run.hpp writes: the number of the cell, counted from 1."""
+    """Returns the values that core/tests/sample_run.hpp writes: the number of the cell, counted from 1."""
     sizes = run.dataset.sizes
     r, p, n, k = np.ogrid[: sizes["repetition"], : sizes["phase"], : sizes["rank"], : sizes["slot"]]
     cell = ((size_index * sizes["repetition"] + r) * sizes["phase"] + p) * sizes["rank"] + n
@@ -40,7 +40,7 @@ def expected_seconds(run: Run, size_index: int) -> np.ndarray:
 
 
 def check_all_measured_is_exact(path: Path, committed: list[str]) -> int:
-    """Reads back everything; returns how many cells are measured."""
+    """Checks all measured cells. Returns their number."""
     assert fsck.check(path).problems == ()
     run = Run.open(path)
     measured = run.dataset["status"].values == MEASURED
@@ -60,13 +60,13 @@ def check_all_measured_is_exact(path: Path, committed: list[str]) -> int:
 
 
 def files_of(path: Path) -> dict[str, bytes]:
-    """All but the metadata of the group, which tells when it was resumed."""
+    """Returns all files but the group's metadata, which record when the run was resumed."""
     files = (file for file in path.rglob("*") if file.is_file() and file != path / "zarr.json")
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
 def kill_midway(writer: Path, path: Path, chance: random.Random, *words: str) -> list[str]:
-    """Kills a writer a moment after one of its first blocks; the blocks that it said were committed."""
+    """Kills a writer shortly after one of its first blocks. Returns the blocks reported as committed."""
     with subprocess.Popen([writer, path, *words], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(chance.randrange(3))]
@@ -77,7 +77,7 @@ def kill_midway(writer: Path, path: Path, chance: random.Random, *words: str) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_writer_killed_again_and_again_ends_with_the_same_bytes_as_one_left_alone(
+def test_a_repeatedly_killed_writer_ends_with_the_same_bytes_as_an_undisturbed_one(
     writer: Path, tmp_path: Path, mode: str
 ) -> None:
     assert write(writer, tmp_path / "whole.zarr", *MODES[mode]).returncode == 0
@@ -103,7 +103,7 @@ def test_a_writer_killed_again_and_again_ends_with_the_same_bytes_as_one_left_al
     assert files_of(path) == whole
 
 
-def test_what_repair_gave_up_is_measured_again_to_the_same_bytes(writer: Path, tmp_path: Path) -> None:
+def test_cells_that_repair_gave_up_are_measured_again_to_the_same_bytes(writer: Path, tmp_path: Path) -> None:
     for name in ("whole.zarr", "damaged.zarr"):
         assert write(writer, tmp_path / name).returncode == 0
     path = tmp_path / "damaged.zarr"
@@ -120,9 +120,7 @@ def test_what_repair_gave_up_is_measured_again_to_the_same_bytes(writer: Path, t
     assert files_of(path) == files_of(tmp_path / "whole.zarr")
 
 
-def test_a_full_disk_is_named_and_what_was_measured_stays(
-    writer: Path, tmp_path: Path, small_disk: Path
-) -> None:
+def test_a_full_disk_is_named_and_measurements_stay(writer: Path, tmp_path: Path, small_disk: Path) -> None:
     path = small_disk / "run.zarr"
     failed = write(writer, path)
     assert failed.returncode == 1

@@ -1,6 +1,6 @@
-"""What a run on disk, a disk or a command line can have wrong: a clear error, the exit status, nothing lost.
+"""Damaged runs, full disks and wrong command lines give a clear error and exit status, and lose nothing.
 
-The store by itself is in test_store_crash.py; here it is what a person meets at the command line.
+test_store_crash.py tests the store by itself; these are the same errors on the command line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(quick_path: Path) -> Path:
 
 
 def refused(words: list[str], capfd: pytest.CaptureFixture[str], *statuses: int) -> str:
-    """Standard error of a command that must fail, with a clear word and no traceback."""
+    """Returns the standard error of a command that must fail with a clear message and no traceback."""
     capfd.readouterr()
     try:
         status = main(words)
@@ -106,7 +106,7 @@ SAMPLES = [truncated_samples, truncated_status, lost_samples, truncated_coordina
 
 
 @pytest.mark.parametrize("damage", METADATA + SAMPLES, ids=lambda damage: damage.__name__)
-def test_a_damaged_run_is_refused_by_everything_that_reads_it_and_nothing_is_changed(
+def test_every_command_refuses_a_damaged_run_and_changes_nothing(
     run: Path, capfd: pytest.CaptureFixture[str], damage: Callable[[Path], None]
 ) -> None:
     damage(run)
@@ -121,7 +121,7 @@ def test_a_damaged_run_is_refused_by_everything_that_reads_it_and_nothing_is_cha
 
 
 @pytest.mark.parametrize("damage", METADATA + SAMPLES, ids=lambda damage: damage.__name__)
-def test_fsck_names_the_damage_and_its_status_says_so(
+def test_fsck_names_the_damage_and_fails(
     run: Path, capfd: pytest.CaptureFixture[str], damage: Callable[[Path], None]
 ) -> None:
     assert main(["fsck", str(run)]) == 0
@@ -137,7 +137,7 @@ def test_fsck_names_the_damage_and_its_status_says_so(
 
 
 @pytest.mark.parametrize("damage", SAMPLES[:3], ids=lambda damage: damage.__name__)
-def test_what_repair_gives_up_is_measured_again(run: Path, damage: Callable[[Path], None]) -> None:
+def test_cells_that_repair_gives_up_are_measured_again(run: Path, damage: Callable[[Path], None]) -> None:
     whole = contents(run)
     damage(run)
     assert main(["fsck", "--repair", str(run)]) == 0
@@ -150,11 +150,11 @@ def test_what_repair_gives_up_is_measured_again(run: Path, damage: Callable[[Pat
 
 
 @pytest.mark.parametrize("backend", ["null", "tcp"])
-def test_a_full_disk_is_named_what_was_measured_stays_and_more_room_lets_it_end(
+def test_a_full_disk_is_named_measurements_stay_and_the_run_completes_with_more_room(
     small_disk: Path, capfd: pytest.CaptureFixture[str], backend: str
 ) -> None:
     run = small_disk / "run.zarr"
-    # 5 MB of samples of 100 short messages a phase.
+    # 5 MB of samples, of 100 short messages per phase.
     words = f"run loaded-pingpong -n 4 --backend {backend} --messages 100 --mix 8 --repetitions 1000 --quiet"
     said = refused([*words.split(), "--size", "8", "--out", str(run)], capfd, 1)
     assert "No space left on device" in said
@@ -173,10 +173,10 @@ def test_a_full_disk_is_named_what_was_measured_stays_and_more_room_lets_it_end(
     assert (whole["rank_seconds"].values[measured] == kept["rank_seconds"].values[measured]).all()
 
 
-def test_a_folder_that_may_not_be_written_is_named(
+def test_a_folder_without_write_permission_is_named(
     quick_path: Path, run: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Root may write anywhere but on a file system mounted read-only."""
+    """Root may write anywhere except on file systems mounted read-only."""
     folder = quick_path / "closed"
     folder.mkdir()
     shutil.copytree(run, folder / "run.zarr")
@@ -247,7 +247,7 @@ HUGE_LIST = ",".join(f"{a}-{a + 1}" for a in range(0, 40_000, 2))
         "run aapc --backend null --null-latency -1s",
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_one_clear_complaint_and_leaves_nothing(
+def test_senseless_options_give_one_clear_error_and_leave_nothing(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: str
 ) -> None:
     monkeypatch.chdir(quick_path)
@@ -258,8 +258,8 @@ def test_what_makes_no_sense_is_one_clear_complaint_and_leaves_nothing(
     assert list(quick_path.iterdir()) == []
 
 
-def test_a_huge_list_of_pairs_is_measured_as_any_other(quick_path: Path) -> None:
-    """20,000 times the same two ranks: more than a command line of a shell's loop would give."""
+def test_a_huge_list_of_pairs_is_measured_like_any_other(quick_path: Path) -> None:
+    """20,000 times the same two ranks, more than anybody would type."""
     pairs = quick_path / "pairs.txt"
     pairs.write_text("\n".join(["0-1"] * 20_000))
     run = quick_path / "run.zarr"
@@ -273,10 +273,10 @@ def test_a_huge_list_of_pairs_is_measured_as_any_other(quick_path: Path) -> None
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_a_launcher_that_starts_another_number_of_ranks_is_found_out(
+def test_a_launcher_that_starts_another_number_of_ranks_is_detected(
     quick_path: Path, capfd: pytest.CaptureFixture[str], tasks: int
 ) -> None:
-    """As mpiexec does it whose file of hosts or allocation says otherwise."""
+    """As mpiexec does if its host file or allocation has another number."""
     if not usable("mpi"):
         pytest.skip("the backend mpi cannot be used here")
     from crosscut.places.launchers import find_launcher

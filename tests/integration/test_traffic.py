@@ -1,4 +1,4 @@
-"""The traffic workload, run: the same on any number of ranks and every place, and its messages as it says."""
+"""The traffic workload gives the same result on any number of ranks and in every place."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refused(*options: str, ranks: int = 1) -> str:
 
 @pytest.mark.parametrize("scenario", ["everyday", "bottleneck"])
 def test_any_number_of_ranks_ends_in_the_same_state(scenario: str) -> None:
-    """Class S, whose checksum is recorded; and roads, trips and chance that are not the class's."""
+    """Class S, whose checksum is recorded, and other roads, trips and seeds."""
     for options in [(), ("--seed", "7", "--columns", "31", "--rows", "19", "--steps", "400")]:
         results = [run(ranks, "--scenario", scenario, *options) for ranks in (1, 2, 3, 4, 7)]
         assert all(result.verified for result in results)
@@ -75,7 +75,7 @@ def test_another_seed_ends_in_another_state() -> None:
 
 
 @pytest.mark.parametrize("ranks", [2, 7])
-def test_neighbours_send_one_message_each_way_in_a_step(ranks: int) -> None:
+def test_neighbours_send_one_message_in_each_direction_per_step(ranks: int) -> None:
     result = run(ranks, "--steps", "100")
     assert figure(result, "messages a step") == pytest.approx(figure(result, "neighbours, mean") * ranks)
     assert figure(result, "bytes a step") == pytest.approx(
@@ -83,15 +83,15 @@ def test_neighbours_send_one_message_each_way_in_a_step(ranks: int) -> None:
     )
 
 
-def test_in_the_bottleneck_two_ranks_meet_at_one_road_and_exchange_less() -> None:
+def test_two_ranks_at_the_bottleneck_share_one_road_and_exchange_less() -> None:
     everyday, bottleneck = (run(2, "--scenario", one, "--steps", "300") for one in ("everyday", "bottleneck"))
     assert bottleneck.layout == "2 links between ranks"
     assert figure(bottleneck, "mean message") < figure(everyday, "mean message") / 2
 
 
-def test_without_agents_messages_have_room_and_nothing_else() -> None:
+def test_without_agents_messages_have_only_their_two_counts() -> None:
     result = run(2, "--agents", "0", "--steps", "10", "--scenario", "bottleneck")
-    # How many numbers, and how many vehicles left the one link that leads to the sender.
+    # The number of values, and of vehicles that left the only link to the sender.
     assert figure(result, "mean message") == figure(result, "largest message") == 2 * NUMBER_BYTES
 
 
@@ -118,7 +118,7 @@ def profiled(folder: Path, ranks: int) -> tuple[dict[str, Any], Result]:
 
 
 @pytest.mark.skipif(not can_profile(), reason="no profiler, or no mpiexec beside Python")
-def test_messages_counted_from_outside_are_those_that_it_says(tmp_path: Path) -> None:
+def test_the_profiler_counts_the_messages_that_it_reports(tmp_path: Path) -> None:
     calls, result = profiled(tmp_path / "profile", 3)
     sends = calls["MPI_Isend"]["as_called"]
     assert sum(sends["messages"]) == 200 * figure(result, "messages a step")
@@ -127,7 +127,7 @@ def test_messages_counted_from_outside_are_those_that_it_says(tmp_path: Path) ->
     assert calls["MPI_Waitall"]["count"] == 3 * 200
 
 
-def test_what_is_no_scenario_is_refused_with_why() -> None:
+def test_an_invalid_scenario_is_refused_with_the_reason() -> None:
     names = "everyday, bottleneck"
     assert refused("--scenario", "hills") == f"--scenario hills: choose one of {names}; see --help"
     assert refused("--columns", "3") == "--columns 3: write a whole number from 4 to 4096; see --help"
@@ -144,8 +144,8 @@ def test_what_is_no_scenario_is_refused_with_why() -> None:
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
 @pytest.mark.long  # compiles; test_workloads.py does so with the smallest
 @pytest.mark.usefixtures("shared_cache")
-def test_on_a_simulated_network_latency_bounds_its_speed(tmp_path: Path) -> None:
-    """Cetin and Nagel 2002: with nothing to compute a step is what its messages take, whatever the rate."""
+def test_on_a_simulated_network_latency_limits_its_speed(tmp_path: Path) -> None:
+    """Cetin and Nagel 2002: without computing a step takes as long as its messages, at any link rate."""
     rates = {}
     for rate, latency in (("100 Mbit/s", "50 us"), ("1000 Mbit/s", "50 us"), ("100 Mbit/s", "500 us")):
         file = tmp_path / f"{rate} {latency}.toml".replace("/", " per ")
@@ -161,7 +161,7 @@ def test_on_a_simulated_network_latency_bounds_its_speed(tmp_path: Path) -> None
 
 
 @needs_lab
-def test_on_a_lab_it_ends_as_on_one_rank(tmp_path: Path) -> None:
+def test_in_a_lab_it_ends_in_the_same_state_as_on_one_rank(tmp_path: Path) -> None:
     options = ("--steps", "200")
     here = run(1, *options)
     there = run(4, *options, on=f"lab:{crossbar(tmp_path, 4)}")

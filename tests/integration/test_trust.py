@@ -1,4 +1,4 @@
-"""A stranger without the session's secret neither gets in, nor disturbs it, nor learns it by looking."""
+"""A stranger without the session's secret cannot get in, disturb the session, or find out the secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if core.find_executable(core.CORE) is None:
 
 RANKS = 4
 ROUNDS = 2
-# What a thousand strangers may cost a rank: they are held in 512 places of less than a kilobyte.
+# Memory that a thousand strangers may cost a rank: it holds them in 512 slots of less than a kilobyte.
 MOST_GROWTH_BYTES = 16 << 20
 CONNECTION_DESCRIPTORS = 2 * CROWD + 500
 
@@ -60,7 +60,7 @@ def job(out: Path, **options: object) -> Job:
 
 @contextlib.contextmanager
 def opened() -> Iterator[tuple[Session, str, list[Event]]]:
-    """A session with its secret and its events."""
+    """Opens a session; yields it with its secret and its events."""
     decided = decide(core.load(), Launch(backend="tcp", ranks=RANKS))
     events: list[Event] = []
     session = open_session(decided, events.append)
@@ -81,7 +81,7 @@ def test_strangers_neither_get_in_nor_disturb_a_session(
     binaries: Path, quick_path: Path, descriptors: None
 ) -> None:
     executable = binaries / core.CORE
-    strangers = Strangers(executable)  # there before the ranks have met
+    strangers = Strangers(executable)  # before the ranks have met
     try:
         with opened() as (session, _, events):
             (ready,) = [event for event in events if event["event"] == "ready"]
@@ -109,14 +109,14 @@ def test_strangers_neither_get_in_nor_disturb_a_session(
 
 
 def challenges(addresses: set[Address]) -> Iterator[tuple[Address, bytes]]:
-    """Challenges of all that listen now (rank 0's meeting point does not, once all have joined)."""
+    """Yields the challenges of all current listeners (not rank 0's meeting point, once all have joined)."""
     for address in addresses:
         with connected(address, 1) as connection:
             if len(challenge := heard(connection, CHALLENGE_BYTES)) == CHALLENGE_BYTES:
                 yield address, challenge
 
 
-def test_a_hello_that_was_overheard_opens_nothing(binaries: Path, quick_path: Path) -> None:
+def test_an_overheard_hello_opens_nothing(binaries: Path, quick_path: Path) -> None:
     with opened() as (session, secret, _):
         ports = [address for address, _ in challenges(listeners(binaries / core.CORE))]
         assert len(ports) >= RANKS
@@ -170,7 +170,7 @@ def test_the_secret_is_on_no_command_line_and_in_no_environment(binaries: Path) 
         assert all(parent(pid) in (*ours, os.getpid()) for pid in ours)
 
 
-def test_a_secret_that_came_by_the_environment_is_wiped_there(
+def test_a_secret_from_the_environment_is_wiped_there(
     binaries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "5eC2" * 16

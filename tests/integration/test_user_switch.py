@@ -32,7 +32,7 @@ rate = "20 Mbit/s"
 [switch]
 latency = "5 ms"
 """
-# In the node's namespace. The receiver says how many bytes came; the sender stops when all were taken.
+# Run in the node's namespace. The receiver prints how many bytes came; the sender stops when all were taken.
 RECEIVE = """
 import socket, sys
 listener = socket.create_server(("0.0.0.0", 7001))
@@ -48,7 +48,7 @@ import socket, sys
 with socket.create_connection((sys.argv[1], 7001), timeout=20) as connection:
     connection.sendall(bytes(int(sys.argv[2])))
 """
-# Until it is ended: datagrams at about half the rate of its link.
+# Sends datagrams at about half the rate of its link until it is ended.
 FLOOD = """
 import socket, sys, time
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -84,14 +84,14 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
 time.sleep(0.3)
 print(*(line.split()[2] for line in open("/proc/net/arp") if line.startswith(sys.argv[1] + " ")))
 """
-# Far more short frames than the switch has places for.
+# Sends far more short frames than the switch has slots for.
 BURST = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
     for i in range(30000):
         s.sendto(b"", (sys.argv[1], 7003))
 """
-# Frames that no host would send: empty, short, to strangers, to a group, to itself, of random bytes.
+# Sends frames that no host would: empty, short, to unknown hosts, to a group, to itself, of random bytes.
 HOSTILE = """
 import contextlib, random, socket, struct, sys
 own, peer = (bytes.fromhex(each.replace(":", "")) for each in sys.argv[1:3])
@@ -114,7 +114,7 @@ for i in range(200):
 
 @pytest.fixture
 def nodes() -> Iterator[list[str]]:
-    """Four namespaces, empty but for their loopback."""
+    """Four namespaces with only their loopback."""
     names = [f"cst-{uuid.uuid4().hex[:8]}-{i}" for i in range(4)]
     made = []
     try:
@@ -187,7 +187,7 @@ def test_tcp_passes_and_every_byte_arrives_over_the_links_of_its_route(
 
 
 @pytest.mark.parametrize(("options", "in_one"), [((), True), (("--bundle", "1"), False)])
-def test_frames_of_a_stream_pass_singly_through_the_network_and_are_handed_over_in_pieces(
+def test_frames_of_a_stream_pass_the_network_singly_and_are_delivered_in_bundles(
     nodes: list[str], network: Path, options: tuple[str, ...], in_one: bool
 ) -> None:
     sent = 1_000_000
@@ -211,7 +211,9 @@ def test_frames_of_a_stream_pass_singly_through_the_network_and_are_handed_over_
         assert (pieces["read"], pieces["written"]) == (read, written)
 
 
-def test_what_a_short_queue_loses_within_a_bundle_is_sent_again(nodes: list[str], network: Path) -> None:
+def test_frames_of_a_bundle_that_a_short_queue_drops_are_retransmitted(
+    nodes: list[str], network: Path
+) -> None:
     """Two hosts send more than the link of the third carries; buffers of five frames."""
     sent = 300_000
     with UserSwitch(network, taps_of(nodes), ("--buffer", "8KiB")) as switch:
@@ -231,7 +233,7 @@ def test_what_a_short_queue_loses_within_a_bundle_is_sent_again(nodes: list[str]
     assert pieces["read"] < frames(said, "read")
 
 
-def test_an_answer_takes_no_less_than_twice_the_latency_and_the_serialisations(
+def test_an_answer_takes_at_least_twice_the_latency_and_serialisation_times(
     nodes: list[str], network: Path
 ) -> None:
     shortest = 84 * 8 / 20e6  # minimum frame, preamble and gap
@@ -255,7 +257,7 @@ def test_hostile_frames_are_counted_and_the_switch_works_on(nodes: list[str], ne
         deadline = time.monotonic() + 30
         while (
             True
-        ):  # until all are read, or lost in the host, whose queue they fill faster than its link empties it
+        ):  # until all are read, or lost in the host, whose queue fills faster than its link empties it
             after = switch.statistics()
             taken = frames(after, "read") + frames(after, "lost_in_hosts")
             if (taken >= 1000 and frames(after, "inside") == 0) or time.monotonic() > deadline:
@@ -270,7 +272,7 @@ def test_hostile_frames_are_counted_and_the_switch_works_on(nodes: list[str], ne
         assert receiver.communicate(timeout=30)[0] == "10000\n"
 
 
-def test_a_host_to_which_frames_are_lost_does_not_hear_the_networks_answers(
+def test_a_host_with_lossy_reception_also_misses_the_network_s_answers(
     nodes: list[str], network: Path, tmp_path: Path
 ) -> None:
     faults = tmp_path / "faults"
@@ -283,10 +285,10 @@ def test_a_host_to_which_frames_are_lost_does_not_hear_the_networks_answers(
     assert frames(after, "lost_by_faults") >= 1
 
 
-def test_a_host_that_has_not_sent_yet_waits_where_another_fills_the_switch(
+def test_a_host_that_has_not_sent_yet_waits_while_another_fills_the_switch(
     nodes: list[str], network: Path
 ) -> None:
-    """Every frame has a place for a whole piece of 60 kB: there are 8,900."""
+    """Every frame takes a slot for a whole bundle of 60 kB: there are 8,900."""
     with UserSwitch(network, taps_of(nodes), ("--bundle", "40", "--host-queue", "100000")) as switch:
         give_addresses(nodes)
         first = subprocess.Popen(on(nodes[0], BURST, address(1)))
@@ -349,7 +351,7 @@ def test_a_device_that_exists_is_never_taken(nodes: list[str], network: Path) ->
         UserSwitch(network, taps_of(nodes)),
     ):
         pass
-    assert "eth0" not in devices(nodes[0])  # none, or all
+    assert "eth0" not in devices(nodes[0])  # all devices or none
     assert "eth0" in devices(nodes[1])
 
 
@@ -364,7 +366,7 @@ def test_a_buffer_without_room_for_a_frame_is_refused(
     assert f"too small for a full frame of this network ({frame} bytes)" in done.stderr
 
 
-def test_a_namespace_that_is_not_there_is_named(network: Path) -> None:
+def test_a_nonexistent_namespace_is_named(network: Path) -> None:
     with (
         pytest.raises(UserSwitchError, match="/run/netns/nowhere: No such file"),
         UserSwitch(network, (Tap(0, Path("/run/netns/nowhere")),)),

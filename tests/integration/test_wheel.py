@@ -1,4 +1,4 @@
-"""The wheel of `make wheel`, installed into a virtual environment that has nothing else of this checkout."""
+"""The wheel of `make wheel`, installed in a virtual environment without anything else of this checkout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.xdist_group("wheel"),  # two processes would build wheels in one build folder at the same time
+    pytest.mark.xdist_group("wheel"),  # two processes would build in one folder at the same time
     pytest.mark.skipif(
         Path(sys.prefix) != ROOT / ".venv" or shutil.which("make") is None,
         reason="needs make and the environment that `make install` makes",
@@ -25,9 +25,9 @@ pytestmark = [
 
 
 def output_of(*words: str | Path, **environment: str) -> str:
-    """What a command writes to stdout and stderr; the test fails with it if the command does.
+    """Returns a command's stdout and stderr; if it fails, so does the test, with this output.
 
-    Each runs outside the checkout's folder and without make's job server.
+    Commands run outside the checkout and without make's job server.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(
@@ -53,7 +53,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts folder of an environment with the wheel, what it depends on, and mpich."""
+    """The scripts folder of an environment with the wheel, its dependencies, and mpich."""
     prefix = tmp_path_factory.mktemp("clean") / "venv"
     venv.create(prefix, with_pip=True)
     pip = (prefix / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
@@ -67,7 +67,7 @@ def crosscut(scripts: Path) -> Path:
 
 
 def clean_path(scripts: Path) -> str:
-    """The environment's scripts and the system's: nothing of this checkout's."""
+    """Returns a PATH with the scripts of the environment and the system, not of this checkout."""
     return f"{scripts}:/usr/local/bin:/usr/bin:/bin"
 
 

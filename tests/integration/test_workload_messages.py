@@ -1,4 +1,4 @@
-"""The messages of workloads, counted from outside, are those of NPB's MPI versions."""
+"""Workloads send the same messages as NPB's MPI versions, by the profiler's count."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def profiled(ranks: int, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def total(call: dict[str, Any]) -> tuple[int, int]:
-    """(messages, bytes), of all sizes together."""
+    """Returns (messages, bytes) over all sizes."""
     amounts = call["as_called"]
     return sum(amounts["messages"]), sum(amounts["bytes"])
 
 
 def inner_points(ranks: int) -> list[int]:
-    """For each rank along a dimension, its points that are not on a face of the cube."""
+    """Returns, for each rank along a dimension, its points that are not on a face of the cube."""
     sizes = [SIDE // ranks + (index < SIDE % ranks) for index in range(ranks)]
     return [size - (index == 0) - (index == ranks - 1) for index, size in enumerate(sizes)]
 
@@ -56,17 +56,17 @@ def test_lu_sends_as_many_messages_and_bytes_as_npb(tmp_path: Path, columns: int
     """NPB 3.4, LU: exchange_1 in ssor, exchange_3 in erhs and rhs, exchange_4, 5 and 6 in pintgr."""
     send_bytes = COMPONENTS * NUMBER_BYTES
     pairs_x, pairs_y = (columns - 1) * rows, columns * (rows - 1)
-    # Two sweeps over the inner planes, of which an edge along x has a rank's points along y; one iteration is
-    # not timed.
+    # Two sweeps over the inner planes, where an edge along x has a rank's points along y; one iteration is
+    # untimed.
     sweeps = 2 * (ITERATIONS + 1) * (SIDE - 2)
     count = sweeps * (pairs_x + pairs_y)
     edges = (columns - 1) * sum(inner_points(rows)) + (rows - 1) * sum(inner_points(columns))
     amount = sweeps * edges * send_bytes
-    # Both ways, two layers: once for the forcing, once at each of two starts, once after each iteration.
+    # Two layers in both directions: for the forcing, at each of two starts, and after each iteration.
     right_sides = 1 + 2 + (ITERATIONS + 1)
     count += right_sides * 2 * (pairs_x + pairs_y)
     amount += right_sides * 2 * 2 * SIDE * SIDE * (columns - 1 + rows - 1) * send_bytes
-    # The integral of the pressure, over faces across z, and over two across y and two across x.
+    # The pressure integral, over faces across z, two across y, and two across x.
     count += pairs_x + pairs_y + 2 * (columns - 1) + 2 * (rows - 1)
     across_z = 2 * (rows - 1) * SIDE + 2 * (columns - 1) * (SIDE + 2 * rows)
     amount += (across_z + 2 * SIDE * (columns - 1 + rows - 1)) * NUMBER_BYTES

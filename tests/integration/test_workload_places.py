@@ -1,5 +1,4 @@
-"""Workloads wherever they can run: every one on an emulated and on a simulated network, and under the
-launchers of clusters, ssh and Slurm."""
+"""Workloads in all places: each on an emulated and on a simulated network, and started by ssh and Slurm."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ RANKS = 4
 # A rank of FT has 1 MiB of 64³ complex numbers and sends three quarters of it in each of 6 transpositions: at
 # 100 Mbit/s, without headers.
 FT_SECONDS = 6 * 0.75 * 2**20 / 12.5e6
-# Little to do and to send: that all of it comes through is what is asked here.
+# Little to compute and to send: only completion is tested.
 OPTIONS = {
     "data-server": ("--tasks", "24", "--operations-per-byte", "10"),
     "overlap": ("--sizes", "8,64KiB", "--exchanges", "2", "--work", "0.1"),
@@ -86,7 +85,7 @@ def sshd(tmp_path: Path) -> Iterator[Sshd]:
         yield running
 
 
-def test_on_hosts_mpiexec_starts_ranks_over_ssh_as_the_file_has_slots(sshd: Sshd, tmp_path: Path) -> None:
+def test_on_hosts_mpiexec_starts_ranks_over_ssh_by_the_file_s_slots(sshd: Sshd, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("h1 slots=1\nh2 slots=3\n")
     asked = tmp_path / "asked"
     agent = tmp_path / "agent"

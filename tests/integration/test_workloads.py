@@ -1,4 +1,4 @@
-"""The workloads, run: classes S and W verify, alone and on numbers of ranks that make each layout."""
+"""Runs the workloads: classes S and W verify, on one rank and on numbers of ranks with each layout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_NAME = {one.name: one for one in WORKLOADS}
 RANKS_TAKEN = {
     applications.POWER_OF_TWO: "a power of two, such as 2 or 4",
     applications.SQUARE: "a square number, such as 1 or 4",
-    applications.GRID: "a power of two, such as 2 or 4",  # the numbers that NPB 3.3 has
+    applications.GRID: "a power of two, such as 2 or 4",  # as in NPB 3.3
     applications.EVEN: "an even number, with a server for each computing rank",
 }
 
@@ -60,8 +60,8 @@ def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of EP, by which its processes are known; none may be left. Its libraries are, as seen from it,
-    where those of the original are."""
+    """A copy of EP, which identifies its processes; fails if any is left. It finds its libraries by relative
+    path, like the original."""
     original = applications.find_executable(BY_NAME["ep"])
     copy = tmp_path / "bin" / original.name
     copy.parent.mkdir()
@@ -73,7 +73,7 @@ def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def that_it_takes(*counts: int) -> list[tuple[str, int]]:
-    """Workloads with each of these numbers of ranks."""
+    """Returns the workloads with each of these numbers of ranks that they accept."""
     return [(name, ranks) for name, one in BY_NAME.items() for ranks in counts if one.takes(ranks)]
 
 
@@ -87,8 +87,8 @@ def test_class_s_verifies(name: str, ranks: int) -> None:
     assert 0 <= least <= median <= most <= result.seconds
 
 
-# 8: CG's oblong grid with sums of halves. 9: in BT and SP, cells that are neither first nor last. 16: in MG,
-# ranks without points on the coarsest level; in BT and SP, cells of the smallest size. The others are long.
+# 8: CG's oblong grid with sums over halves. 9: in BT and SP, cells that are neither first nor last. 16: in
+# MG, ranks without points on the coarsest level; in BT and SP, cells of the smallest size. Others are long.
 NEEDED = (("cg", 8), ("bt", 9), ("sp", 9), ("mg", 16), ("bt", 16))
 
 
@@ -99,7 +99,7 @@ def test_class_s_verifies_on_more_ranks_than_cores(name: str, ranks: int) -> Non
     assert run(BY_NAME[name], "S", ranks).verified
 
 
-# Those that take seconds are in the long tier.
+# Workloads that take seconds are in the long tier.
 @pytest.mark.parametrize(
     "name", [long(name) if name in {"bt", "cg", "data-server", "lu", "sp"} else name for name in BY_NAME]
 )
@@ -107,13 +107,13 @@ def test_class_w_verifies(name: str) -> None:
     assert run(BY_NAME[name], "W", 4).verified
 
 
-def test_ep_shares_work_that_does_not_divide() -> None:
+def test_ep_shares_work_that_does_not_divide_evenly() -> None:
     assert run(BY_NAME["ep"], "S", 7).verified
 
 
 # 3 x 2 and 4 x 3, which share 12 points evenly; 3 x 3, which share 33.
 @pytest.mark.parametrize(("problem_class", "ranks"), [("S", 6), ("S", 12), long("W", 9)])
-def test_lu_verifies_on_grids_that_are_no_power_of_two(problem_class: str, ranks: int) -> None:
+def test_lu_verifies_on_grids_that_are_not_a_power_of_two(problem_class: str, ranks: int) -> None:
     assert run(BY_NAME["lu"], problem_class, ranks).verified
 
 
@@ -130,14 +130,14 @@ def test_ft_verifies_in_slabs_and_in_pencils(grid: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if not one.takes(3)])
-def test_a_number_of_ranks_that_is_not_allowed_is_refused_with_those_that_are(name: str) -> None:
+def test_an_invalid_number_of_ranks_is_refused_with_the_valid_ones(name: str) -> None:
     done = crosscut("run", name, "-n", "3")
     assert done.returncode == 2
     assert done.stderr == f"crosscut: error: {name}: 3 ranks: it takes {RANKS_TAKEN[BY_NAME[name].ranks]}\n"
 
 
 @pytest.mark.parametrize("name", ["bt", "sp"])
-def test_more_ranks_than_a_grid_has_room_for_are_refused_with_how_many_are_not(name: str) -> None:
+def test_more_ranks_than_a_grid_has_room_for_are_refused_with_the_largest_number(name: str) -> None:
     done = crosscut("run", name, "-n", "25")
     assert done.returncode == 2
     assert done.stderr == f"crosscut: error: {name}: 25 ranks: the grid of class S is for 16 ranks at most\n"
@@ -162,8 +162,8 @@ def test_the_command_prints_a_curve_with_speed_up_and_deviation() -> None:
     assert done.stdout.count("yes") == 2
 
 
-def test_of_a_range_a_class_runs_on_what_it_is_large_enough_for() -> None:
-    """15 ranks are a grid of 5 x 3, and class S has points for 4 in a row."""
+def test_a_class_runs_on_the_numbers_of_a_range_for_which_it_is_large_enough() -> None:
+    """15 ranks are a grid of 5 x 3, but class S has points for 4 in a row."""
     done = crosscut("run", "lu", "-n", "9-15", "--json")
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["ranks"] for line in done.stdout.splitlines()] == [9, 12]
@@ -172,7 +172,7 @@ def test_of_a_range_a_class_runs_on_what_it_is_large_enough_for() -> None:
     assert none.stderr == "crosscut: error: bt: 25 ranks: the grid of class S is for 16 ranks at most\n"
 
 
-def test_of_several_workloads_one_that_fails_keeps_no_other_from_running() -> None:
+def test_a_failing_workload_does_not_keep_others_from_running() -> None:
     done = crosscut("run", "ep", "--class", "C,S", "-n", "2", "--time-limit", "2s")
     assert done.returncode == 1
     assert done.stderr.count("ep on 2 ranks was ended after 2 s") == 1
@@ -189,13 +189,13 @@ def test_json_has_a_line_for_each_run() -> None:
     assert all(one["verified"] and one["on"] == "local" for one in lines)
 
 
-def test_a_run_over_its_time_limit_is_ended_and_nothing_of_it_is_left(workload: Path) -> None:
+def test_a_run_over_its_time_limit_is_ended_and_leaves_nothing(workload: Path) -> None:
     with pytest.raises(WorkloadError, match="was ended after 1 s"):
         run(BY_NAME["ep"], "C", 2, Where(time_limit_seconds=1))
     await_none(workload)
 
 
-# SIGHUP: of a terminal that is closed.
+# SIGHUP: a closed terminal.
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_command_leaves_nothing(workload: Path, number: int) -> None:
     command = [sys.executable, "-m", "crosscut", "workload", "run", "ep", "--class", "C", "-n", "2"]
@@ -224,10 +224,10 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(workload: Path) -> None:
 
 
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
-def test_a_simulated_network_s_rate_is_what_a_workload_feels(
+def test_a_workload_s_time_follows_a_simulated_network_s_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All that takes time is messages: ten times the rate is a tenth of the time, but for latency."""
+    """Only messages take time: ten times the rate takes a tenth of the time, but for latency."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     seconds = []
     for rate in ("10 Mbit/s", "100 Mbit/s"):
@@ -241,12 +241,12 @@ def test_a_simulated_network_s_rate_is_what_a_workload_feels(
 
 
 @needs_lab
-def test_on_a_lab_a_workload_runs_on_its_links_and_the_lab_is_removed(tmp_path: Path) -> None:
+def test_in_a_lab_a_workload_runs_over_its_links_and_the_lab_is_removed(tmp_path: Path) -> None:
     from crosscut.lab import state
 
     before = state.names()
     result = run(BY_NAME["is"], "S", 4, Where(on=f"lab:{crossbar(tmp_path, 4, '20 Mbit/s')}"))
     assert result.verified
-    # 10 iterations in which each rank sends three quarters of its 64 KiB of keys: 0.19 s at 2.5 MB/s.
+    # 10 iterations, in each of which a rank sends three quarters of its 64 KiB of keys: 0.19 s at 2.5 MB/s.
     assert result.seconds > 0.15
     assert state.names() == before
