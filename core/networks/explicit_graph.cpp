@@ -43,6 +43,8 @@ Class defaults(const TomlNode& root, std::string_view word, Mistakes& mistakes, 
   return result;
 }
 
+constexpr int no_group = -1;
+
 class ExplicitReader {
  public:
   ExplicitReader(const TomlNode& root, std::int64_t vertices_max, Graph& graph, Lines& lines,
@@ -57,6 +59,7 @@ class ExplicitReader {
     if (const auto* host = root_.find("host"); host != nullptr && host->is_array()) names_missing_ = true;
     read_hosts();
     read_switches();
+    if (!graph_.group.empty()) graph_.group.resize(static_cast<std::size_t>(graph_.vertices()), no_group);
     const VertexNames names(graph_);
     read_links(names);
   }
@@ -93,11 +96,11 @@ class ExplicitReader {
   }
 
   void read_group(TableReader& table, Vertex first, std::size_t count) {
-    int group = -1;
+    int group = no_group;
     table.read("group", group, 0, 1'000'000'000);
-    if (group < 0) return;
-    graph_.group.resize(static_cast<std::size_t>(first) + count, 0);
-    std::fill(graph_.group.begin() + first, graph_.group.end(), group);
+    if (group == no_group) return;
+    graph_.group.resize(static_cast<std::size_t>(first), no_group);
+    graph_.group.resize(static_cast<std::size_t>(first) + count, group);
   }
 
   void read_hosts() {
@@ -116,7 +119,13 @@ class ExplicitReader {
       table.finish();
       const bool is_own = std::ranges::any_of(
           item.members, [](const auto& m) { return m.key != "names" && m.key != "group"; });
-      if (is_own && graph_.host_classes.size() < most_classes) graph_.host_classes.push_back(std::move(its));
+      if (is_own && graph_.host_classes.size() >= most_classes) {
+        mistakes_.add(item.line,
+                      "more than 65535 entries of hosts with keys of their own; name several in one, "
+                      "names = \"n[0-99]\"");
+        break;
+      }
+      if (is_own) graph_.host_classes.push_back(std::move(its));
       const auto number = is_own ? graph_.host_classes.size() - 1 : 0;
       graph_.host_class.insert(graph_.host_class.end(), names.size(), static_cast<std::uint16_t>(number));
       lines_.vertices.insert(lines_.vertices.end(), names.size(), item.line);
@@ -155,7 +164,6 @@ class ExplicitReader {
       std::ranges::move(names, std::back_inserter(graph_.switch_names));
     }
     graph_.switches = static_cast<Vertex>(graph_.switch_names.size());
-    if (!graph_.group.empty()) graph_.group.resize(static_cast<std::size_t>(graph_.vertices()), 0);
   }
 
   void read_links(const VertexNames& names) {

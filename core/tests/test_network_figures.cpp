@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "networks/figures.hpp"
 #include "networks/network.hpp"
+#include "networks/network_report.hpp"
 #include "networks/routers.hpp"
 #include "tests/check.hpp"
 
@@ -196,4 +197,17 @@ TEST(prices_in_two_currencies_are_no_sum) {
   CHECK_EQ(cost(network->graph)->total(), 10.0);
   network->graph.link_classes[0].price = {3, "EUR"};
   CHECK_THROWS_SAYING(UsageError, "one currency", cost(network->graph));
+}
+
+TEST(hosts_without_a_group_are_in_none_and_a_network_may_have_hosts_alone) {
+  const std::string hosts =
+      "[link]\nrate = \"1 Gbit/s\"\n[[hosts]]\nnames = \"a\"\ngroup = 0\n[[hosts]]\nnames = \"b\"\n";
+  const auto pair = parsed(hosts + "[[links]]\nbetween = [\"a\", \"b\"]\n");
+  CHECK(pair->graph.group == (std::vector<std::int32_t>{0, -1}));
+  CHECK(bisection(*pair).has_value());
+  CHECK_EQ(describe_graph(*pair).at("vertices").array().size(), std::size_t{2});
+  const auto star = parsed(hosts +
+                           "[[switches]]\nnames = \"s\"\n[[links]]\nbetween = [\"a\", \"s\"]\n"
+                           "[[links]]\nbetween = [\"b\", \"s\"]\n");
+  CHECK(star->graph.group == (std::vector<std::int32_t>{0, -1, -1}));
 }
