@@ -76,7 +76,7 @@ struct TcpConnection {
   Fd fd;
   KeptQueue<Transfer> sends, receives;
   bool active = false;                   // in the transport's list of connections with transfers
-  std::int64_t segments = 0, again = 0;  // sent, and sent again, as of the last call of losses()
+  std::uint32_t segments = 0, again = 0;  // the kernel's counts of those sent, and sent again, as of the last call of losses()
 };
 
 struct TcpLane {

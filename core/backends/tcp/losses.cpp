@@ -20,6 +20,9 @@ struct Losses {
   std::int64_t segments = 0, again = 0;
 };
 
+// Returns by how much one of the kernel's counters has grown. Its 32 bits may have wrapped around.
+std::uint32_t growth(std::uint32_t& before, std::uint32_t now) { return now - std::exchange(before, now); }
+
 }  // namespace
 
 json::Value TcpConnections::losses() {
@@ -32,8 +35,8 @@ json::Value TcpConnections::losses() {
       tcp_info info{};
       socklen_t length = sizeof info;
       if (::getsockopt(connection.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
-      one.segments += info.tcpi_data_segs_out - std::exchange(connection.segments, info.tcpi_data_segs_out);
-      one.again += info.tcpi_total_retrans - std::exchange(connection.again, info.tcpi_total_retrans);
+      one.segments += growth(connection.segments, info.tcpi_data_segs_out);
+      one.again += growth(connection.again, info.tcpi_total_retrans);
     }
     all.segments += one.segments;
     all.again += one.again;
