@@ -83,16 +83,18 @@ std::size_t number_of_driver_counters(EthtoolSocket& socket) {
   std::memcpy(&told, info.data(), sizeof told);
   std::uint32_t count = 0;
   std::memcpy(&count, info.data() + sizeof told / 8, sizeof count);
-  return told.sset_mask == 0 ? 0 : std::min<std::size_t>(count, most_of_driver);
+  return told.sset_mask == 0 || count > most_of_driver ? 0 : count;
 }
 
 void add_driver_counters(const std::string& name, json::Object& counters) {
   EthtoolSocket socket(name);
   const auto count = number_of_driver_counters(socket);
   if (count == 0) return;
-  // Each reply is a header and `count` entries: names of 32 bytes, values of 8.
-  std::vector<std::uint64_t> names((sizeof(ethtool_gstrings) + count * ETH_GSTRING_LEN) / 8 + 1);
-  std::vector<std::uint64_t> values(sizeof(ethtool_stats) / 8 + count + 1);
+  // Each reply is a header and `count` entries: names of 32 bytes, values of 8. Linux writes all that the
+  // driver has, whatever the request says, and a driver that was reconfigured meanwhile may have more.
+  const auto room = most_of_driver + count;
+  std::vector<std::uint64_t> names((sizeof(ethtool_gstrings) + room * ETH_GSTRING_LEN) / 8 + 1);
+  std::vector<std::uint64_t> values(sizeof(ethtool_stats) / 8 + room + 1);
   const auto asked = static_cast<std::uint32_t>(count);
   ethtool_gstrings names_head{};
   names_head.cmd = ETHTOOL_GSTRINGS;
