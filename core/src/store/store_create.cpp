@@ -181,7 +181,7 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
     throw UsageError(
         directory.string() +
         ": another process is writing a run there; wait for it, or name another directory with --out");
-  // Check again under the lock, which excludes other processes.
+  make_empty_directory(directory);  // again, as another process may have made a run before the lock was taken
   if (is_half_made(directory)) {
     for (const auto name : whole_names) fs::remove_all(directory / name);
     for (const auto name : sharded_names) fs::remove_all(directory / name);
