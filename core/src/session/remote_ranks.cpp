@@ -209,7 +209,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   }
 
   [[noreturn]] void give_up() {
-    const auto& first = lost_.front();
+    // The first that no earlier job has gone on without.
+    const auto& first = lost_[std::min(lost_handled_, lost_.size() - 1)];
     throw RunError("rank " + std::to_string(first.rank) + " on node " + first.node +
                    " was lost: " + first.reason);
   }
