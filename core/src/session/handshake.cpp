@@ -1,5 +1,6 @@
 #include "session/handshake.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -72,11 +73,13 @@ void Acceptor::accept_new() {
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      if ((errno == EMFILE || errno == ENFILE) && !pending_.empty()) {
-        pending_.pop_front();
-        continue;
+      if (errno != EMFILE && errno != ENFILE) return;
+      if (pending_.empty()) {
+        ::poll(nullptr, 0, out_of_files_milliseconds);  // the listener stays readable: do not spin
+        return;
       }
-      return;
+      pending_.pop_front();
+      continue;
     }
     if (pending_.size() >= most_pending) pending_.pop_front();
     auto& pending = pending_.emplace_back();
