@@ -174,7 +174,9 @@ const std::array parameters = {
         "NetPIPE, so that it comes from the cache"),
     bytes_parameter("perturbation", "3",
                     "Without --size: also measure this many bytes below and above each size; 0: do not"),
-    bytes_parameter("maximum", "4MiB", "Without --size: sizes grow from 1 byte up to this", 1, 1e12),
+    bytes_parameter("maximum", "4MiB",
+                    "Without --size: sizes grow from 1 byte up to this, and above by --perturbation", 1,
+                    1e12),
 };
 
 }  // namespace

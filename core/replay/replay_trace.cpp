@@ -1,5 +1,6 @@
 #include "replay/replay_trace.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>

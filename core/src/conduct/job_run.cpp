@@ -63,7 +63,6 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       backend_(program::find_backend(job_.backend)) {
   const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
-  for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
   const auto ranks = group_.ranks();
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");

@@ -57,7 +57,6 @@ void read_pin(SessionConfig& config, const json::Value& value) {
   config.pin = value.is_boolean() ? value.boolean() : true;
   if (value.is_boolean()) return;
   for (const std::int32_t core : program::parse_ranks(value.string())) config.pin_cores.push_back(core);
-  if (config.pin_cores.empty()) throw UsageError("`pin` must be true, false or cores such as \"0,2,4-7\"");
 }
 
 json::Value write_pin(const SessionConfig& config) {
