@@ -120,3 +120,12 @@ def test_a_wide_interval_leaves_few_digits() -> None:
     assert units.significant_digits(0.05) == 3
     assert units.significant_digits(0.005) == 4
     assert units.significant_digits(float("nan")) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("64", 64), ("007", 7), ("65", None), ("0", None), ("00064", 64), ("6400", None), ("٣", None),
+     ("", None), ("-1", None), ("+1", None), (" 1", None), ("1.0", None), ("9" * 5000, None)],
+)  # fmt: skip
+def test_a_whole_number_is_of_digits_alone_and_in_range(text: str, value: int | None) -> None:
+    assert units.whole(text, 1, 64) == value

@@ -41,6 +41,13 @@ def parse_bytes(text: str) -> int:
     return int(value)
 
 
+def whole(text: str, least: int, most: int) -> int | None:
+    """Returns the whole number that `text` is, in digits alone; None if it is none or out of range."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        return None  # int() raises ValueError for thousands of digits
+    return value if least <= (value := int(text)) <= most else None
+
+
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Parses a comma-separated list of sizes, and keeps its order. Refuses a size given twice."""
     sizes = tuple(parse_bytes(part) for part in text.split(","))

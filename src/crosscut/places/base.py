@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from crosscut.base import process_group
+from crosscut.base import process_group, units
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.job import Event
 from crosscut.run.realm import Realm
@@ -209,9 +209,9 @@ def ranks_here() -> int:
 
 
 def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:7]) <= _MOST_ON_A_HOST):
+    if (found := units.whole(text, 1, _MOST_ON_A_HOST)) is None:
         raise UsageError(f"'{text}' is not a number of ranks from 1 to {_MOST_ON_A_HOST:,}")
-    return int(text)
+    return found
 
 
 RANKS_PER_HOST = PlaceOption(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.places import base, mpi, room
 from crosscut.run.realm import Realm
@@ -36,12 +37,12 @@ class LocalPlace(base.Place):
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """Lets processes, as many as the argument says, stand for nodes."""
-        if not (argument.isascii() and argument.isdigit() and 2 <= int(argument[:6]) <= _MOST_PROCESSES):
+        if (processes := units.whole(argument, 2, _MOST_PROCESSES)) is None:
             raise UsageError(
                 f"--on local:{argument}: say how many processes, from 2 to {_MOST_PROCESSES}: local:4 (one "
                 "reads, three write)"
             )
-        return base.OneEach("", int(argument))
+        return base.OneEach("", processes)
 
 
 PLACE = LocalPlace()

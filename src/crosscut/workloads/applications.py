@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from crosscut.base import core, records
+from crosscut.base import core, records, units
 from crosscut.base.errors import CrosscutError, UsageError
 
 VARIABLE = "CROSSCUT_WORKLOADS"
@@ -248,18 +248,13 @@ def parse_classes(text: str) -> tuple[str, ...]:
     return found
 
 
-def _is_number_of_ranks(text: str) -> bool:
-    # At most nine digits: int() raises ValueError for thousands of them.
-    return text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_RANKS
-
-
 def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
     """Parses `4`, `1,2,4` or `1-16`; returns (counts, whether there was a range). Raises UsageError."""
     counts: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         ends = [first, last] if dash else [first, first]
-        if not all(_is_number_of_ranks(end) for end in ends):
+        if not all(units.whole(end, 1, MOST_RANKS) for end in ends):
             raise UsageError(
                 f"'{part}': give numbers of ranks from 1 to {MOST_RANKS:,}, such as 4 or 1,2,4 or 1-16"
             )

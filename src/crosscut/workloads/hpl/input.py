@@ -69,13 +69,8 @@ class Memory:
     in_bytes: int = 0
 
 
-def _is_number(text: str, least: int, most: int) -> bool:
-    # At most nine digits: int() raises ValueError for thousands of them.
-    return text.isascii() and text.isdigit() and len(text) <= 9 and least <= int(text) <= most
-
-
 def parse_order(text: str) -> int:
-    if not _is_number(text, SMALLEST_ORDER, LARGEST_ORDER):
+    if units.whole(text, SMALLEST_ORDER, LARGEST_ORDER) is None:
         raise UsageError(
             f"'{text[:40]}' is not an order that hpcc takes: give a number from {SMALLEST_ORDER} to "
             f"{LARGEST_ORDER:,}"
@@ -96,7 +91,7 @@ def parse_memory(text: str) -> Memory:
 def parse_blocks(text: str) -> tuple[int, ...]:
     """Parses `80` or `64,128`."""
     words = text.split(",")
-    if not all(_is_number(word, 1, LARGEST_BLOCK) for word in words):
+    if not all(units.whole(word, 1, LARGEST_BLOCK) for word in words):
         raise UsageError(f"'{text[:40]}': give block sizes from 1 to {LARGEST_BLOCK}, such as 80 or 64,128")
     found = tuple(dict.fromkeys(map(int, words)))
     if len(found) > MOST_VALUES:
@@ -107,7 +102,7 @@ def parse_blocks(text: str) -> tuple[int, ...]:
 def parse_grid(text: str) -> tuple[int, int]:
     """Parses `2x4`: two rows of four."""
     first, cross, last = text.partition("x")
-    if not cross or not all(_is_number(word, 1, MOST_RANKS) for word in (first, last)):
+    if not cross or not all(units.whole(word, 1, MOST_RANKS) for word in (first, last)):
         raise UsageError(f"'{text[:40]}' is not a grid of ranks: give rows and columns, such as 2x4")
     return int(first), int(last)
 
