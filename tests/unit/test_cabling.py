@@ -289,3 +289,14 @@ def test_commands_speak_of_switches(
     assert "brocade1: 8 hosts" in capsys.readouterr().out
     assert main([*words, run, "--cabling", str(tmp_path / "none.csv")]) == 2
     assert "none.csv: " in capsys.readouterr().err
+
+
+def test_an_entry_without_an_adapter_stands_for_one_port_alone() -> None:
+    unnamed = Cabling((Port("n1", switch="leaf1", rack="r3"),))
+    named = Cabling((Port("n1", "eth0", switch="leaf1"), Port("n1", "eth1", switch="leaf2")))
+    found = merged([unnamed, named])
+    assert found.ports == (
+        Port("n1", "eth0", switch="leaf1", rack="r3"),
+        Port("n1", "eth1", switch="leaf2"),
+    )
+    assert found.disagreements == ()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.places import mpi
 from crosscut.places.launchers import (
     YIELDING,
     Launcher,
@@ -78,3 +79,10 @@ def test_crowded_ranks_yield_and_what_a_person_set_stays() -> None:
 def test_words_that_name_hosts_are_known(word: str) -> None:
     assert not stays_here(Launcher("mpiexec"), [word, "x"])
     assert stays_here(Launcher("mpiexec"), ["-prepend-rank"])
+
+
+def test_a_lost_node_named_by_its_address_takes_no_other_along() -> None:
+    words = ["-hosts", "10.0.0.1,10.0.0.2:4,10.0.1.3"]
+    assert mpi.without(words, ["10.0.0.2"], is_srun=False) == ("-hosts", "10.0.0.1,10.0.1.3")
+    words = ["-hosts", "n1.here.org:2,n2"]
+    assert mpi.without(words, ["n1"], is_srun=False) == ("-hosts", "n2")

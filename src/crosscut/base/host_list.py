@@ -16,9 +16,15 @@ MOST_HOSTS = 100_000
 MOST_SLOTS = 4096
 # As in core/src/session/session_config.cpp: a host becomes a word of ssh's command line.
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
+_IPV4_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _SLOTS = re.compile(r"0*([1-9][0-9]{0,8})")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+def short(name: str) -> str:
+    """Returns the first part of a host's name; of an IPv4 address, all of it."""
+    return name if _IPV4_ADDRESS.fullmatch(name) else name.partition(".")[0]
 
 
 @dataclass(frozen=True)

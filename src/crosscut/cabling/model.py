@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
+from crosscut.base.host_list import short
+
 MOST_PORTS = 1_000_000
-_IPV4_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,6 @@ class Cabling:
         return found
 
 
-def short(name: str) -> str:
-    """Returns the first part of a host's name; of an IPv4 address, all of it."""
-    return name if _IPV4_ADDRESS.fullmatch(name) else name.partition(".")[0]
-
-
 def merged(parts: Iterable[Cabling]) -> Cabling:
     """Merges files, each filling the others' gaps. If two disagree, the later one is used, which is noted."""
     ports: dict[tuple[str, str], Port] = {}
@@ -87,7 +82,10 @@ def merged(parts: Iterable[Cabling]) -> Cabling:
     for part in parts:
         for port in part.ports:
             key = _key(port, ports)
-            ports[key] = _joined(ports[key], port, said) if key in ports else port
+            known = ports.pop(key, None)
+            # What was unnamed has the adapter's name now, so that a second adapter is another port.
+            exact = (key[0], port.adapter or key[1])
+            ports[exact] = _joined(known, port, said) if known is not None else port
         trunks |= dict.fromkeys(part.trunks)
         above |= part.above
         said += part.disagreements

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crosscut.base import host_list
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places import base, room
@@ -163,8 +164,9 @@ def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[
 
 
 def _short(host: str) -> str:
-    """Returns the first part of a host's name, because nodes report either that or the full name."""
-    return re.split(r"[.:\s]", host.strip(), maxsplit=1)[0]
+    """Returns the first part of a host's name, because nodes report either that or the full name. What a
+    launcher adds to a name (`n1:4`, `n1 slots=4`) is left out."""
+    return host_list.short(re.split(r"[:\s]", host.strip(), maxsplit=1)[0])
 
 
 def _kept_list(value: str, lost: set[str]) -> str:
