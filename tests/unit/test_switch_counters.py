@@ -112,8 +112,14 @@ def test_any_text_is_a_list_or_refused(text: str) -> None:
 
 
 def test_lists_of_other_switches_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="list no counter of the same port"):
+    with pytest.raises(UsageError, match="name no switch in common"):
         lists(tmp_path, "leaf1,1,crc,0\n", "leaf2,1,crc,0\n")
+
+
+def test_a_counter_that_a_switch_did_not_list_before_was_zero(tmp_path: Path) -> None:
+    found = lists(tmp_path, "leaf1,1,crc,5\n", "leaf1,2,crc,7\n")
+    assert found == {("leaf1", "2"): {"crc": 7}}
+    assert lists(tmp_path, "", "leaf1,2,crc,7\n") == found
 
 
 def test_counters_without_cabling_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,9 +41,9 @@ def read(before: Path, after: Path) -> Ports:
         # A counter missing from the first list was zero, as switches omit zeros; one that fell was reset.
         if now > (was := first.get((switch, port, counter), 0)):
             found.setdefault((switch, port), {})[counter] = now - was
-    if not set(first) & set(second):
+    if first and second and not {key[0] for key in first} & {key[0] for key in second}:
         raise UsageError(
-            f"{before} and {after} list no counter of the same port; were both taken from the same switches?"
+            f"{before} and {after} name no switch in common; were both taken from the same switches?"
         )
     return _uncommon(found, {(switch, port) for switch, port, _ in second})
 
