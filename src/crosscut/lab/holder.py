@@ -54,7 +54,8 @@ def start(note: Callable[[Process], None] | None = None) -> Process:
         with os.fdopen(reading, "rb") as stream:
             said = stream.read()
         if said != b"up":
-            raise CrosscutError(said.decode() + "; a lab needs root, or sysctl user.max_user_namespaces > 0")
+            why = said.decode() or "the process that keeps the lab ended"
+            raise CrosscutError(f"{why}; a lab needs root, or sysctl user.max_user_namespaces > 0")
         keeper = Process(child, start_ticks(child) or 0)
         if note is not None:
             note(keeper)

@@ -198,7 +198,11 @@ def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Session
         record = lifecycle.up(argument, chosen)
         name = record.name
         release = lifecycle.taking_down(record)
-    hosts = paths.parse(state.read_network(name)).hosts
+    try:
+        hosts = paths.parse(state.read_network(name)).hosts
+    except BaseException:
+        release()
+        raise
     return SessionLab(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
 
 
@@ -254,8 +258,11 @@ def _standing(argument: str) -> str:
                 "name; start a lab with crosscut lab up NETWORK"
             )
         return ""
-    if remedy := describe.remedy(name, condition := describe.condition_of_name(name)):
+    condition = describe.condition_of_name(name)
+    if remedy := describe.remedy(name, condition):
         raise PlaceError(f"lab {name} is {condition}; {remedy}")
+    if condition != "up":
+        raise PlaceError(f"lab {name} is {condition}; try again in a moment")
     return name
 
 

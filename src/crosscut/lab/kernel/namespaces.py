@@ -133,6 +133,8 @@ def _run_child(work: Callable[[], Result], parent: int, writing: int) -> None:
     except BaseException as error:  # noqa: BLE001  # a child must never return into its parent's code
         traceback.print_exc()
         answer = (False, CrosscutError(f"{type(error).__name__}: {error}"))
-    with os.fdopen(writing, "wb") as stream:
-        pickle.dump(answer, stream)
-    os._exit(0)
+    try:
+        with os.fdopen(writing, "wb") as stream:
+            pickle.dump(answer, stream)
+    finally:
+        os._exit(0)
