@@ -108,16 +108,16 @@ def find_executable(name: str) -> Path | None:
     variable = VARIABLES[name]
     if named := os.environ.get(variable):
         path = Path(named)
-        if not _is_program(path):
+        if not is_program(path):
             raise CoreError(f"{variable}={named}: no executable file there; unset it or correct it")
         return path.absolute()
     if name == CORE_MPI and (core := os.environ.get(VARIABLES[CORE])):
         beside = Path(core).absolute().parent / CORE_MPI
-        return beside if os.access(beside, os.X_OK) else None
-    return next((path.absolute() for path in _candidates(name) if _is_program(path)), None)
+        return beside if is_program(beside) else None
+    return next((path.absolute() for path in _candidates(name) if is_program(path)), None)
 
 
-def _is_program(path: Path) -> bool:
+def is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 

@@ -55,7 +55,7 @@ def find_target(given: Path | None, beside: Path, *, replace: bool) -> Path:
     target = (given or beside).expanduser().absolute()
     if target.is_dir():
         raise UsageError(
-            f"--out {target} is a folder; name the file to write, such as {target / beside.name}"
+            f"{target} is a folder; name the file to write with --out, such as {target / beside.name}"
         )
     if target.exists() and not replace:
         raise UsageError(

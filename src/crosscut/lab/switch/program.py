@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.base import whole_file
-from crosscut.base.core import CORE, find_executable
+from crosscut.base.core import CORE, find_executable, is_program
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import enter, removal, state
 from crosscut.lab.plan import addresses
@@ -108,11 +108,11 @@ def trust_of(statistics: Mapping[str, object]) -> dict[str, float]:
 def find_switch() -> Path:
     """Finds the executable: CROSSCUT_SWITCH, beside the core, or on PATH. Raises UserSwitchError if none."""
     if named := os.environ.get(VARIABLE):
-        if not os.access(named, os.X_OK):
+        if not is_program(Path(named)):
             raise UserSwitchError(f"{VARIABLE}={named}: no executable file there; unset it or correct it")
         return Path(named).absolute()
     core = find_executable(CORE)
-    if core is not None and os.access(core.parent / PROGRAM, os.X_OK):
+    if core is not None and is_program(core.parent / PROGRAM):
         return core.parent / PROGRAM
     if (on_path := shutil.which(PROGRAM)) is not None:
         return Path(on_path).absolute()
