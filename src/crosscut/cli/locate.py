@@ -162,11 +162,8 @@ def _tell(
         return
     screen = screen_for()
     if structure is not None:
-        noun = "rank" if any(":" in name for name in structure.hosts) else "host"
-        screen.line(
-            f"{units.count(structure.ranks, noun)}, {units.count(structure.phases_used, 'phase')} used",
-            "bold",
-        )
+        phases = units.count(structure.phases_used, "phase")
+        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} used", "bold")
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     terminal_findings.render(screen, found, structure)

@@ -64,7 +64,7 @@ def listing(screen: Screen) -> None:
         screen.line(f"not here: {reason}", "yellow")
         return
     found = program.find()
-    screen.line(f"{found.path}, linked with {found.mpi or 'an MPI that --launcher has to start'}")
+    screen.line(f"{found.path}, linked with {found.mpi}")
 
 
 def act(args: argparse.Namespace) -> int:

@@ -113,7 +113,7 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
         ("Time", f"{start or 'unknown'} to {end or 'unknown'}" if start or end else ""),
         ("Runs", f"{units.count(len(runs), 'run')} of {', '.join(patterns)}"),
         ("Ranks", f"{ranks} on {units.count(len(nodes), 'node')}"),
-        ("Over", ", ".join(filter(None, (text_of(first, "backend", "name"), text_of(first, "place"))))),
+        ("Over", "; ".join(dict.fromkeys(map(_over, runs)))),
         ("Cadence", text_of(first, "cadence")),
         ("Planted", "; ".join(check_cautions.planted(runs))),
     ]
@@ -123,10 +123,18 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
             ("Nodes", _few(sorted(nodes))),
             ("Command", " ".join(map(str, items(first, "command_line")))),
         ]
-    if beware := _NOT_BUILT.get(text_of(first, "place")):
+    places = dict.fromkeys(text_of(run.attributes, "place") for run in runs)
+    if beware := ", ".join(_NOT_BUILT[place] for place in places if place in _NOT_BUILT):
         facts.insert(0, ("Beware", f"{beware}: these verdicts say nothing about a real network"))
     rows = [join(element("dt", name), element("dd", value)) for name, value in facts if value.strip()]
     return element("dl", rows)
+
+
+def _over(run: Run) -> str:
+    """`tcp, simulated`"""
+    return ", ".join(
+        filter(None, (text_of(run.attributes, "backend", "name"), text_of(run.attributes, "place")))
+    )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -74,6 +74,11 @@ class Structure:
     def ranks(self) -> int:
         return len(self.host_out_bytes_per_second)
 
+    @property
+    def noun(self) -> str:
+        """What each rank stands for: a host, or one of several ranks of a host."""
+        return "rank" if any(":" in name for name in self.hosts) else "host"
+
     def group(self, name: str) -> Group | None:
         return next((found for top in self.groups for found in top.walk() if found.name == name), None)
 

@@ -102,7 +102,7 @@ def _up(args: argparse.Namespace) -> int:
         print(json.dumps(about))
         return EXIT_OK
     took = units.seconds(record.seconds_to_build, 2)
-    nodes = _count(len(about["nodes"]), "node")
+    nodes = units.count(len(about["nodes"]), "node")
     print(f"lab {record.name} is up: {nodes}, {_carried(record, about)}, built in {took}")
     _print_unlike(record)
     print(f"measure it:  crosscut run aapc --on lab:{record.name}")
@@ -115,11 +115,7 @@ def _carried(record: state.Record, about: Mapping[str, Any]) -> str:
     words = switch_words.clause(record.switch)
     if record.switch_process is not None:
         return words
-    return _count(len(about["bridges"]), "bridge") + (f", {words}" if words else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return units.count(len(about["bridges"]), "bridge") + (f", {words}" if words else "")
 
 
 def _print_unlike(record: state.Record) -> None:
@@ -185,7 +181,7 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
         + (f", rates divided by {record.dilation:g}" if record.dilation != 1 else "")
     )
     print(f"  folder      {about['folder']}" + (" (rootless)" if about["rootless"] else ""))
-    print(f"  inside      {_count(len(about['processes']), 'process').replace('processs', 'processes')}")
+    print(f"  inside      {units.count(len(about['processes']), 'process', 'processes')}")
     if "nodes" in about:
         nodes = about["nodes"]
         print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "

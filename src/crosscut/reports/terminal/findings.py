@@ -64,7 +64,7 @@ def _structure(screen: Screen, structure: Structure) -> None:
 def _group(screen: Screen, group: Group, structure: Structure, indent: str) -> None:
     names = structure.hosts or tuple(f"rank {rank}" for rank in range(structure.ranks))
     few = ", ".join(names[rank] for rank in group.ranks[:6]) + (", …" if len(group.ranks) > 6 else "")
-    screen.line(f"{indent}{group.name}: {units.count(len(group.ranks), 'host')} ({few})")
+    screen.line(f"{indent}{group.name}: {units.count(len(group.ranks), structure.noun)} ({few})")
     mine = [limit for limit in structure.limits if limit.groups[:1] == (group.name,)]
     if words := _limits(mine):
         screen.line(f"{indent}    {words}", "dim")

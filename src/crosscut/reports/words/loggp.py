@@ -106,7 +106,9 @@ def sentence(found: Parts) -> str:
         why = ": a processor works all that time" if found.gap_is_overhead else ""
         told.append(f"{name} {units.seconds(found.gap_seconds)}{why}")
     if not math.isfinite(found.send_seconds):
-        told.append("o and L cannot be separated: polling ranks are always busy (--wait block)")
+        told.append(
+            "o and L cannot be separated: that takes the processor time of ranks that block (--wait block)"
+        )
     if not math.isfinite(found.gap_seconds):
         told.append("g is unknown: the stream is too short (--count)")
     return "; ".join(told)

@@ -40,8 +40,8 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
         name=name,
         title="Every route",
         caption=_caption(one, routes),
-        x=Axis("from rank"),
-        y=Axis("to rank", units.rate_unit(float(np.nanmedian(values)))),
+        x=Axis("to rank"),
+        y=Axis("from rank", units.rate_unit(float(np.nanmedian(values)))),
         more={
             "ranks": ranks,
             "levels": levels,

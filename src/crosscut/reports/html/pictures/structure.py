@@ -47,7 +47,8 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
 def _caption(structure: Structure) -> str:
     sizes = sorted({len(group.ranks) for group in structure.groups})
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    words = [f"{len(structure.groups):,} groups of {each} ranks."]
+    ranks = "1 rank" if sizes == [1] else f"{each} ranks"
+    words = [f"{units.count(len(structure.groups), 'group')} of {ranks}."]
     words += [
         f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
     ]
