@@ -241,7 +241,8 @@ def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[Bil
             most = max(most, part.slots * module.ports)
             needed = math.ceil(ports / module.ports)
             if needed <= part.slots:
-                cards = BillLine(module.name, module.kind, needed, its_step.price, its_book.name, module.note)
+                note = its_step.note or module.note
+                cards = BillLine(module.name, module.kind, needed, its_step.price, its_book.name, note)
                 offers.append([own, cards])
     if not offers:
         raise NoPrice(

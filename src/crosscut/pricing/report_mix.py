@@ -100,8 +100,9 @@ def conditions(found: MixJudgement) -> list[str]:
     lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]
     books = dict.fromkeys(book for one in found.judged for book in one.priced.books)
     lines += [f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books]
-    ranges = {one.priced.bill.node for one in found.judged if one.priced.bill and one.priced.bill.node}
-    if "nodes" in found.prices_are_of and len(ranges) == 1 and not (its := ranges.pop()).exact:
+    ranges = {(one.priced.bill.node, one.priced.bill.nodes) for one in found.judged
+              if one.priced.bill and one.priced.bill.node}  # fmt: skip
+    if "nodes" in found.prices_are_of and len(ranges) == 1 and not (its := ranges.pop()[0]).exact:
         each = f"{amount(its)} {found.currency}"
         lines.append(f"a node costs {each} on every network; the middle of this range is used")
     if len({book.year for book in books}) > 1:

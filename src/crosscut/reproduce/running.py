@@ -203,7 +203,7 @@ def _group(group: list[Series], site: Site, how: ReproduceOptions) -> Iterator[M
             how.told(f"{series.name} on {site.place}")
             if series.quantity.step == "computing":
                 traffic = (series.pattern, *series.lab_parameters.items(), series.lab_messages, series.phases,
-                           series.settings)  # fmt: skip
+                           series.repetitions, series.warm_up, series.settings)  # fmt: skip
                 if traffic not in known:
                     known[traffic] = _computing(session, series, site.on.partition(":")[2], marks, how)
                 yield _computed(series, known[traffic], site)
