@@ -11,6 +11,7 @@ namespace crosscut::session {
 namespace {
 
 constexpr std::array<char, 8> magic{'c', 'r', 'o', 's', 's', 'c', 't', '1'};
+constexpr int out_of_files_milliseconds = 10;
 constexpr std::size_t challenge_bytes = magic.size() + 32;
 constexpr std::size_t hello_bytes = 20;
 constexpr std::size_t proof_bytes = hello_bytes + 32 + 32;
