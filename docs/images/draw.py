@@ -117,7 +117,7 @@ def photograph(page_file: Path, out: Path, asked: argparse.Namespace) -> None:
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
     if browser_file is None:
-        sys.exit("draw.py: a page is drawn by Chromium, which is not here: apt-get install chromium")
+        sys.exit("draw.py: drawing a page needs Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=browser_file, args=["--no-sandbox", "--disable-gpu"]
@@ -149,9 +149,9 @@ def main() -> None:
     parser.add_argument("source", type=Path, help="a run, or a page of `crosscut report`")
     parser.add_argument("out", type=Path)
     parser.add_argument("--width", type=int, default=1100, help="pixels")
-    parser.add_argument("--height", type=int, default=2200, help="pixels, of a page from its top")
+    parser.add_argument("--height", type=int, default=2200, help="pixels from the top of the page")
     parser.add_argument("--dark", action="store_true")
-    parser.add_argument("--at", default="", help="only this figure or part, by its id")
+    parser.add_argument("--at", default="", help="id of the only figure or part to draw")
     parser.add_argument("--point", default="", metavar="X,Y")
     asked = parser.parse_args()
     if asked.out.suffix == ".png":

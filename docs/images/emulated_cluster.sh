@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs a command beside eight emulated nodes n1 … n8 on 100 Mbit/s links, one of which has a bad cable: n6, 60 Mbit/s.
+# Emulates eight nodes n1 … n8 on 100 Mbit/s links, one of them with a bad cable (n6, 60 Mbit/s), and runs a command.
 #
 #   emulated_cluster.sh crosscut run aapc --on hosts:nodes.txt --wait block --no-pin --out slow-cable.zarr
 #
-# A node is a network namespace with a host name of its own, a link a veth pair shaped in both directions (token
-# bucket), the switch a bridge. All of it lives in namespaces of this script alone and goes when it ends. Needs root,
-# or a kernel that lets users make namespaces. In the place of ssh the nodes are entered by this script itself, as
-# `emulated_cluster.sh enter NODE COMMAND`; it writes nodes.txt in the current folder.
+# A node is a network namespace with its own host name, a link a veth pair shaped in both directions (token bucket), the
+# switch a bridge. All of it is in namespaces of this script and vanishes when it ends. Needs root, or a kernel that lets
+# users make namespaces. Instead of ssh, the command enters nodes by `emulated_cluster.sh enter NODE COMMAND`. The script
+# writes nodes.txt in the current folder.
 set -eu
 
 nodes=8 rate=100mbit bad_node=6 bad_rate=60mbit
