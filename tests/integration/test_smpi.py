@@ -212,8 +212,8 @@ def run_both(file: Path, pattern: str, folder: Path, *words: str) -> tuple[Run, 
 
 
 def _last_of_each_sender(seconds: np.ndarray, peers: np.ndarray) -> np.ndarray:
-    """Replaces each time [.., phase, rank, slot] by that of the sender's last message: on crosscut's connections
-    messages follow one another, while SMPI lets them share."""
+    """Replaces each time [.., phase, rank, slot] by that of the sender's last message: on crosscut's
+    connections messages follow one another, while SMPI lets them share."""
     found = seconds.copy()
     for slot in range(peers.shape[-1]):
         same = (peers == peers[..., slot : slot + 1]) & (peers >= 0)

@@ -1,4 +1,4 @@
-"""Runs with a change that is known: an AAPC with noise, parts of it slower."""
+"""Runs with a known change: an AAPC with noise, parts of it slower."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def aapc(
     route: Mapping[tuple[int, int], float] | None = None, drift: float = 0.0,
     attributes: Mapping[str, Any] | None = None, sizes: tuple[int, ...] = (1_000_000,),
 ) -> Run:  # fmt: skip
-    """Rates times `factor`, those that leave or reach a rank times theirs; `drift`: noise common to all, of
-    which a repetition inherits 60 % from the one before."""
+    """Rates times `factor`, and times the factors of sending and receiving ranks. `drift`: noise common to
+    all, 60 % of which a repetition inherits from the previous one."""
     view = aapc_view(ranks=ranks, repetitions=repetitions, sizes=sizes)
     random = np.random.default_rng(seed)
     dataset: xr.Dataset = view.dataset

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A `crosscut-core` that measures nothing: it speaks the session protocol, and misbehaves as asked.
+"""A `crosscut-core` that measures nothing: it speaks the session protocol, and misbehaves on request.
 
 CROSSCUT_FAKE names the behaviour: `good` (the default), `crash`, `garbage`, `no-event`, `silent-end`,
 `refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`, `never-ready`. With `good`, the run named in
-CROSSCUT_FAKE_RUN is copied to the job's `out`, so that what follows a measurement can be tested too.
+CROSSCUT_FAKE_RUN is copied to the job's `out`, to test the steps after a measurement.
 """
 
 import json
@@ -58,7 +58,7 @@ def say(event, **members):
 
 
 def run(job):
-    """One job, as CROSSCUT_FAKE has it; returns the exit status to end with, or None to go on."""
+    """Runs one job as CROSSCUT_FAKE says. Returns the exit status to end with, or None to go on."""
     if os.environ.get("CROSSCUT_FAKE_JOBS"):
         with Path(os.environ["CROSSCUT_FAKE_JOBS"]).open("a") as file:
             file.write(json.dumps(job) + "\n")
@@ -81,7 +81,7 @@ def run(job):
     if BEHAVIOUR == "crash":
         print("terminate called: segmentation fault in rank 3", file=sys.stderr, flush=True)
         return 139
-    if BEHAVIOUR == "launcher":  # as MPICH's does when a process was killed
+    if BEHAVIOUR == "launcher":  # like MPICH's when a process was killed
         say("failed-rank", rank=1, node="n001", reason="the other end closed the connection")
         print("\n=====\n=   BAD TERMINATION\n=   PID 77 RUNNING AT n001\nKilled (signal 9)", flush=True)
         return 9
@@ -127,7 +127,7 @@ def node():
 
 
 def coordinates():
-    """With `refuse`, as the core refuses a number of ranks."""
+    """With `refuse`, refuses like the core does an invalid number of ranks."""
     job = json.load(sys.stdin)
     refused = BEHAVIOUR == "refuse" and job["pattern"] == "pingpong"
     why = "pattern pingpong: an even number of ranks is needed" if refused else "there are phases 1 to 3"

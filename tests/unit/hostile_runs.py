@@ -1,5 +1,4 @@
-"""Runs that nobody would measure on purpose, and that a damaged disk, a dead network or a clock at rest
-leave."""
+"""Runs as a damaged disk, a dead network or a stopped clock leaves them."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ TIMES = ("ordinary", "noisy", "equal", "zero", "negative", "infinite", "missing"
 
 @st.composite
 def hostile(draw: st.DrawFn, pattern: str | None = None) -> Run:
-    """A run in memory, of any shape that the format allows, with any times."""
+    """Draws a run in memory, of any shape that the format allows, with any times."""
     ranks, phases = draw(st.integers(1, 9)), draw(st.integers(1, 9))
     repetitions, slots = draw(st.integers(1, 12)), draw(st.integers(1, 2))
     sizes = draw(st.lists(st.sampled_from([0, 1, 100, 10**6, 2**40]), min_size=1, max_size=4, unique=True))

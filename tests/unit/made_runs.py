@@ -1,4 +1,4 @@
-"""Runs made by hand, in memory, as docs/reference/run-format.md has them."""
+"""Runs made by hand, in memory, as in docs/reference/run-format.md."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def aapc_view(
     slow_route: tuple[int, int] | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> View:
-    """In phase s rank r sends to r + s. Every message takes `seconds` at the largest size, in proportion
-    below, a little more in each repetition; `slow_route` takes twice as long."""
+    """In phase s rank r sends to r + s. A message takes `seconds` at the largest size, in proportion at
+    smaller ones, and a little more in each repetition; `slow_route` takes twice as long."""
     phases = ranks - 1
     peer = np.array(
         [[[(rank - phase) % ranks] for rank in range(ranks)] for phase in range(1, ranks)], np.int32
@@ -77,7 +77,7 @@ def aapc_view(
 
 
 def pingpong_view(sizes: Sequence[int] = (1, 1000, 1_000_000), repetitions: int = 10) -> View:
-    """Half round trips of 10 us + 1 ns a byte between ranks 0 and 1."""
+    """Half round trips of 10 us + 1 ns per byte between ranks 0 and 1."""
     times = np.array([10e-6 + 1e-9 * size for size in sizes])
     messages = np.full((len(sizes), repetitions, 1, 2, 1), np.nan)
     messages[:, :, 0, 0, 0] = times[:, None]

@@ -1,4 +1,4 @@
-"""Runs made by zarr-python, in the format the core writes: small, with every sample telling its own place."""
+"""Small runs made by zarr-python in the core's format; every sample's value encodes its place."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _sharded(
 def make_run(
     path: Path, *, measured_repetitions: int = REPETITIONS, state: str = "complete", peer: bool = True
 ) -> Path:
-    """A run on disk of which so many repetitions were measured."""
+    """Writes a run of which the given repetitions were measured."""
     attributes = {
         "schema": {"name": "crosscut-run", "version": 1}, "state": state,
         "pattern": {"name": "sample"}, "job": {"pattern": "sample"}, "peers": "stored" if peer else "implied",

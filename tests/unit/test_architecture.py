@@ -1,4 +1,4 @@
-"""Holds the imports against the picture in docs/ARCHITECTURE.md: arrows run downwards, without circles."""
+"""Compares imports with the picture in docs/ARCHITECTURE.md: arrows run downwards, without cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import crosscut
 from crosscut.places import PLACES
 
 PACKAGE = Path(crosscut.__file__).parent
-# From the ground up. A folder imports folders of lower layers only.
+# From the bottom up. A folder imports only folders of lower layers.
 LAYERS = (
     {"base"},
     {"network", "run", "profile", "cabling"},
@@ -36,7 +36,7 @@ def _modules() -> dict[str, Path]:
 
 
 def _imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
-    """Every module that the file imports, wherever the statement stands."""
+    """Yields every module that the file imports, inside functions too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in modules)
@@ -61,7 +61,7 @@ def _circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_every_folder_has_a_layer_and_few_modules_lie_loose():
+def test_every_folder_has_a_layer_and_few_modules_are_outside_folders():
     children = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
@@ -69,7 +69,7 @@ def test_every_folder_has_a_layer_and_few_modules_lie_loose():
     assert len([name for name in children if (PACKAGE / f"{name}.py").exists()]) <= 4
 
 
-def test_no_folder_imports_one_above_or_beside_it(graph):
+def test_folders_import_only_folders_of_lower_layers(graph):
     upwards = [
         f"{module} imports {other}"
         for module, others in graph.items()
@@ -81,11 +81,11 @@ def test_no_folder_imports_one_above_or_beside_it(graph):
     assert not upwards
 
 
-def test_modules_do_not_import_each_other_in_a_circle(graph):
+def test_modules_have_no_import_cycles(graph):
     assert not _circle(graph)
 
 
-def test_folders_beside_each_other_do_not_import_each_other_in_a_circle(graph):
+def test_sibling_folders_have_no_import_cycles(graph):
     beside: dict[str, dict[str, set[str]]] = {}
     for module, others in graph.items():
         for other in others:
@@ -101,8 +101,8 @@ def test_folders_beside_each_other_do_not_import_each_other_in_a_circle(graph):
 
 
 def test_nothing_outside_places_compares_a_place_s_name():
-    """What differs between places is stated by them: `Place`, `Realm`."""
-    names = set(PLACES) - {"mpi", "hosts"}  # which are also a backend, and a key of many documents
+    """Places state their differences themselves: `Place`, `Realm`."""
+    names = set(PLACES) - {"mpi", "hosts"}  # also a backend, and a key of many documents
     compared = []
     for path in PACKAGE.rglob("*.py"):
         if PACKAGE / "places" in path.parents:
@@ -120,8 +120,8 @@ def test_nothing_outside_places_compares_a_place_s_name():
     assert not compared
 
 
-def test_every_class_has_a_name_of_its_own():
-    """One name, one idea: readers and searches find one of it."""
+def test_every_class_has_a_unique_name():
+    """One name, one idea: a search finds only one class."""
     where: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

@@ -1,11 +1,11 @@
-"""What `--batch` puts into the script."""
+"""The script that `--batch` writes."""
 
 from __future__ import annotations
 
 from crosscut.cli.batch import batch_command
 
 
-def test_words_for_sbatch_and_the_flag_itself_stay_out() -> None:
+def test_options_for_sbatch_and_the_flag_itself_are_left_out() -> None:
     words = [
         "crosscut",
         "run",

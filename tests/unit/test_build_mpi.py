@@ -1,4 +1,4 @@
-"""`crosscut build-mpi`: what it refuses before anything is compiled, and what it asks of CMake."""
+"""`crosscut build-mpi`: what it refuses before compiling, and how it calls CMake."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_wrapper_that_does_not_exist_is_named_with_what_to_do(tmp_path: Path) 
         building.find_wrapper("--mpicxx", str(missing))
 
 
-def test_a_folder_is_no_wrapper(tmp_path: Path) -> None:
+def test_a_folder_is_refused_as_a_wrapper(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such program"):
         building.find_wrapper("--mpicxx", str(tmp_path))
 
@@ -68,7 +68,7 @@ def test_a_folder_without_sources_is_named(tmp_path: Path) -> None:
         building.find_source(tmp_path)
 
 
-def test_an_executable_that_is_there_is_kept_unless_asked(tmp_path: Path) -> None:
+def test_an_existing_executable_is_kept_unless_replacing_is_requested(tmp_path: Path) -> None:
     target = tmp_path / "crosscut-core-mpi"
     target.touch()
     with pytest.raises(UsageError, match="--replace"):
@@ -117,7 +117,7 @@ def test_nothing_is_written_when_configuring_fails(wrapper: Path, source: Path, 
     assert not target.exists()
 
 
-def test_the_new_executable_replaces_the_old_one_at_once(tmp_path: Path) -> None:
+def test_the_new_executable_replaces_the_old_one_atomically(tmp_path: Path) -> None:
     built, target = tmp_path / "built", tmp_path / "target"
     built.write_text("new")
     target.write_text("old")

@@ -1,4 +1,4 @@
-"""`crosscut build-smpi`: what it asks of CMake."""
+"""`crosscut build-smpi`: how it calls CMake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from crosscut.cli import build_smpi
 from crosscut.places import smpi
 
-# Stands in for cmake: keeps its words and, asked to build, leaves a file named like the target.
+# Stands in for cmake: records its arguments and, to build, leaves a file with the target's name.
 CMAKE = """#!/bin/sh
 echo "$*" >> "$(dirname "$0")/words"
 [ "$1" = --build ] || exit 0
@@ -20,13 +20,13 @@ echo built > "$2/core/$4"
 """
 
 
-def test_the_player_is_built_with_smpi_and_put_where_it_was_asked_for(
+def test_the_player_is_built_with_smpi_and_put_into_the_requested_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in (("cmake", CMAKE), ("smpirun", "#!/bin/sh\necho SimGrid version 3.32\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))  # cmake beside it comes first
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))  # cmake next to it comes first
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     parser = argparse.ArgumentParser()
     build_smpi.add_arguments(parser)

@@ -1,4 +1,4 @@
-"""Lists of cables as others write them, and findings named after them."""
+"""Cable lists in the formats of other programs, and findings with their names."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_mistake_in_an_inventory_is_named_with_its_line(text: str, said: str) 
     assert said in str(error.value)
 
 
-def test_slurm_says_which_nodes_a_switch_has() -> None:
+def test_slurm_s_topology_has_the_nodes_of_each_switch() -> None:
     leaves = "SwitchName=s0 Nodes=n[00-01],m7 # left\nswitchname=s1 nodes=n[02-03] \\\n  LinkSpeed=9\n"
     text = leaves + "SwitchName=top Switches=s[0-1]\n"
     found = slurm_topology.parse(text, "topology.conf")
@@ -101,7 +101,7 @@ def test_a_mistake_in_slurms_topology_is_named_with_its_line(text: str) -> None:
         slurm_topology.parse("SwitchName=a Nodes=b\n" + text, "topology.conf")
 
 
-def test_lldp_says_switch_and_port() -> None:
+def test_lldp_has_switch_and_port() -> None:
     assert lldp.parse_json(LLDP_JSON, "n0001.json", "n0001").ports == (
         Port("n0001", "eth0", switch="leaf1", port="Ethernet12"),
         Port("n0001", "eth1", switch="66:77:88:99:aa:bb", port="port 3"),
@@ -128,7 +128,7 @@ def test_an_adapter_with_two_neighbours_keeps_the_first_in_both_forms() -> None:
 @pytest.mark.parametrize(
     "text", ["{", "{}", '{"lldp": 3}', '{"lldp": {"interface": {"eth0": 3}}}', "[" * 100_000]
 )
-def test_what_lldpctl_did_not_write_is_refused(text: str) -> None:
+def test_text_that_is_not_lldpctl_s_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"n1\.json: not what"):
         lldp.parse_json(text, "n1.json", "n1")
 
@@ -144,7 +144,7 @@ def test_infinibands_topology_has_hosts_and_trunks() -> None:
         ibnetdiscover.parse(IBNETDISCOVER.replace('"H-0002c9030010a1b0"[1]', "H", 1), "ib.topo")
 
 
-def test_files_are_told_apart_and_a_folder_is_host_by_host(tmp_path: Path) -> None:
+def test_formats_are_recognised_and_a_folder_has_a_file_per_host(tmp_path: Path) -> None:
     (tmp_path / "lldp").mkdir()
     (tmp_path / "lldp" / "n0001.json").write_text(LLDP_JSON)
     (tmp_path / "lldp" / "n0002").write_text(LLDP_KEYVALUE)
@@ -165,7 +165,7 @@ def test_files_are_told_apart_and_a_folder_is_host_by_host(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("begin", ["  # of May\n", "\t# of May\n", "# of May\n", "PlaneSize=4\n"])
-def test_slurms_topology_is_known_whatever_it_begins_with(begin: str, tmp_path: Path) -> None:
+def test_slurms_topology_is_recognised_whatever_it_begins_with(begin: str, tmp_path: Path) -> None:
     (tmp_path / "topology.conf").write_text(f"{begin}SwitchName=s Nodes=n3\n")
     assert reading.read([tmp_path / "topology.conf"]).switches_of("n3") == {"s"}
 
@@ -177,7 +177,7 @@ def test_a_setting_that_is_not_of_slurms_topology_is_refused_as_such(tmp_path: P
 
 
 @pytest.mark.parametrize("made", ["absent", "empty", "folder"])
-def test_what_cannot_be_read_is_named(made: str, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(made: str, tmp_path: Path) -> None:
     path = tmp_path / "cables"
     if made == "empty":
         path.write_text("\n# nothing\n")
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_named(made: str, tmp_path: Path) -> None:
 @given(
     st.text(max_size=400) | st.sampled_from([IBNETDISCOVER, LLDP_JSON, LLDP_KEYVALUE]).map(lambda t: t[7:-9])
 )
-def test_no_text_does_worse_than_a_refusal(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     for parse in (
         lambda: inventory.parse(text, "f"), lambda: slurm_topology.parse(text, "f"),
         lambda: lldp.parse_json(text, "f", "h"), lambda: lldp.parse_keyvalue(text, "h"),
@@ -200,7 +200,7 @@ def test_no_text_does_worse_than_a_refusal(text: str) -> None:
             assert isinstance(parse(), Cabling)
 
 
-def test_later_files_fill_in_and_disagreement_is_said() -> None:
+def test_later_files_fill_gaps_and_disagreement_is_reported() -> None:
     one = Cabling((Port("n1", rack="r1", switch="a", port="3"), Port("n2", switch="a")))
     two = Cabling((Port("n1.site.org", "eth0", switch="a", port="4"),))
     found = merged([one, two])
@@ -227,7 +227,7 @@ def structure_of(groups: dict[str, tuple[int, ...]], ranks: int) -> Structure:
     )  # fmt: skip
 
 
-def test_a_group_is_called_after_its_switch_and_a_host_by_its_place() -> None:
+def test_a_group_is_named_after_its_switch_and_a_host_after_its_place() -> None:
     structure = structure_of({"group1": (0, 1, 2, 3), "group10": (4, 5, 6, 7)}, 8)
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}", port=str(rank)) for rank in range(8))
     trunks = (Trunk("leaf0", "49", "leaf1", "49"), Trunk("leaf1", "50", "other", "1"))
@@ -244,7 +244,7 @@ def test_a_group_is_called_after_its_switch_and_a_host_by_its_place() -> None:
     assert renamed.notes == ()
 
 
-def test_hosts_that_measure_like_another_switchs_are_named() -> None:
+def test_hosts_that_measure_like_those_of_another_switch_are_named() -> None:
     structure = structure_of({"group0": (0, 1, 2, 7), "group1": (4, 5, 6, 3)}, 8)
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(8))
     _, renamed = cable_names.named([], structure, Cabling(ports))
@@ -255,7 +255,7 @@ def test_hosts_that_measure_like_another_switchs_are_named() -> None:
     ]  # fmt: skip
 
 
-def test_groups_that_are_no_switchs_keep_their_names() -> None:
+def test_groups_that_match_no_switch_keep_their_names() -> None:
     structure = structure_of({"group0": (0, 2, 4, 6), "group1": (1, 3, 5, 7)}, 8)
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(8))
     _, renamed = cable_names.named([], structure, Cabling(ports))
@@ -272,7 +272,7 @@ def test_without_structure_hosts_still_have_places() -> None:
 
 
 @pytest.mark.parametrize("words", [("show", "--findings"), ("locate",)])
-def test_commands_speak_of_switches(
+def test_commands_name_switches(
     words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     listed = "host,switch\n" + "".join(f"n{at:04d},brocade{at // 8}\n" for at in range(16))

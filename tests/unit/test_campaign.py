@@ -1,4 +1,4 @@
-"""Several measurements by one session into one directory."""
+"""Several measurements in one session, into one directory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_steps_are_measured_in_order_and_counted(decided: Decided, tmp_path: Pat
     assert [(event["index"], event["count"]) for event in heard] == [(1, 2), (2, 2)]
 
 
-def test_only_what_is_missing_is_measured(
+def test_only_missing_steps_are_measured(
     decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_state(tmp_path / "first.zarr", "complete")
@@ -89,7 +89,7 @@ def test_a_refused_step_does_not_keep_the_others_from_being_measured(
     assert not results[0].measured
 
 
-def test_what_will_be_refused_is_said_before_anything_starts(
+def test_steps_that_will_be_refused_are_named_before_anything_starts(
     decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "refuse")
@@ -102,7 +102,7 @@ def test_what_will_be_refused_is_said_before_anything_starts(
 
 @pytest.fixture
 def evaluated(tmp_path: Path) -> Path:
-    """Two runs that are whole, one that was refused, one never reached."""
+    """Two complete runs, one that was refused, one never reached."""
     directory = tmp_path / "all"
     directory.mkdir()
     steps = [CampaignStep(name, "sample") for name in ("first", "second", "third", "fourth")]
@@ -151,7 +151,7 @@ def test_launches_of_an_evaluation_are_evaluations_and_their_spread_is_shown(
     assert cli.main(["fsck", str(evaluated)]) == 1
 
 
-def test_an_evaluation_is_launched_three_times_in_orders_of_its_own(
+def test_an_evaluation_is_launched_three_times_each_in_its_own_order(
     decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -187,7 +187,7 @@ def test_a_damaged_run_of_an_evaluation_hides_no_other(
         assert f"{evaluated}/{line}" in checked
 
 
-def test_fsck_checks_runs_also_where_the_plan_is_damaged(
+def test_fsck_checks_runs_even_if_the_plan_is_damaged(
     evaluated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["fsck", str(evaluated)]) == 0
@@ -200,7 +200,7 @@ def test_fsck_checks_runs_also_where_the_plan_is_damaged(
     ]  # fmt: skip
 
 
-def test_an_evaluation_is_no_run_to_export_or_resume(
+def test_an_evaluation_cannot_be_exported_or_resumed_as_a_run(
     evaluated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["export", str(evaluated)]) == 2
@@ -228,7 +228,7 @@ def test_ranks_that_die_end_the_campaign(
         measured(decided, tmp_path, [])
 
 
-def test_a_plan_that_is_saved_is_loaded_again(tmp_path: Path) -> None:
+def test_a_saved_plan_can_be_loaded(tmp_path: Path) -> None:
     save_plan(tmp_path, {"ranks": 4, "on": "local"}, STEPS)
     assert load_plan(tmp_path) == ({"ranks": 4, "on": "local"}, STEPS)
 
@@ -243,7 +243,7 @@ def test_a_plan_that_is_saved_is_loaded_again(tmp_path: Path) -> None:
      '{"schema": {"name": "crosscut-campaign", "version": 1}, "launch": {}, "steps": '
      '[{"name": "../away", "pattern": "aapc", "parameters": {}, "sizes": [], "options": {}}]}'],
 )  # fmt: skip
-def test_a_plan_that_is_none_is_an_error(tmp_path: Path, text: str) -> None:
+def test_an_invalid_plan_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "campaign.json").write_text(text)
     with pytest.raises(UsageError, match="cannot be read as a campaign"):
         load_plan(tmp_path)
@@ -256,7 +256,7 @@ def test_broken_metadata_of_a_run_is_an_error_that_names_it(tmp_path: Path) -> N
         state_of(tmp_path)
 
 
-def test_an_evaluation_takes_the_papers_sizes_and_only_patterns_that_are_there(decided: Decided) -> None:
+def test_an_evaluation_takes_the_papers_sizes_and_only_existing_patterns(decided: Decided) -> None:
     steps = {step.name: step for step in evaluate.plan(core.load(), {})}
     assert list(steps) == ["aapc", "pingpong"]  # in the order of the core
     assert steps["aapc"].sizes == (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -1,4 +1,4 @@
-"""Steps, trends and dips in time: told where they were put, and nowhere else."""
+"""Steps, trends and dips in time are found where they were planted, and nowhere else."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def told(samples: Samples) -> list[Finding]:
     return stability.findings(samples, lambda rank: f"n{rank}")
 
 
-def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_told_with_that_repetition() -> None:
+def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_found_with_that_repetition() -> None:
     (one,) = told(all_to_all(1, slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)))
     assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (5,), Direction.OUT)
     assert "it sends at 50 % of the earlier rate from repetition 13 of 20 on" in one.what
     assert one.false_alarm <= FALSE_ALARMS
 
 
-def test_a_host_that_recovers_while_it_is_measured_is_told_as_well() -> None:
+def test_a_host_that_recovers_during_the_measurement_is_found_as_well() -> None:
     (one,) = told(all_to_all(2, slower=lambda r, s, d: np.where((d == 3) & (r < 6), 1.5, 1.0)))
     assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (3,), Direction.IN)
     assert re.search("at 1(4[5-9]|5[0-5]) % of the earlier rate from repetition 7 of 20 on", one.what)
 
 
-def test_a_host_that_slows_down_bit_by_bit_drifts() -> None:
+def test_a_host_that_slows_down_gradually_drifts() -> None:
     (one,) = told(all_to_all(3, slower=lambda r, s, d: np.where(s == 2, 1 + 0.02 * r, 1.0)))
     assert (one.kind, one.ranks) == (FindingKind.DRIFT, (2,))
 
@@ -44,12 +44,12 @@ def test_everything_that_slows_down_at_once_is_one_finding() -> None:
     assert "all messages change at once: at 80 % of the earlier rate from repetition 9 of 20 on" in one.what
 
 
-def test_a_route_that_changes_while_its_hosts_do_not_is_told() -> None:
+def test_a_route_that_changes_while_its_hosts_do_not_is_found() -> None:
     (one,) = told(all_to_all(5, slower=lambda r, s, d: np.where((s == 1) & (d == 6) & (r >= 10), 3.0, 1.0)))
     assert (one.kind, one.routes) == (FindingKind.STEP, ((1, 6),))
 
 
-def test_steps_of_very_few_repetitions_are_not_told() -> None:
+def test_steps_of_very_few_repetitions_are_not_reported() -> None:
     few = all_to_all(6, repetitions=8, slower=lambda r, s, d: np.where((s == 5) & (r >= 4), 2.0, 1.0))
     found = deviations(few)
     assert found is not None
@@ -59,18 +59,18 @@ def test_steps_of_very_few_repetitions_are_not_told() -> None:
 @pytest.mark.parametrize("stalls", [0.0, 0.02])
 def test_steady_networks_raise_no_alarm(stalls: float) -> None:
     alarms = [one for seed in range(60) for one in told(all_to_all(100 + seed, noise=0.05, stalls=stalls))]
-    assert len(alarms) <= 1  # one in a hundred is what each kind may
+    assert len(alarms) <= 1  # each kind may have one in a hundred
 
 
-def test_dips_that_come_back_are_told_with_their_period() -> None:
-    """Every 0.7 s for 30 ms, to half; each repetition takes about 70 ms."""
+def test_periodic_dips_are_found_with_their_period() -> None:
+    """Every 0.7 s the rate halves for 30 ms; each repetition takes about 70 ms."""
     found = told(all_to_all(7, repetitions=120, at=lambda t: np.where(t % 0.7 < 0.03, 2.0, 1.0)))
     (one,) = [one for one in found if one.kind is FindingKind.PERIODIC]
     assert one.ranks == ()
     assert "all messages dip every 700 ms, to 50 %" in one.what or "every 0.70 s" in one.what
 
 
-def test_a_host_whose_own_dips_come_back_is_named() -> None:
+def test_a_host_with_its_own_periodic_dips_is_named() -> None:
     made = all_to_all(8, repetitions=100)
     began = dips.moments(made)
     slow = (began % 0.5) < 0.025
@@ -84,7 +84,7 @@ def test_a_host_whose_own_dips_come_back_is_named() -> None:
 
 
 def test_dips_at_random_times_are_not_periodic() -> None:
-    """Bursts, too: a dip makes the next one likelier."""
+    """Nor are bursts, in which a dip makes the next one likelier."""
     alarms = 0
     for seed in range(16):
         random = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def test_dips_at_random_times_are_not_periodic() -> None:
 
 
 @pytest.mark.parametrize("period", [0.11, 0.37, 1.0])
-def test_the_period_is_that_of_the_dips_and_no_multiple(period: float) -> None:
+def test_the_period_is_not_a_multiple_of_that_of_the_dips(period: float) -> None:
     random = np.random.default_rng(1)
     at = np.cumsum(0.01 * (1 + 0.3 * random.random(1500)))
     values = 0.02 * random.standard_normal(1500) - 0.4 * (at % period < 0.02)
@@ -109,7 +109,7 @@ def test_the_period_is_that_of_the_dips_and_no_multiple(period: float) -> None:
     assert found.period_seconds == pytest.approx(period, rel=0.02)
 
 
-def test_a_period_too_long_to_be_told_is_not_told_as_half_of_it() -> None:
+def test_a_period_too_long_to_be_found_is_not_reported_as_half_of_it() -> None:
     random = np.random.default_rng(1)
     at = np.cumsum(0.01 * (1 + 0.1 * random.random(420)))
     values = 0.02 * random.standard_normal(420) - 0.4 * (at % 1.0 < 0.05)

@@ -1,4 +1,4 @@
-"""Specs and verdicts: mistakes with file and line, promises judged rightly, outputs that others can read."""
+"""Specs and verdicts: mistakes with file and line, promises judged rightly, outputs for other programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def verdict(text, *runs):
     return verdicts(of(text), runs).judged[0]
 
 
-def test_the_example_is_a_spec():
+def test_the_example_is_a_valid_spec():
     read = spec.read(EXAMPLE)
     assert [promise.kind.value for promise in read.promises] == ["bisection", "route", "latency", "spread"]
     assert read.promises[0].bound == 10e6
@@ -56,12 +56,12 @@ def test_the_example_is_a_spec():
         ("", "contains no promise"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_file_line_and_key(text, said):
+def test_a_mistake_is_reported_with_file_line_and_key(text, said):
     with pytest.raises(UsageError, match=said):
         of(text)
 
 
-def test_what_is_well_above_its_bound_passes_and_below_it_fails():
+def test_rates_well_above_the_bound_pass_and_below_it_fail():
     run = aapc(1, repetitions=12)  # 100 MB/s
     assert verdict(ROUTES.format("90 MB/s"), run).verdict is Verdict.PASS
     assert verdict(ROUTES.format("110 MB/s"), run).verdict is Verdict.FAIL
@@ -80,7 +80,7 @@ def test_too_few_repetitions_leave_it_undecided_and_more_runs_decide():
     assert verdict(ROUTES.format("90 MB/s"), *runs).verdict is Verdict.PASS
 
 
-def test_what_was_not_measured_is_undecided_with_the_reason():
+def test_a_promise_that_was_not_measured_is_undecided_with_the_reason():
     one = verdict(ROUTES.format("90 MB/s") + 'size = "5 B"\n', aapc(1))
     assert one.verdict is Verdict.UNDECIDED
     assert "no run of aapc at 5 B" in one.reason
@@ -106,7 +106,7 @@ def test_a_spread_needs_repetitions_with_every_route_and_says_so():
     assert one.reason == "no repetition measured every route"
 
 
-def test_a_run_in_which_nothing_was_measured_leaves_a_spread_to_the_others():
+def test_a_run_without_measurements_leaves_a_spread_to_the_others():
     nothing = aapc(1, repetitions=12)
     nothing.dataset["status"][:] = 0
     assert verdict(SPREAD, nothing, aapc(2, repetitions=12)).verdict is Verdict.PASS
@@ -135,14 +135,14 @@ def mixed():
 NAMES = tuple(f"n{rank:03}" for rank in range(8))
 
 
-def test_junit_has_a_case_a_promise_and_counts_what_broke(mixed):
+def test_junit_has_a_case_per_promise_and_counts_broken_ones(mixed):
     promised, checked = mixed
     suite = ET.fromstring(junit.document(promised, checked.judged, NAMES).encode()).find("testsuite")
     assert [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "1", "1"]
     assert suite.findall("testcase")[1].find("failure") is not None
 
 
-def test_json_tells_every_verdict_without_nan(mixed):
+def test_json_has_every_verdict_without_nan(mixed):
     promised, checked = mixed
     value = json.loads(json.dumps(json_check.document(promised, checked.judged, NAMES), allow_nan=False))
     assert [promise["verdict"] for promise in value["promises"]] == ["pass", "fail", "undecided"]
@@ -167,7 +167,7 @@ def test_a_protocol_of_a_run_without_an_end_says_that_it_is_unknown():
         assert re.findall("<dt>Time</dt><dd>(.*?)</dd>", page) == said
 
 
-def test_a_promise_of_some_nodes_says_of_which():
+def test_a_promise_about_some_nodes_names_them():
     text = ROUTES.format("90 MB/s") + 'nodes = ["n00[0-6]", "n9*"]\n'
     assert "every route of n00[0-6], n9*; aapc" in words_check.what(of(text).promises[0])
 

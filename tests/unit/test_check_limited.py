@@ -1,4 +1,4 @@
-"""Verdicts of an emulated cluster whose machine was the limit: none, and every output says why."""
+"""An emulated cluster that its machine limited gets no verdict, and every output says why."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def judged(bound: int, *runs):
 
 
 @pytest.mark.parametrize("bound", [90, 110])
-def test_nothing_is_kept_or_broken_where_the_machine_limited_every_phase(bound):
+def test_no_promise_is_kept_or_broken_if_the_machine_limited_every_phase(bound):
     _, checked = judged(bound, busy([1, 7]))
     assert {one.verdict for one in checked.judged} == {Verdict.UNDECIDED}
     assert {one.reason for one in checked.judged} == {
@@ -64,7 +64,7 @@ def test_nothing_is_kept_or_broken_where_the_machine_limited_every_phase(bound):
     assert status(checked.judged) == 3
 
 
-def test_a_slow_phase_that_the_machine_limited_breaks_no_promise_and_leaves_it_open():
+def test_a_slow_phase_that_the_machine_limited_leaves_the_promise_undecided():
     slow = {(source, (source + 2) % 8): 0.5 for source in range(8)}  # all of phase 2
     _, watched = judged(90, busy(route=slow))
     assert watched.judged[2].verdict is Verdict.FAIL
@@ -78,18 +78,18 @@ def test_a_slow_phase_that_the_machine_limited_breaks_no_promise_and_leaves_it_o
     assert routes.worst > 90e6
 
 
-def test_another_run_of_a_quieter_machine_decides():
+def test_another_run_on_a_quieter_machine_decides():
     _, checked = judged(90, busy([1, 7]), busy(seed=2))
     assert {one.verdict for one in checked.judged} == {Verdict.PASS}
     assert checked.judged[0].left_out == "this machine's CPU was the bottleneck in 7 of 14 phases"
 
 
-def test_what_is_slow_in_phases_that_the_machine_did_not_limit_is_broken_all_the_same():
+def test_slowness_in_phases_that_the_machine_did_not_limit_still_breaks_a_promise():
     _, checked = judged(90, busy([2, 2], route={(0, 1): 0.5}))
     assert checked.judged[0].broken == ((0, 1),)
 
 
-def test_a_run_that_is_limited_at_another_size_or_is_of_no_lab_is_judged():
+def test_a_run_limited_at_another_size_or_not_in_a_lab_is_judged():
     assert judged(90, busy([1, 7], size=5))[1].judged[0].verdict is Verdict.PASS
     elsewhere = busy([1, 7])
     elsewhere.dataset.attrs["place"] = "hosts"
@@ -136,14 +136,14 @@ def _terminal(promised, found, cautions, planted):
     return out.getvalue()
 
 
-def test_a_redacted_protocol_names_no_node_in_what_was_planted(untold):
+def test_a_redacted_protocol_names_no_node_of_planted_faults(untold):
     promised, checked = redaction.check(*untold)
     page = protocol.page(promised, checked, NAMES, redact=True)
     assert "the cable of node 4 carries 50" in page
     assert "n003" not in page
 
 
-def test_verdicts_read_back_from_json_keep_what_was_left_out(tmp_path):
+def test_verdicts_read_from_json_keep_phases_that_were_left_out(tmp_path):
     promised, checked = judged(90, busy([2, 2]))
     file = tmp_path / "verdicts.json"
     file.write_text(json.dumps(json_check.document(promised, checked.judged, NAMES)))

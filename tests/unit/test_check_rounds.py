@@ -1,4 +1,4 @@
-"""`check --on` measures in rounds, each by a new session where starting one takes little of the time."""
+"""`check --on` measures in rounds, each in a new session if starting one is cheap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS_A_JOB = 1.0
 
 
 class Machine:
-    """Sessions under a clock of its own, and the jobs that each got."""
+    """Sessions with a fake clock, and the jobs that each got."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, starting: float, stop_in: int = 0) -> None:
         self.sessions: list[list[Job]] = []
@@ -61,23 +61,23 @@ class Machine:
         return checked.judged[0].verdict, interrupted
 
 
-def test_a_verdict_is_of_three_launches_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_needs_at_least_three_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, starting=2.0)
     assert machine.measure() == (Verdict.PASS, False)
     assert [len(jobs) for jobs in machine.sessions] == [1, 1, 1]
     counts = [job.options["repetitions"] for jobs in machine.sessions for job in jobs]
-    assert counts == [3, 3, 3]  # nine that agree decide at 1 %
+    assert counts == [3, 3, 3]  # nine agreeing repetitions decide at 1 %
     seeds = {job.options["order_seed"] for jobs in machine.sessions for job in jobs}
     assert len(seeds) == 3
 
 
-def test_where_starting_takes_long_one_session_measures_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_session_measures_all_if_starting_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, starting=20.0)
     assert machine.measure() == (Verdict.PASS, False)
     assert [len(jobs) for jobs in machine.sessions] == [3]
 
 
-def test_what_stays_undecided_is_measured_until_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undecided_promise_is_measured_until_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, starting=0.5)
     verdict, _ = machine.measure(bound=1e8)  # the median lies on the bound
     counts = [cast(int, job.options["repetitions"]) for jobs in machine.sessions for job in jobs]
@@ -86,7 +86,7 @@ def test_what_stays_undecided_is_measured_until_time_is_up(monkeypatch: pytest.M
     assert sum(counts) <= 200
 
 
-def test_a_signal_ends_the_rounds_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_ends_the_rounds_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, starting=0.5, stop_in=2)
     assert machine.measure() == (Verdict.UNDECIDED, True)
     assert len(machine.sessions) == 2

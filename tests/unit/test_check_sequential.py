@@ -1,4 +1,4 @@
-"""The sequential test: right as often as it says, however often one looks."""
+"""The sequential test keeps its error rate however often one looks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_looking_after_every_repetition_errs_no_more_often_than_promised():
     assert (highest >= math.log(1 / 0.05)).mean() <= 0.05
 
 
-def test_no_bet_gains_in_the_mean():
+def test_no_bet_gains_on_average():
     # E[stake after one more repetition] is the stake, exactly: a martingale.
     for share in (0.5, 0.9):
         now = math.exp(evidence(5, 2, share))
@@ -33,7 +33,7 @@ def test_no_bet_gains_in_the_mean():
         assert then == pytest.approx(now)
 
 
-def test_ten_that_agree_decide_at_one_per_cent_and_six_do_not():
+def test_ten_agreeing_repetitions_decide_at_one_per_cent_and_six_do_not():
     assert evidence(10, 0) > math.log(100)
     assert evidence(6, 0) < math.log(100)
 

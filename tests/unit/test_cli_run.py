@@ -46,7 +46,7 @@ def usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said
 
 
-def test_what_is_typed_arrives_in_the_job_and_nothing_else(jobs: Jobs) -> None:
+def test_the_job_has_just_the_options_given(jobs: Jobs) -> None:
     words = (
         "run aapc -n 4 --size 1KB,64KiB --phases 2-3 --stride 3 --aapc-seed 9 --seed 5 --tcp-nodelay false "
     )
@@ -137,7 +137,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("rum", "did you mean run"),
     ],
 )
-def test_wrong_usage_is_one_line_that_says_what_is_right(
+def test_wrong_usage_is_one_line_with_the_correct_form(
     jobs: Jobs, capsys: pytest.CaptureFixture[str], words: str, shown: str
 ) -> None:
     assert shown in usage_error(words.split(), capsys)
@@ -171,7 +171,7 @@ def test_resume_takes_pattern_ranks_and_parameters_from_the_run(jobs: Jobs) -> N
 @pytest.mark.parametrize(
     ("behaviour", "status"), [("crash", 1), ("garbage", 1), ("wrong-byte", 1), ("refuse", 2)]
 )
-def test_what_goes_wrong_in_the_ranks_decides_the_exit_status(
+def test_failures_of_the_ranks_decide_the_exit_status(
     jobs: Jobs,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -194,7 +194,7 @@ def test_what_goes_wrong_in_the_ranks_decides_the_exit_status(
         ("leave out --sync, --seed and --x-nodelay", "leave out --sync, --seed and --x-nodelay"),
     ],
 )
-def test_a_parameter_that_the_core_refuses_is_named_as_the_option_of_the_command(
+def test_a_parameter_that_the_core_refuses_is_named_as_the_command_s_option(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: str, shown: str
 ) -> None:
     core.load()
@@ -203,8 +203,8 @@ def test_a_parameter_that_the_core_refuses_is_named_as_the_option_of_the_command
     assert usage_error(["run", "aapc", "-n", "2", "--quiet"], capsys) == f"crosscut: error: {shown}\n"
 
 
-def test_a_run_that_holds_nothing_is_not_said_to_hold_what_was_measured(tmp_path: Path) -> None:
-    """As after a full disk."""
+def test_an_empty_run_is_not_said_to_hold_measurements(tmp_path: Path) -> None:
+    """For example after a full disk."""
     path = make_run(tmp_path / "run.zarr")
     assert run._kept(path).startswith("what was measured is in ")
     shutil.rmtree(path / "status" / "c")
@@ -229,7 +229,7 @@ def test_a_run_that_holds_nothing_is_not_said_to_hold_what_was_measured(tmp_path
 def test_a_name_that_is_not_utf8_is_refused_before_ranks_start(
     words: list[str], names: str, jobs: Jobs, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The core takes JSON, which has no other text."""
+    """The core takes JSON, whose text is always UTF-8."""
     assert main(words) == 2
     assert capsys.readouterr().err == f"crosscut: error: {names}: the name is not valid UTF-8\n"
     assert jobs() == []
@@ -259,7 +259,7 @@ def test_help_of_a_pattern_shows_its_own_parameters_with_unit_and_default(
 
 
 @pytest.mark.parametrize(("words", "there"), [("", True), ("--backend tcp", True), ("--backend=null", False)])
-def test_help_of_a_pattern_shows_the_chosen_backend_and_where_the_rest_is(
+def test_help_of_a_pattern_shows_the_chosen_backend_and_how_to_list_the_others(
     jobs: Jobs, capsys: pytest.CaptureFixture[str], words: str, there: bool
 ) -> None:
     with pytest.raises(SystemExit):
@@ -282,7 +282,7 @@ def test_completion_knows_commands_patterns_and_their_parameters(
         assert word in script
 
 
-def test_list_shows_what_cannot_be_used_and_why(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_unavailable_backends_and_why(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     assert "this executable has no MPI" in " ".join(capsys.readouterr().out.split())
     assert main(["list", "--json"]) == 0
@@ -305,7 +305,7 @@ def test_list_shows_what_cannot_be_used_and_why(jobs: Jobs, capsys: pytest.Captu
         ('{"attributes": {"job": {"pattern": 7}}}', "it records no job"),
     ],
 )
-def test_what_cannot_be_resumed_is_said_without_words_of_the_machine(
+def test_an_error_of_resuming_does_not_quote_the_operating_system(
     jobs: Jobs, capsys: pytest.CaptureFixture[str], text: str | None, words: str
 ) -> None:
     if text is not None:

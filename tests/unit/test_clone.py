@@ -1,4 +1,4 @@
-"""Copies: who has the source, what a person is shown, what a session may say."""
+"""Copies: which node has the source, progress output, and invalid events of a session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HERE = socket.gethostname()
 
 
 class Said:
-    """A session that says so much."""
+    """A session with the given events."""
 
     def __init__(self, *events: Event) -> None:
         self.events = events
@@ -46,7 +46,7 @@ def test_this_machine_has_the_source_and_gets_no_copy():
         source_first([HERE, "localhost"])
 
 
-def test_the_rate_is_that_of_what_was_received():
+def test_the_rate_counts_the_bytes_received():
     outcome = clone(Said({"event": "warning", "message": "slow"}, CLONED), Order("s", "t"))  # type: ignore[arg-type]
     assert outcome.warnings == ("slow",)
     assert outcome.copies[0].bytes_per_second == 10
@@ -63,12 +63,12 @@ def test_the_rate_is_that_of_what_was_received():
         {"event": "cloned"},
     ],
 )
-def test_events_that_cannot_be_understood_are_an_error_that_says_so(wrong: Event):
+def test_invalid_events_are_a_clear_error(wrong: Event):
     with pytest.raises(SessionError, match="cannot be understood"):
         clone(Said(wrong), Order("s", "t"))  # type: ignore[arg-type]
 
 
-def test_progress_is_that_of_the_copy_that_has_least():
+def test_progress_is_that_of_the_slowest_copy():
     event: Event = {"event": "progress", "bytes": 10**9, "held_bytes": 25 * 10**7, "rate": 5e7,
                     "checked_bytes": 0, "node": "n7", "rank": 7}  # fmt: skip
     assert share(event) == 0.25
@@ -78,7 +78,7 @@ def test_progress_is_that_of_the_copy_that_has_least():
     assert share({**event, "bytes": 0}) == 1.0
 
 
-def test_a_log_gets_losses_at_once_and_progress_now_and_then():
+def test_a_log_gets_losses_at_once_and_progress_occasionally():
     stream, now = io.StringIO(), [0.0]
     lines = CloneProgressLines(stream, quiet=False, clock=lambda: now[0])
     progress: Event = {"event": "progress", "bytes": 100, "held_bytes": 10, "node": "n1", "rank": 1}

@@ -1,5 +1,4 @@
-"""Comparing runs: what changed is found and named, what did not is not, and what cannot be compared is
-refused."""
+"""Comparing runs: changes are found and named, nothing else is, and incomparable runs are refused."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def test_a_halved_sender_is_named_and_its_partners_are_not():
     assert found.worse
 
 
-def test_a_halved_receiver_is_told_as_a_receiver():
+def test_a_halved_receiver_is_reported_as_a_receiver():
     assert news(compare(aapc(1), aapc(2, into={5: 0.5}), halves(), ASKED)) == {(Family.IN, (5,))}
 
 
@@ -52,17 +51,17 @@ def test_a_class_that_changed_stands_for_its_nodes_and_routes():
     assert {family for family, _ in news(found)} == {Family.CLASS}
 
 
-def test_what_became_faster_is_told_and_is_not_worse():
+def test_a_speed_up_is_reported_and_is_not_worse():
     found = compare(aapc(1, factor=0.8), aapc(2), halves(), ASKED)
     assert found.changes
     assert not found.worse
 
 
-def test_a_clear_change_that_is_small_is_not_told():
+def test_a_clear_but_small_change_is_not_reported():
     assert not compare(aapc(1, noise=0.001), aapc(2, noise=0.001, factor=0.98), halves(), ASKED).changes
 
 
-def test_nothing_is_told_of_equal_networks_more_often_than_asked():
+def test_equal_networks_give_no_more_false_alarms_than_the_error_rate():
     alarms = sum(
         bool(
             compare(
@@ -80,7 +79,7 @@ def test_repetitions_that_depend_on_their_neighbours_count_as_fewer():
     for seed in range(40):
         one, other = (aapc(s, repetitions=40, drift=0.05, ranks=4) for s in (2 * seed, 2 * seed + 1))
         alarms += bool(compare(one, other, NO_GROUPS, asked).changes)
-    assert alarms <= 4  # each repetition taken by itself: 9
+    assert alarms <= 4  # if repetitions counted as independent: 9
 
 
 def test_ranks_on_other_nodes_are_matched_by_node():
@@ -101,12 +100,12 @@ def test_ranks_on_other_nodes_are_matched_by_node():
         ({"sync": {"policy": "none"}}, "sync policy: barrier and none"),
     ],
 )
-def test_runs_of_another_measurement_are_refused_with_the_reason(attributes, word):
+def test_runs_of_different_measurements_are_refused_with_the_reason(attributes, word):
     with pytest.raises(UsageError, match=word):
         compare(aapc(1), aapc(2, attributes=attributes), NO_GROUPS, ASKED)
 
 
-def test_runs_of_other_ranks_and_sizes_are_refused_with_both_reasons():
+def test_runs_with_different_ranks_and_sizes_are_refused_with_both_reasons():
     with pytest.raises(UsageError, match=r"(?s)ranks: 8 and 4.*sizes: 1 MB and 1 KB"):
         compare(aapc(1), aapc(2, ranks=4, sizes=(1000,)), NO_GROUPS, ASKED)
 
@@ -126,7 +125,7 @@ def test_an_error_rate_that_no_number_of_repetitions_reaches_is_refused(rate, re
         compare(*runs, NO_GROUPS, ComparisonSettings(rate))
 
 
-def test_of_computed_runs_every_difference_is_one():
+def test_every_difference_of_computed_runs_is_a_change():
     clock = {"clock": {"name": "virtual"}}
     one, other = (aapc(1, noise=0, repetitions=1, factor=f, attributes=clock) for f in (1, 0.9))
     found = compare(one, other, NO_GROUPS, ASKED)
@@ -135,8 +134,8 @@ def test_of_computed_runs_every_difference_is_one():
 
 
 def test_a_shift_of_six_against_six_has_the_interval_of_mann_and_whitney():
-    # Tables of the test: at 6 and 6, two-sided 5 %, the critical value is 5: the 6th difference from each
-    # end.
+    # From the test's tables: at 6 and 6, two-sided 5 %, the critical value is 5, which is the 6th difference
+    # from each end.
     first, second = np.arange(6.0), np.arange(6.0) + 10.5
     differences = np.sort((second[None] - first[:, None]).ravel())
     found = shift(first, second)
@@ -148,7 +147,7 @@ def test_many_values_against_one_have_no_bounded_shift():
     assert np.isnan([found.low, found.high]).all()
 
 
-def test_the_smallest_doubt_of_six_against_six_is_two_of_all_ways():
+def test_the_smallest_p_value_of_six_against_six_is_two_of_all_arrangements():
     assert permutation.smallest_doubt(6, 6) == 2 / 924
     first = np.zeros((6, 1)) + np.arange(6)[:, None] * 1e-3
     assert permutation.doubts(first, first + 1)[0] == pytest.approx(2 / 924)
@@ -159,7 +158,7 @@ def phases(run, first, last):
 
 
 def test_only_phases_that_both_have_are_compared():
-    # As a trunk makes them: routes of the later phases run at half the rate of the first ones.
+    # As with a slow trunk: routes of the later phases run at half the rate of the first ones.
     far = {(a, b): 0.5 for a in range(8) for b in range(8) if (b - a) % 8 > 3}
     whole, again = aapc(1, route=far), aapc(2, route=far)
     found = compare(whole, phases(again, 1, 3), halves(), ASKED)
@@ -170,6 +169,6 @@ def test_only_phases_that_both_have_are_compared():
     assert {c.subject.phase for c in compare(whole, phases(aapc(2), 1, 5), halves(), ASKED).changes} >= {4, 5}
 
 
-def test_runs_of_other_phases_may_not_be_compared():
+def test_runs_without_common_phases_are_refused():
     with pytest.raises(UsageError, match="phases: 1 to 3 and 4 to 7, none in common"):
         compare(phases(aapc(1), 1, 3), phases(aapc(2), 4, 7), halves(), ASKED)

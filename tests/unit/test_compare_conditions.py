@@ -1,4 +1,4 @@
-"""What was made unlike on purpose is told before the changes; of what the machine limited nothing is."""
+"""Different conditions are reported before changes; phases that the machine limited give no conclusion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEAD = {"id": "f1", "says": "nothing gets to n1 or away from it"}
 
 
 def on_lab(seed, *, limited=(), sizes=(MB,), switch="kernel", dilation=1.0, faults=(), start="", **more):
-    """`limited`: (size, first phase, last phase) of each span."""
+    """A run in a lab. `limited`: (size, first phase, last phase) of each span."""
     trust = [{"cpu_busy_share": 1.0, "limited": [{"size": s, "phases": [[a, b]]} for s, a, b in limited]}]
     lab = {"switch": switch, "dilation": dilation}
     attributes = {"place": "lab", "lab": lab, "faults": list(faults), "trust": trust}
@@ -36,7 +36,7 @@ def test_runs_under_like_conditions_have_no_caution():
     assert conditions(aapc(1), aapc(2)) == ()
 
 
-def test_different_switches_are_told_with_which_run_had_which():
+def test_different_switches_are_reported_with_their_runs():
     (said,) = conditions(on_lab(1), on_lab(2, switch="user,forwarding=cut"))
     assert said == (
         "measured on different switches (run1.zarr: the kernel's; run2.zarr: crosscut-switch "
@@ -44,29 +44,29 @@ def test_different_switches_are_told_with_which_run_had_which():
     )
 
 
-def test_different_faults_are_told():
+def test_different_faults_are_reported():
     (said,) = conditions(on_lab(1), on_lab(2, faults=[DEAD]))
     assert said.startswith(
         "measured with different planted faults (run1.zarr: none; run2.zarr: nothing gets to n1"
     )
 
 
-def test_the_same_fault_planted_anew_is_no_difference():
+def test_the_same_fault_planted_again_is_not_a_difference():
     assert conditions(on_lab(1, faults=[DEAD]), on_lab(2, faults=[{**DEAD, "id": "f9"}])) == ()
 
 
-def test_different_slow_motion_is_told():
+def test_different_dilation_is_reported():
     (said,) = conditions(on_lab(1, dilation=10.0), on_lab(2))
     assert "run1.zarr: all rates divided by 10; run2.zarr: none" in said
 
 
 @pytest.mark.parametrize("broken", [None, 7, "x", [3], {"says": 3}])
-def test_attributes_that_make_no_sense_are_passed_over(broken):
+def test_senseless_attributes_are_ignored(broken):
     other = aapc(2, attributes={"place": "lab", "lab": broken, "faults": broken, "trust": broken})
     assert conditions(on_lab(1), other) == ()
 
 
-def test_a_switch_whose_core_was_full_is_told():
+def test_a_switch_whose_core_was_full_is_reported():
     def carried(seed, share):
         lab = {"switch": "user", "dilation": 1.0}
         trust = [{"limited": [], "switch": {"cpu_share": share}}]
@@ -77,7 +77,7 @@ def test_a_switch_whose_core_was_full_is_told():
     assert conditions(carried(1, 0.5), carried(2, None)) == ()
 
 
-def test_of_phases_that_the_machine_limited_nothing_is_told():
+def test_nothing_is_reported_about_phases_that_the_machine_limited():
     slow = on_lab(2, factor=0.5, limited=[(MB, 1, 3)])
     found = compare(on_lab(1), slow, halves(), ASKED)
     told = {c.subject.phase for c in found.changes if c.subject.family is Family.PHASE}
@@ -110,7 +110,7 @@ def test_runs_that_the_machine_limited_in_turn_are_not_compared():
 
 
 def days(count, **of_day):
-    """`of_day`: d3={...} says what is unlike on the fourth."""
+    """`of_day`: d3={...} has the differences of the fourth day."""
     return [
         on_lab(
             day,
@@ -136,7 +136,7 @@ def test_a_trend_names_the_runs_of_each_switch():
     assert "(run0.zarr, run2.zarr: the kernel's; run1.zarr: crosscut-switch)" in said
 
 
-def test_no_trend_is_told_where_the_machine_limited_all_runs_but_one():
+def test_no_trend_is_reported_if_the_machine_limited_all_runs_but_one():
     limited = {"limited": [(MB, 1, PHASES)]}
     with pytest.raises(UntoldError, match=r"every phase of all runs but run1\.zarr"):
         trends(days(3, d0=limited, d2=limited), halves(), ASKED)

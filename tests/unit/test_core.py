@@ -1,4 +1,4 @@
-"""Finding the core, and learning from it what there is."""
+"""Finding the core, and learning its patterns and backends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_patterns_backends_and_parameters_come_from_the_core() -> None:
     assert known.pattern("nonesuch") is None
 
 
-def test_a_variable_that_names_no_executable_is_an_error(
+def test_a_variable_that_does_not_name_an_executable_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CROSSCUT_CORE", str(tmp_path / "none"))
@@ -42,7 +42,7 @@ def test_a_variable_that_names_no_executable_is_an_error(
         core.load()
 
 
-def test_an_executable_that_prints_no_json_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executable_that_does_not_print_json_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "bad-list")
     with pytest.raises(core.CoreError, match="is it a crosscut-core"):
         core.load()
@@ -53,7 +53,7 @@ def test_an_executable_that_prints_no_json_is_an_error(monkeypatch: pytest.Monke
     [("exit 3", "status 3"), ("echo '[]'", "Expected `object`"), ("echo '{\"patterns\": [1]}'", "patterns"),
      ("echo '{\"patterns\": [], \"backends\": {}}'", "backends")],
 )  # fmt: skip
-def test_an_answer_that_is_no_list_is_an_error(
+def test_an_answer_that_is_not_a_list_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, shown: str
 ) -> None:
     path = tmp_path / "crosscut-core"
@@ -64,9 +64,7 @@ def test_an_answer_that_is_no_list_is_an_error(
         core.load()
 
 
-def test_a_backend_that_either_executable_has_can_be_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_backend_of_either_executable_can_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "crosscut-core-mpi"
     path.write_text(
         "#!/bin/sh\n"

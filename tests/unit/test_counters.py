@@ -14,7 +14,7 @@ NODES = ("n0", "n1", "n2", "n3")
 
 
 def attributes(**changed: dict[str, int]) -> dict[str, object]:
-    """All nodes send 100,000 segments; what is named is counted besides."""
+    """All nodes send 100,000 segments; `changed` adds to the counters."""
     names = ("rx_crc_errors", "rx_errors", "carrier_changes", "rx_dropped", "driver.rx_pause")
     before = {
         node: {"eth0": dict.fromkeys(names[:4], 3), "tcp": {"OutSegs": 10, "RetransSegs": 1}}
@@ -34,7 +34,7 @@ def tied(found: list[Finding], **changed: dict[str, int]) -> list[Finding]:
     return counters.tied(found, counters.gained(attributes(**changed)), NODES)
 
 
-def test_counters_of_a_slow_host_are_told_with_it() -> None:
+def test_counters_of_a_slow_host_are_reported_with_it() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n1 sends at half.", ranks=(1,), hosts=("n1",))
     (told,) = tied([slow], n1={"rx_crc_errors": 12, "rx_errors": 12, "again": 900, "pause": 7})
     assert told.what == (
@@ -58,11 +58,11 @@ def test_errors_of_a_host_that_keeps_its_rate_are_a_finding() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"again": 15}, {"again": 90}, {"rx_dropped": 4}, {"pause": 9}])
-def test_what_a_sound_network_has_under_load_is_no_finding(changed: dict[str, int]) -> None:
+def test_counts_of_a_sound_network_under_load_are_not_a_finding(changed: dict[str, int]) -> None:
     assert tied([], n3=changed) == []
 
 
-def test_what_everybody_counts_tells_of_nobody() -> None:
+def test_counts_that_all_hosts_have_are_not_a_finding() -> None:
     everybody = {node: {"rx_errors": 5, "again": 2000} for node in NODES}
     assert tied([], **everybody) == []
 
@@ -73,7 +73,7 @@ def test_a_host_with_far_more_retransmissions_stands_out() -> None:
     assert told.hosts == ("n3",)
 
 
-def test_very_many_are_one_finding() -> None:
+def test_very_many_hosts_are_one_finding() -> None:
     nodes = [f"n{at}" for at in range(40)]
     bad = counters.Gained(100, 0, wire={"eth0 rx_errors": 1})
     by_node = {node: bad if at < 15 else counters.Gained() for at, node in enumerate(nodes)}
@@ -97,7 +97,7 @@ def test_damaged_counters_do_no_harm(before: object, after: object) -> None:
     assert isinstance(counters.tied([], found, NODES), list)
 
 
-def test_what_several_runs_of_a_session_gained_adds_up() -> None:
+def test_counts_of_several_runs_of_a_session_add_up() -> None:
     one = counters.gained(attributes(n1={"rx_errors": 2, "again": 5}))
     other = counters.gained(attributes(n1={"rx_errors": 3}, n2={"pause": 4}))
     together = counters.added(one, other)

@@ -1,4 +1,4 @@
-"""What `make demo` prints at its end can be typed as it stands."""
+"""The commands that `make demo` prints at its end can be typed as they are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crosscut.campaigns import demo
         (".", False, "crosscut"),
     ],
 )
-def test_commands_name_the_program_from_where_one_is(
+def test_commands_name_the_program_relative_to_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, installed: bool, typed: str
 ) -> None:
     folder = tmp_path / ".venv/bin"

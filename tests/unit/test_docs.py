@@ -1,5 +1,5 @@
-"""The documentation says what the program says: every command, option, pattern and parameter is in it, and
-every command line in it is one that the program takes."""
+"""The documentation agrees with the program: it has every command, option, pattern and parameter, and the
+program accepts every command line in it."""
 
 import argparse
 import re
@@ -79,31 +79,31 @@ def test_documented_parameters_of_patterns_are_options_of_the_command_line(known
     runs = subparsers(subparsers(cli.build_parser())["run"])
     for pattern in known.patterns:
         documented = re.findall(r"^\| `(--[a-z-]+)` \|", section(page, pattern.name), re.MULTILINE)
-        # One that a common option shadows would be understood as something else.
+        # A common option would shadow a parameter of the same name.
         common = argparse.ArgumentParser(add_help=False)
         options.add_how(common)
         options.add_where(common, "")
         assert set(documented) <= option_strings(runs[pattern.name]) - option_strings(common)
 
 
-def test_notes_are_about_what_there_is(known):
+def test_notes_are_about_existing_patterns(known):
     notes = tomllib.loads((DOCS / "reference" / "notes.toml").read_text(encoding="utf-8"))
     names = {entry.name for entry in (*known.patterns, *known.backends)}
     assert set(notes) - {"page"} <= names
 
 
 def shell_lines(page: Path) -> Iterator[str]:
-    """Command lines of crosscut in a page's shell blocks, continuation lines joined."""
+    """Yields crosscut's command lines in a page's shell blocks, with continuation lines joined."""
     for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():
-            # What stands before crosscut on a line (a path, a script that runs it, `exec`) is not ours.
+            # Ignores text before crosscut: a path, a script that runs it, `exec`.
             command = re.search(r"(?:^|[\s/])crosscut (?=[a-z-])(.*)", re.split(r"(?:^|\s)# ", line)[0])
             if command:
                 yield re.split(r"\s(?:[|>]|&&)\s", command[1])[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_line_shown_is_one_the_program_takes(page, known, capsys):
+def test_the_program_accepts_every_command_line_shown(page, known, capsys):
     for line in shell_lines(page):
         words = shlex.split(line)
         status = 0
@@ -114,7 +114,7 @@ def test_every_command_line_shown_is_one_the_program_takes(page, known, capsys):
         assert status == 0, f"{line}\n{capsys.readouterr().err}"
 
 
-def test_exit_statuses_in_the_reference_are_the_programs():
+def test_exit_statuses_in_the_reference_equal_the_program_s():
     page = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     from crosscut.base import errors
     from crosscut.cli.compare import EXIT_UNDECIDED
@@ -135,7 +135,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 @pytest.mark.parametrize(
     "page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_links_within_the_repository_lead_somewhere(page):
+def test_links_within_the_repository_are_not_broken(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         if re.match(r"[a-z]+:", target):
             continue

@@ -1,4 +1,4 @@
-"""What benchmarks/e7_located says of a structure whose mistakes are known."""
+"""The scores of benchmarks/e7_located for structures with known mistakes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from benchmarks.e7_located.scoring import explained, score
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 
 TRUTH = Truth(np.repeat([0, 1], 24), np.repeat([0, 1, 2, 3], 12))
-"""Two modules of 24; chips of 12 hosts, which fill none."""
+"""Two modules of 24 hosts; chips of 12 hosts, which cannot fill their limits."""
 PAYLOAD_SHARE = 0.5
 FULL = 800e6 / 8 * PAYLOAD_SHARE
 
 
 def structure(*limits: Limit, moved: int = 0) -> Structure:
-    """The modules in the other order; the first `moved` of module 0 in the wrong group."""
+    """The modules in reverse order, with the first `moved` ranks of module 0 in the wrong group."""
     groups = (Group("group0", (*range(moved), *range(24, 48))), Group("group1", tuple(range(moved, 24))))
     return Structure(groups, limits, (1e8,) * 48, (1e8,) * 48)
 
 
-def test_the_truth_scores_one_whatever_groups_are_called_and_each_limit_once():
+def test_the_truth_scores_one_whatever_the_names_of_groups_and_each_limit_counts_once():
     limits = (
         Limit(Reach.LEAVING, ("group0",), FULL * 1.02), Limit(Reach.ENTERING, ("group1",), FULL * 0.96),
         Limit(Reach.BETWEEN, ("group1", "group0"), FULL),
@@ -38,13 +38,13 @@ def test_ranks_in_the_wrong_group_are_counted():
     assert found.errors == ()
 
 
-def test_no_groups_score_nothing():
+def test_no_groups_score_zero():
     everybody = (Limit(Reach.SENT, ("group0",), FULL),)
     found = score(Structure((), everybody, (1e8,) * 48, (1e8,) * 48), TRUTH, PAYLOAD_SHARE)
     assert (found.rand, found.misplaced) == (0, 24)
 
 
-def test_chips_count_where_their_hosts_send_more_than_they_carry():
+def test_chips_count_if_their_hosts_send_more_than_they_carry():
     asics = Truth(np.repeat([0, 1], 48), np.repeat([0, 1, 2, 3], 24))
     assert sorted({kind for kind, _, _ in asics.limits()}) == ["pair", "received", "sent"]
     assert len(asics.limits()) == 2 + 8

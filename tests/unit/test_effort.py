@@ -1,4 +1,4 @@
-"""Processor time of moving bytes: by rank and together, who is far off, and what hostile attributes do."""
+"""Processor time for moving bytes: by rank and in sum, outliers, and hostile attributes."""
 
 import math
 
@@ -24,7 +24,7 @@ def view_of(*entries, wait="block"):
     return aapc_view(attributes={"effort": list(entries), "wait": wait})
 
 
-def test_a_gigabyte_costs_both_ends_together_what_it_costs_each():
+def test_a_gigabyte_costs_the_sum_of_both_ends():
     (found,) = efforts({"effort": [entry([2.0, 4.0])]}, 2)
     assert found.per_gigabyte() == pytest.approx([0.5, 1.0])
     assert found.total_per_gigabyte() == pytest.approx(1.5)
@@ -51,7 +51,7 @@ def test_a_host_whose_bytes_cost_twice_as_much_is_named_in_a_caution():
     assert CautionKind.PROCESSOR_TIME not in [one.kind for one in about.beware(alike, [])]
 
 
-def test_of_ranks_that_poll_nothing_is_claimed():
+def test_nothing_is_claimed_about_ranks_that_poll():
     view = view_of(entry([1.0, 1.1, 4.4, 0.9]), wait="poll")
     assert costs.polls(view)
     assert CautionKind.PROCESSOR_TIME not in [one.kind for one in about.beware(view, [])]
@@ -71,17 +71,17 @@ def test_of_ranks_that_poll_nothing_is_claimed():
         [{**entry([1.0] * 4), "sent_bytes": {"0": 1}}],
     ],
 )  # fmt: skip
-def test_what_is_no_list_of_figures_of_these_ranks_is_left_out(hostile):
+def test_invalid_figures_are_left_out(hostile):
     assert efforts({"effort": hostile}, 4) == []
 
 
-def test_the_report_lists_the_ranks_that_work_most():
+def test_the_report_lists_the_ranks_with_the_most_processor_time():
     text = tables.effort(view_of(entry([1.0, 1.1, 2.2, 0.9])))
     assert text.index("n003:2") < text.index("n002:1") < text.index("n001:0")
     assert "0.550" in text
 
 
-def test_json_has_each_rank_and_all_together():
+def test_json_has_each_rank_and_the_sum():
     (found,) = costs.effort_json(view_of(entry([1.0, 1.0, 2.0, 1.0])))
     assert found["processor_seconds_per_gigabyte"] == pytest.approx(0.625)
     assert found["ranks"][2] == {"rank": 2, "processor_seconds_per_gigabyte": pytest.approx(0.5)}

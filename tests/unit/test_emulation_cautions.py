@@ -1,4 +1,4 @@
-"""What a reader is told of a run on a lab whose machine was not up to it."""
+"""Cautions about a run in a lab whose machine was not up to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_THE_MACHINE = (
 
 
 def on_lab(*entries: object) -> View:
-    """Two sizes, three phases each, of 10 ms at the larger."""
+    """Two sizes with three phases each, of 10 ms at the larger."""
     return aapc_view(ranks=4, sizes=(1_000_000,), attributes={"place": "lab", "trust": list(entries)})
 
 
@@ -41,7 +41,7 @@ def test_a_quiet_machine_is_not_mentioned() -> None:
     assert told(on_lab(QUIET)) == []
 
 
-def test_phases_in_which_the_cores_were_busy_are_the_machines() -> None:
+def test_phases_with_busy_cores_are_limited_by_the_machine() -> None:
     limited = [{"size": 1_000_000, "phases": [[1, 1], [3, 3]]}]
     ((kind, text),) = told(on_lab(QUIET | {"limited": limited}))
     assert kind is CautionKind.MACHINE_LIMITED
@@ -60,8 +60,8 @@ def test_every_session_of_a_resumed_run_counts() -> None:
     ]
 
 
-def test_sessions_of_a_resumed_run_are_told_of_together() -> None:
-    """Each by itself they would say the same twice, or tell of parts of the phases."""
+def test_sessions_of_a_resumed_run_are_reported_together() -> None:
+    """Separate cautions would repeat each other, or name only part of the phases."""
     every = QUIET | {"limited": [{"size": 1_000_000, "phases": [[1, 3]]}]}
     assert len(told(on_lab(every, every))) == 1
     first = QUIET | {"limited": [{"size": 1_000_000, "phases": [[1, 1]]}]}
@@ -81,7 +81,7 @@ def test_sessions_of_a_resumed_run_are_told_of_together() -> None:
     ]
 
 
-def test_late_timers_are_held_against_the_time_of_a_phase() -> None:
+def test_late_timers_are_compared_with_the_time_of_a_phase() -> None:
     late = QUIET | {"timer_lateness_seconds": {"p90": 1e-3}}
     ((kind, text),) = told(on_lab(late))
     assert kind is CautionKind.MACHINE_LATE
@@ -106,7 +106,7 @@ def test_an_unloaded_pair_that_changed_means_another_machine(after: float) -> No
     assert "11.8 MB/s before the run" in text
 
 
-def test_a_machine_that_was_not_watched_is_said_to_be_unknown() -> None:
+def test_a_machine_that_was_not_watched_is_reported_as_unknown() -> None:
     assert [kind for kind, _ in told(on_lab({"error": "the machine was not watched"}))] == [
         CautionKind.NOT_WATCHED
     ]
@@ -117,7 +117,7 @@ def test_a_machine_that_was_not_watched_is_said_to_be_unknown() -> None:
     [None, 7, [], {"limited": 3}, {"limited": [{"size": "x", "phases": [[1]]}]},
      {"limited": [{"size": 1, "phases": [[0, 10**12], ["a", "b"], 4]}]}, {"cpu_busy_share": "much"}],
 )  # fmt: skip
-def test_damaged_records_are_read_without_a_complaint(entry: object) -> None:
+def test_damaged_records_are_ignored(entry: object) -> None:
     assert len(trust.emulations(on_lab(entry))) == 1
     told(on_lab(entry))
 
@@ -135,6 +135,6 @@ def test_runs_elsewhere_have_no_emulation() -> None:
         (None, ""),
     ],
 )
-def test_where_it_was_measured_says_that_rates_were_divided(recorded: object, said: str) -> None:
+def test_the_place_of_a_run_says_that_rates_were_divided(recorded: object, said: str) -> None:
     view = aapc_view(ranks=4, attributes={"place": "lab", "lab": recorded})
     assert about.where(view) == f"lab: 4 nodes (n001 … n004), 1 rank on each{said}"

@@ -1,4 +1,4 @@
-"""Expectations: the arithmetic against figures worked out by hand."""
+"""Expectations: the arithmetic against figures computed by hand."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def test_fast_ethernet_carries_1460_of_1538_bytes():
     assert found.route_bytes_per_second == pytest.approx(12.5e6 * 1460 / 1538)
 
 
-def test_timestamps_take_twelve_bytes_more():
+def test_timestamps_take_twelve_more_bytes():
     found = expected(nic.Adapter("eth0", 100e6), timestamps=True)
     assert found.route_bytes_per_second == pytest.approx(12.5e6 * 1448 / 1538)
 
 
-def test_a_hundred_gigabit_adapter_in_a_slot_of_eight_lanes_of_generation_three_is_bounded_by_the_slot():
+def test_a_slot_of_eight_lanes_of_generation_three_limits_a_hundred_gigabit_adapter():
     found = expected(nic.Adapter("eth0", 100e9, 9000, True, 8.0, 8))
     assert found.limit == "PCI Express"
     assert found.route_bytes_per_second == pytest.approx(8e9 * 8 / 8 * 128 / 130 * 256 / 284)
 
 
-def test_a_slower_port_of_the_switch_bounds_the_rate():
+def test_a_slower_port_of_the_switch_limits_the_rate():
     found = expected(nic.Adapter("eth0", 10e9), Path(host_link_bits_per_second=1e9, efficiency=0.9))
     assert found.route_bytes_per_second == pytest.approx(1e9 / 8 * 0.9)
     assert "port" in found.limit
@@ -50,7 +50,7 @@ def test_latency_sums_software_and_frames_through_every_switch():
     assert found.latency_seconds == pytest.approx(10e-6 + 4 * 84 * 8 / 1e9)
 
 
-def test_an_adapter_is_read_from_sys_and_what_it_hides_is_unknown(tmp_path):
+def test_an_adapter_is_read_from_sys_and_hidden_properties_are_unknown(tmp_path):
     for name, speed in (("eth0", "25000"), ("eth1", "-1")):
         device = tmp_path / "class" / "net" / name / "device"
         device.mkdir(parents=True)
@@ -69,7 +69,7 @@ def test_an_adapter_is_read_from_sys_and_what_it_hides_is_unknown(tmp_path):
     assert math.isnan(hidden.bits_per_second)
 
 
-def test_loopback_answers():
+def test_loopback_has_an_answer():
     assert 0 < nic.loopback_seconds() < 1
 
 

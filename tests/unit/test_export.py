@@ -1,4 +1,4 @@
-"""Tables hold each measured sample once, in every format alike."""
+"""Tables hold each measured sample once, the same in every format."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_all_formats_hold_the_same(path: Path) -> None:
         assert list(from_csv[0]) == list(from_json[0])
 
 
-def test_pieces_do_not_change_the_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_in_pieces_does_not_change_the_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = exported(path, "whole.csv").read_text()
     monkeypatch.setattr(tables, "CELLS_AT_ONCE", 3 * RANKS * 2)  # three phases of one repetition
     pieces = list(tables.tables(Run.open(path), "messages"))
@@ -65,7 +65,7 @@ def test_pieces_do_not_change_the_table(path: Path, monkeypatch: pytest.MonkeyPa
     assert exported(path, "pieces.csv").read_text() == whole
 
 
-def test_ranks_have_a_row_for_what_failed_and_none_for_what_was_not_tried(tmp_path: Path) -> None:
+def test_ranks_have_rows_for_failed_cells_but_not_for_skipped_ones(tmp_path: Path) -> None:
     path = make_run(tmp_path / "run.zarr", measured_repetitions=2)
     status = path / "status/c/0/0/0/0"
     content = bytearray(status.read_bytes())
@@ -86,7 +86,7 @@ def test_a_run_without_samples_makes_a_table_without_rows(tmp_path: Path) -> Non
     assert exported(path, "x.csv").read_text().startswith("size_bytes,repetition,phase,")
 
 
-def test_a_file_is_not_replaced_unasked_nor_left_half_written(
+def test_a_file_is_not_replaced_without_request_nor_left_half_written(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = exported(path, "x.csv")
@@ -112,6 +112,6 @@ def test_parquet_without_its_library_says_how_to_get_it(
     assert not list(path.parent.glob("x.parquet*"))
 
 
-def test_a_file_of_no_known_kind_is_wrong_usage(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_unknown_type_is_wrong_usage(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(path), "--out", str(path.parent / "x.xls")]) == 2
     assert ".csv, .parquet, .json" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The kinds of findings: a contract in JSON, and the same in terminal and page."""
+"""The kinds of findings: a contract in JSON, and the same in terminal and report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WARNED_OF = (
 )
 
 
-def test_names_and_faults_are_those_of_the_reference_in_the_order_of_telling() -> None:
+def test_names_faults_and_order_are_those_of_the_reference() -> None:
     rows = re.findall(r"^\| `([a-z ]+)` \| (yes|no) \|", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == [(kind.value, "yes" if kind.fault else "no") for kind in FindingKind]
 
@@ -48,7 +48,7 @@ def test_a_finding_in_json_says_whether_it_is_a_fault(kind: FindingKind, fault: 
 
 
 @pytest.mark.parametrize("kind", FindingKind)
-def test_terminal_and_page_warn_of_the_same_kinds(kind: FindingKind) -> None:
+def test_terminal_and_report_warn_of_the_same_kinds(kind: FindingKind) -> None:
     found = [Finding(kind, "n1 is odd")]
     stream = io.StringIO()
     terminal.render(Screen(Console(file=stream, width=80, color_system=None), UNICODE), found, None)

@@ -1,4 +1,4 @@
-"""The page of findings shows a sentence of every kind as the program says it."""
+"""The documentation's page of findings quotes a sentence of every kind as the program prints it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name(rank: int) -> str:
 
 
 def located(truth: Truth, slower: dict[int, float]) -> list[Finding]:
-    """`slower`: number of a capacity, and what is left of it."""
+    """`slower`: the share left of each capacity, by its number."""
     capacities = truth.capacities.copy()
     for number, share in slower.items():
         capacities[number] *= share
@@ -54,7 +54,7 @@ def buckets() -> Truth:
 
 
 def of_two_kinds() -> dict[int, float]:
-    """A third of the hosts with both ways at half."""
+    """A third of the hosts at half rate in both directions."""
     slower = np.random.default_rng(3).permutation(RANKS)[: RANKS // 3]
     return dict.fromkeys([*slower.tolist(), *(slower + RANKS).tolist()], 0.5)
 
@@ -123,7 +123,7 @@ MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
 
 
 def written() -> dict[str, str]:
-    """The page's sentence of each kind."""
+    """Returns the page's sentence of each kind."""
     text = PAGE.read_text(encoding="utf-8").split("## What they say")[1]
     return dict(re.findall(r"^- `([a-z ]+)`: (.+)$", text, re.MULTILINE))
 
@@ -134,12 +134,12 @@ def test_the_page_has_a_sentence_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", FindingKind, ids=lambda kind: kind.value)
-def test_the_page_says_what_the_program_says(kind: FindingKind) -> None:
+def test_the_page_has_the_program_s_words(kind: FindingKind) -> None:
     first = next(one for one in MADE[kind]() if one.kind is kind)
     assert written()[kind.value] == first.what
 
 
-def test_it_is_not_said_that_nothing_stands_out_where_many_messages_are_slow() -> None:
+def test_many_slow_messages_are_not_reported_as_nothing_standing_out() -> None:
     (one,) = of_run.ordered([], replace(infer.infer(quiet_run()), slow_share=0.64))
     assert one.kind is FindingKind.NOTHING
     assert one.what.startswith("no cause found: many messages are slow")

@@ -1,4 +1,4 @@
-"""Tests that do not always pass are told from those that do."""
+"""Tests that do not always pass are listed, and no others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_other_time():
 """
 
 
-def test_a_test_that_fails_every_other_time_is_listed_alone(tmp_path: Path) -> None:
+def test_only_a_test_that_fails_every_other_time_is_listed(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     words = [sys.executable, str(TOOL), "2", sys.executable, "-m", "pytest", "-c", "/dev/null", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)

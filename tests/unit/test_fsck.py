@@ -1,4 +1,4 @@
-"""fsck finds each kind of damage, says what is lost, and repairs it so that only that is measured again."""
+"""fsck finds each kind of damage, reports the loss, and repairs it so that only lost cells are measured."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_whole_run_has_no_problem_and_its_cells_are_counted(path: Path) -> Non
     assert report.cells == {"unmeasured": 0, "measured": CELLS, "failed": 0, "skipped": 0}
 
 
-def test_a_killed_run_is_called_so_and_is_no_damage(tmp_path: Path) -> None:
+def test_a_killed_run_is_named_as_such_and_is_not_damaged(tmp_path: Path) -> None:
     path = make_run(tmp_path / "run.zarr", measured_repetitions=2, state="running")
     report = fsck.check(path)
     assert report.ok
@@ -91,7 +91,7 @@ def test_a_run_being_written_is_not_called_killed_nor_repaired(tmp_path: Path) -
 
 
 NAN = np.float64("nan").tobytes()
-# How to damage a run, what fsck must say, and how many cells repairing must give up.
+# How to damage a run, fsck's message, and the number of cells that repairing must give up.
 DAMAGES: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "last chunk cut": (lambda p: truncate(p / MESSAGES, -1), "beyond the file's end", 1 * PHASES * RANKS),
     "index cut": (lambda p: truncate(p / MESSAGES, 20), "shorter than its own index", 5 * PHASES * RANKS),
@@ -111,7 +111,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, int]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_named_and_repairing_gives_up_just_that(path: Path, name: str) -> None:
+def test_damage_is_named_and_repairing_gives_up_only_damaged_cells(path: Path, name: str) -> None:
     damage, words, given_up = DAMAGES[name]
     before = Run.open(path).message_seconds(0).values
     damage(path)
@@ -146,7 +146,9 @@ def test_every_file_may_vanish_or_be_cut_anywhere_without_a_crash(path: Path) ->
             file.write_bytes(content)
 
 
-def test_the_command_tells_scripts_by_status_and_json(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_informs_scripts_by_status_and_json(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fsck", str(path)]) == 0
     assert f"intact: {CELLS} of {CELLS} cells measured" in capsys.readouterr().out
     truncate(path / MESSAGES, -1)

@@ -1,4 +1,4 @@
-"""Latency by the length of the way: what a switch adds, what a host that forwards adds, how surely."""
+"""Latency by route length: what a switch and a forwarding host add, with intervals."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ NODES = 12
 
 
 def tree(*, forwards=False):
-    """Nodes 0 to 5 on one switch, 6 to 11 on another, a third between; or hosts in place of the third."""
+    """Nodes 0 to 5 on one switch, 6 to 11 on another, and a third switch, or hosts, between them."""
     group = np.arange(NODES) // 6
     other = group[:, None] != group[None, :]
     switches = np.where(other, 2 if forwards else 3, 1)
@@ -33,7 +33,7 @@ def routes_of(found, a_switch=20e-6, a_host=75e-6, ends=50e-6, noise=0.0):
     return Routes(source.astype(np.int32), destination.astype(np.int32), rates, source < 0, timed=True)
 
 
-def test_what_a_switch_adds_comes_back():
+def test_the_latency_that_a_switch_adds_is_recovered():
     found = by_hops(routes_of(tree()), np.arange(NODES), tree(), 1)
     assert found is not None
     assert found.a_switch is not None
@@ -65,7 +65,7 @@ def test_the_interval_holds_the_truth_and_grows_with_the_noise():
     assert widths[0] < widths[1] / 2
 
 
-def test_a_late_route_bends_nothing():
+def test_a_late_route_does_not_change_the_fit():
     routes = routes_of(tree())
     routes.rates.median[5] *= 50
     found = by_hops(routes, np.arange(NODES), tree(), 1)
@@ -74,13 +74,13 @@ def test_a_late_route_bends_nothing():
     assert found.a_switch.seconds == pytest.approx(20e-6)
 
 
-def test_where_nothing_is_added_no_figure_is_claimed():
+def test_no_figure_is_claimed_if_nothing_is_added():
     found = by_hops(routes_of(tree(), a_switch=0.0), np.arange(NODES), tree(), 1)
     assert found is not None
     assert "no measurable latency per switch" in costs.hops_sentence(found)
 
 
-def test_ways_that_are_all_alike_or_unknown_tell_nothing():
+def test_equal_or_unknown_routes_give_no_figures():
     alike = Lengths(np.ones((NODES, NODES), np.int64), np.zeros((NODES, NODES), np.int64))
     unknown = Lengths(np.full((NODES, NODES), NO_WAY), np.full((NODES, NODES), NO_WAY))
     for found in (alike, unknown):
@@ -111,13 +111,13 @@ def line_of_hosts() -> paths.Ways:
     )  # fmt: skip
 
 
-def test_ways_are_followed_by_the_networks_own_tables():
+def test_routes_follow_the_network_s_own_tables():
     found = lengths(line_of_hosts())
     assert found.switches.tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
     assert found.hosts.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
 
 
-def test_tables_that_lead_in_a_circle_end():
+def test_tables_with_a_loop_end():
     line = line_of_hosts()
     circle = paths.NextHops(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 1, 0, 0)))
     broken = paths.Ways(**{**line.__dict__, "routes": (*line.routes[:2], circle)})
@@ -131,7 +131,7 @@ def test_a_run_without_a_description_has_no_lengths(network):
     assert of_run({"network": network}, ("n0",)) is None
 
 
-def test_the_picture_has_a_bar_for_each_length_of_way_and_says_what_a_switch_adds():
+def test_the_picture_has_a_bar_for_each_route_length_and_the_latency_of_a_switch():
     way = tree(forwards=True)
     found = by_hops(routes_of(way), np.arange(NODES), way, 1)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Host files, and how ranks are shared out."""
+"""Host files, and the distribution of ranks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_names_slots_comments_and_ranges_are_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_zeros_before_the_slots_change_nothing(tmp_path: Path) -> None:
+def test_leading_zeros_of_slots_are_ignored(tmp_path: Path) -> None:
     assert read_host_file(write(tmp_path, "a slots=0000000000004\n")) == [HostEntry("a", 4)]
 
 
@@ -68,7 +68,7 @@ def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -
     assert f"{path}, line 2" in str(caught.value)
 
 
-def test_a_file_without_hosts_and_a_missing_file_are_told(tmp_path: Path) -> None:
+def test_a_file_without_hosts_and_a_missing_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="names no host"):
         read_host_file(write(tmp_path, "# nothing\n"))
     with pytest.raises(UsageError, match="No such file"):
@@ -81,13 +81,13 @@ def test_ranks_are_spread_and_those_of_a_host_are_consecutive() -> None:
     assert share_out(2, hosts) == [Share("a", 0, 1), Share("b", 1, 1)]
 
 
-def test_too_few_slots_are_told() -> None:
+def test_too_few_slots_are_reported() -> None:
     with pytest.raises(PlaceError, match="3 ranks do not fit into the 2 slots of 2 hosts"):
         share_out(3, [HostEntry("a"), HostEntry("b")])
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.data())
-def test_every_rank_has_one_host_and_no_host_too_many(slots: list[int], data: st.DataObject) -> None:
+def test_every_rank_has_one_host_and_no_host_has_too_many(slots: list[int], data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, sum(slots)))
     hosts = [HostEntry(f"h{i}", count) for i, count in enumerate(slots)]
     shares = share_out(ranks, hosts)
@@ -98,5 +98,5 @@ def test_every_rank_has_one_host_and_no_host_too_many(slots: list[int], data: st
     for host in hosts:
         mine = counts.get(host.name, 0)
         assert mine <= host.slots
-        # a host that has room left has no less than another, up to the one that does not divide
+        # a host with free slots has at most one rank less than any other
         assert mine == host.slots or mine >= max(counts.values()) - 1

@@ -1,5 +1,5 @@
-"""Whatever a run holds, analysis gives figures, a sentence or nothing: never a traceback, never a warning
-(which the tests turn into errors)."""
+"""For any run, analysis gives figures, a sentence or nothing, but never a traceback or a warning (which the
+tests turn into errors)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from crosscut.reports.view import View
 from crosscut.reports.words import sentences
 from crosscut.run.run import Run
 
-# Shrinking takes longer than reading what was found.
+# Without shrinking, which takes longer than reading the example.
 ANY = settings(
     max_examples=40, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
@@ -151,7 +151,7 @@ def test_regular_dips_of_any_series(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 1), (0, 0), (3, 0), (1, 1)])
-def test_nothing_at_all_has_no_median_and_no_change(shape: tuple[int, int]) -> None:
+def test_an_empty_series_has_no_median_and_no_change(shape: tuple[int, int]) -> None:
     assert intervals.medians(np.full(shape, np.nan)).count.sum() == 0
     assert changes.changes(np.full(shape, np.nan)) == []
     assert variation.variation(np.full(shape, np.nan)).widest() is None

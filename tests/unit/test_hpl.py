@@ -1,4 +1,4 @@
-"""What is asked of HPL, and outputs of hpcc that are damaged, cut off or of another kind."""
+"""HPL's input, and outputs of hpcc that are damaged, truncated or of another kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def line_of(text: str, start: str) -> int:
     return 1 + next(i for i, line in enumerate(text.splitlines()) if line.startswith(start))
 
 
-def test_ranks_stand_as_square_as_they_can_with_no_more_rows_than_columns():
+def test_the_grid_of_ranks_is_as_square_as_possible_with_no_more_rows_than_columns():
     assert [asking.grid_of(ranks) for ranks in (1, 2, 4, 6, 7, 12, 16)] == [
         (1, 1), (1, 2), (2, 2), (2, 3), (1, 7), (3, 4), (4, 4),
     ]  # fmt: skip
@@ -43,7 +43,7 @@ def test_memory_is_a_share_or_an_amount():
 
 
 @pytest.mark.parametrize("text", ["0%", "91%", "100%", "-5%", "x", "", "2 parsecs"])
-def test_no_other_memory_is_taken(text):
+def test_an_invalid_amount_of_memory_is_refused(text):
     with pytest.raises(UsageError):
         asking.parse_memory(text)
 
@@ -74,15 +74,15 @@ def test_broadcasts_go_by_name_or_by_hpl_s_number():
         (asking.parse_order, "99999999999999"), (asking.parse_blocks, "80,"), (asking.parse_blocks, "0"),
         (asking.parse_blocks, "2000"), (asking.parse_grid, "4"), (asking.parse_grid, "0x4"),
         (asking.parse_grid, "2x"), (asking.parse_grid, "2×2"), (asking.parse_broadcasts, ""),
-        # Nine digits that would do, and more.
+        # Nine valid digits, and more.
         (asking.parse_order, "0001000009999999"), (asking.parse_blocks, "0000000019999"),
         (asking.parse_grid, "00000000199999x2"),
-        # More digits than int() takes.
+        # More digits than int() accepts.
         (asking.parse_order, "0" * 5000), (asking.parse_blocks, "1" * 5000),
         (asking.parse_grid, "1" * 5000 + "x1"),
     ],
 )  # fmt: skip
-def test_what_is_no_such_number_is_refused(parse, text):
+def test_an_invalid_number_is_refused(parse, text):
     with pytest.raises(UsageError):
         parse(text)
 
@@ -117,7 +117,7 @@ def test_an_output_cut_off_anywhere_is_refused_with_its_last_line():
     assert output.parse("\n".join(lines[:last]), "whole").verified
 
 
-def test_a_failed_residual_is_no_verified_solution():
+def test_a_solution_with_a_failed_residual_is_not_verified():
     failed = output.parse(GOLDEN.replace(RESIDUAL, "31.0052710 ...... FAILED", 1), "f")
     assert [one.verified for one in failed.solutions] == [False, *[True] * 5]
     assert not failed.verified
@@ -126,7 +126,7 @@ def test_a_failed_residual_is_no_verified_solution():
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-nan"])
-def test_a_residual_that_is_no_number_failed_whatever_is_written_beside_it(value):
+def test_a_residual_that_is_not_a_number_failed_whatever_its_verdict(value):
     failed = output.parse(GOLDEN.replace(RESIDUAL, f"{value} ...... PASSED", 1), "f")
     assert not failed.solutions[0].verified
     json.dumps(telling.as_json(HplRun("local", 1, failed)), allow_nan=False)
@@ -149,7 +149,7 @@ def test_a_residual_that_is_no_number_failed_whatever_is_written_beside_it(value
         ("RandomlyOrderedRingBandwidth_GBytes", "Nothing", "has no RandomlyOrderedRingBandwidth_GBytes"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named_with_its_line(before, after, said):
+def test_inconsistent_output_is_named_with_its_line(before, after, said):
     head, mark, tail = GOLDEN.rpartition("Begin of HPL section")
     assert before in tail
     with pytest.raises(UsageError, match=rf"^f:\d+: .*{said}"):
@@ -164,30 +164,30 @@ def test_a_solution_without_its_residual_is_named_by_its_own_line():
 
 
 @pytest.mark.parametrize("text", ["", "\0" * 100, "Begin of HPL section", "W" * 10_000, "{}", "a=1"])
-def test_what_hpcc_never_wrote_is_refused(text):
+def test_text_that_is_not_hpcc_s_is_refused(text):
     with pytest.raises(UsageError, match=r"^f:1"):
         output.parse(text, "f")
 
 
-def test_a_file_that_is_not_there_or_endless_is_refused(tmp_path):
+def test_a_missing_or_endless_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         output.load(tmp_path / "none.txt")
     with pytest.raises(UsageError, match="is it an output of hpcc"):
         output.load(Path("/dev/zero"))
 
 
-def test_of_several_runs_in_one_file_the_last_counts():
+def test_the_last_of_several_runs_in_a_file_counts():
     other = GOLDEN.replace("CommWorldProcs=4", "CommWorldProcs=8")
     assert output.parse(GOLDEN + other, "f").ranks == 8
     assert len(output.parse(GOLDEN + other, "f").solutions) == 6
 
 
-def test_a_last_run_that_was_cut_off_is_not_answered_by_the_one_before():
+def test_a_truncated_last_run_is_not_replaced_by_the_previous_one():
     with pytest.raises(UsageError, match="no section of HPL"):
         output.parse(GOLDEN + "".join(GOLDEN.splitlines(keepends=True)[:100]), "f")
 
 
-def test_what_a_terminal_would_obey_is_told_in_letters():
+def test_escape_sequences_are_shown_as_text():
     with pytest.raises(UsageError) as caught:
         output.parse(GOLDEN.replace("0.36              2.335e-01", "0.36              \x1b[2J"), "f")
     assert str(caught.value).isprintable()
@@ -198,7 +198,7 @@ def test_what_a_terminal_would_obey_is_told_in_letters():
 
 
 def test_one_rank_alone_has_no_rings():
-    """hpcc writes -1 for what it did not measure."""
+    """hpcc writes -1 for figures that it did not measure."""
     alone = GOLDEN.replace("CommWorldProcs=4", "CommWorldProcs=1")
     alone = alone.replace("MinPingPongLatency_usec=14.4184", "MinPingPongLatency_usec=-1")
     assert output.parse(alone, "f").rings is None
@@ -222,7 +222,7 @@ def test_repetitions_become_a_row_with_a_median_and_a_deviation():
         ("libc.so.6 => /lib/libc.so.6 (0x1)", ""),
     ],
 )
-def test_the_mpi_of_hpcc_is_known_by_its_libraries(tmp_path, monkeypatch, libraries, mpi):
+def test_the_mpi_of_hpcc_is_recognised_by_its_libraries(tmp_path, monkeypatch, libraries, mpi):
     ldd = tmp_path / "ldd"
     ldd.write_text(f"#!/bin/sh\necho '{libraries}'\n")
     ldd.chmod(0o755)
@@ -230,7 +230,7 @@ def test_the_mpi_of_hpcc_is_known_by_its_libraries(tmp_path, monkeypatch, librar
     assert launchers.linked_with(Path("/bin/true")) == mpi
 
 
-def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkeypatch):
+def test_a_launcher_is_named_by_its_real_folder(tmp_path, monkeypatch):
     (tmp_path / "usr").mkdir()
     launcher = tmp_path / "usr" / "mpiexec"
     launcher.write_text("#!/bin/sh\necho 'mpiexec (OpenRTE) 4.1.4'\n")
@@ -243,7 +243,7 @@ def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkey
         program.launcher_for(program.HplProgram(Path("/hpcc"), launchers.MPICH), "mpiexec")
 
 
-def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+def test_without_hpcc_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.delenv(program.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "apt install hpcc" in str(program.unavailable())
@@ -251,8 +251,8 @@ def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     assert "there is no such program" in str(program.unavailable())
 
 
-def test_ranks_that_ran_alone_are_no_result(tmp_path):
-    """GOLDEN is of four ranks, where eight were asked for."""
+def test_ranks_that_ran_alone_give_no_result(tmp_path):
+    """GOLDEN has four ranks, but eight were requested."""
     written = tmp_path / "hpccoutf.txt"
     written.write_text(GOLDEN, encoding="utf-8")
     asked = HplInput(300, (64,), 2, 4, ("1ring",), 1)

@@ -13,7 +13,7 @@ from crosscut.analysis.stats.intervals import interval_ranks, medians, stretch
 
 
 def coverage(count: int, low: int, high: int) -> float:
-    """Probability that the median lies between the order statistics `low` and `high` (ranks from 0)."""
+    """Returns the probability that the median lies between order statistics `low` and `high` (from 0)."""
     return sum(math.comb(count, k) for k in range(low + 1, high + 1)) / 2**count
 
 
@@ -49,7 +49,7 @@ def test_the_approximation_continues_the_exact_ranks() -> None:
     assert coverage(1001, *approximate) >= 0.949
 
 
-def test_columns_with_different_numbers_of_samples_are_each_judged_by_their_own() -> None:
+def test_columns_with_different_numbers_of_samples_each_have_their_own_interval() -> None:
     values = np.full((10, 3), np.nan)
     values[:, 0] = np.arange(10)
     values[:4, 1] = [4, 1, 3, 2]
@@ -101,13 +101,11 @@ DIGITS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4], 
         (WAVE[:19], 1),
     ],
 )
-def test_samples_that_follow_each_other_and_are_alike_stretch_the_interval(
-    samples: np.ndarray, expected: float
-) -> None:
+def test_autocorrelated_samples_widen_the_interval(samples: np.ndarray, expected: float) -> None:
     assert stretch(samples)[0] == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_extremes_bound_the_interval_of_samples_too_much_alike_for_any_others() -> None:
+def test_very_correlated_samples_have_their_extremes_as_the_interval() -> None:
     found = medians(np.arange(20.0)[:, None])
     assert (found.low[0], found.median[0], found.high[0]) == (0, 9.5, 19)
 
@@ -117,19 +115,17 @@ def test_samples_without_an_order_are_taken_as_independent() -> None:
     assert (found.low[0], found.high[0]) == (5, 14)
 
 
-def test_samples_that_are_missing_leave_the_order_of_the_others() -> None:
+def test_missing_samples_do_not_change_the_order_of_the_others() -> None:
     samples = np.random.default_rng(2).random((60, 2))
     gaps = np.insert(samples, [3, 9, 9, 40], np.nan, axis=0)
-    gaps[-1, 1] = np.nan  # a cell with fewer samples than the other
+    gaps[-1, 1] = np.nan  # one cell with fewer samples
     found, whole = medians(gaps), medians(samples)
     assert (found.low[0], found.high[0]) == (whole.low[0], whole.high[0])
     assert found.count.tolist() == [60, 59]
 
 
 @pytest.mark.parametrize(("rho", "count"), [(0.0, 20), (0.3, 20), (0.5, 30), (0.5, 100)])
-def test_the_interval_of_correlated_samples_holds_their_median_as_often_as_it_says(
-    rho: float, count: int
-) -> None:
+def test_the_interval_of_correlated_samples_has_its_nominal_coverage(rho: float, count: int) -> None:
     random = np.random.default_rng(1)
     samples = random.standard_normal((count, 2000))
     samples[1:] *= math.sqrt(1 - rho**2)

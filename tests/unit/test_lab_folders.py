@@ -1,4 +1,4 @@
-"""Labs are where this user alone can change anything; no process gets a signal because a file names it."""
+"""Only this user can change labs' folders; no process gets a signal merely because a file names it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OTHER = 54321
 
 @pytest.fixture(autouse=True)
 def only_own_children_get_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A holder that is believed wrongly has everybody in this user namespace ended."""
+    """Guards the machine: a wrong holder would have all processes of this user namespace killed."""
     kill = os.kill
 
     def guarded(pid: int, number: int) -> None:
@@ -42,7 +42,7 @@ def only_own_children_get_signals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The highest folder that crosscut makes, where the user named none."""
+    """The topmost folder that crosscut makes if the user named none."""
     monkeypatch.delenv(state.VARIABLE, raising=False)
     monkeypatch.setattr(state, "_place", lambda: (tmp_path / "crosscut-me", "crosscut/lab", False))
     return tmp_path / "crosscut-me"
@@ -56,7 +56,7 @@ def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def stranger() -> Iterator[state.Process]:
-    """A process of this user that has nothing to do with any lab."""
+    """A process of this user outside any lab."""
     with subprocess.Popen(["sleep", "600"]) as running:
         yield state.Process(running.pid, state.start_ticks(running.pid) or 0)
         running.kill()
@@ -130,7 +130,7 @@ def test_the_folders_above_a_default_one_let_nobody_exchange_it(default: Path) -
     assert state.names() == []
 
 
-def test_what_is_made_is_this_users_alone(default: Path) -> None:
+def test_new_folders_belong_to_this_user_alone(default: Path) -> None:
     before = os.umask(0)
     try:
         with state.locked("x", make=True) as folder:
@@ -140,7 +140,7 @@ def test_what_is_made_is_this_users_alone(default: Path) -> None:
     assert [mode(path) for path in made] == [0o700] * 4
 
 
-def test_old_folders_that_others_could_read_are_closed_by_the_next_up(default: Path) -> None:
+def test_the_next_up_closes_old_folders_that_others_could_read(default: Path) -> None:
     (default / "crosscut" / "lab" / "x").mkdir(parents=True)
     for path in (default, *default.rglob("*")):
         path.chmod(0o755)
@@ -149,7 +149,7 @@ def test_old_folders_that_others_could_read_are_closed_by_the_next_up(default: P
         assert [mode(path) for path in (default, *default.rglob("*"))] == [0o700] * 4
 
 
-def test_the_mode_of_a_folder_that_the_user_named_and_made_stays(named: Path) -> None:
+def test_the_mode_of_a_folder_that_the_user_made_stays(named: Path) -> None:
     named.mkdir()
     named.chmod(0o755)
     with state.locked("x", make=True):
@@ -159,7 +159,7 @@ def test_the_mode_of_a_folder_that_the_user_named_and_made_stays(named: Path) ->
 
 def test_a_named_folder_is_made_with_those_above_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "really").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "really")  # above what was named: the user's choice
+    (tmp_path / "link").symlink_to(tmp_path / "really")  # above the named folder: the user's choice
     monkeypatch.setenv(state.VARIABLE, str(tmp_path / "link" / "my" / "labs"))
     with state.locked("x", make=True):
         assert state.names() == ["x"]
@@ -186,7 +186,7 @@ def test_a_record_is_a_file_of_this_user(forge: Callable[[Path], None], why: str
 
 
 @pytest.mark.parametrize("pid", [-1, 0, "self", True, None, 1.0])
-def test_what_is_no_process_is_a_broken_record(pid: object, named: Path) -> None:
+def test_an_invalid_process_is_a_broken_record(pid: object, named: Path) -> None:
     (named / "x").mkdir(parents=True, mode=0o700)
     state.write(state.Record("x", "four.toml"))
     path = named / "x" / "lab.json"
@@ -220,9 +220,7 @@ def test_down_leaves_a_process_alone_that_is_not_in_the_lab(
     assert not named.exists()
 
 
-def test_a_process_without_a_user_namespace_of_its_own_holds_no_lab(
-    named: Path, stranger: state.Process
-) -> None:
+def test_a_process_without_its_own_user_namespace_holds_no_lab(named: Path, stranger: state.Process) -> None:
     (named / "x").mkdir(parents=True, mode=0o700)
     record = forged_record(stranger, "holder")
     state.write(record)
@@ -233,21 +231,21 @@ def test_a_process_without_a_user_namespace_of_its_own_holds_no_lab(
         holder.inside(record, os.getpid)
 
 
-def test_a_process_with_a_user_namespace_of_its_own_can_hold_a_lab() -> None:
+def test_a_process_with_its_own_user_namespace_can_hold_a_lab() -> None:
     try:
         keeper = holder.start()
     except CrosscutError as error:
         pytest.skip(str(error))
     try:
         assert holder.keeps(keeper)
-        assert not holder.keeps(replace(keeper, start_ticks=1))  # an earlier one of its number
+        assert not holder.keeps(replace(keeper, start_ticks=1))  # an earlier process with the same id
     finally:
         keeper.end()
     assert not holder.keeps(keeper)
 
 
 def test_a_holder_keeps_no_lock_of_the_process_that_starts_it(tmp_path: Path) -> None:
-    """`up` starts it with the lab locked; `down` must not find that lock held."""
+    """`up` starts the holder while the lab is locked; `down` must not find that lock held."""
 
     def lock() -> int:
         descriptor = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,4 +1,4 @@
-"""How the two MPIs' launchers are told where in a lab ranks go."""
+"""How both MPIs' launchers learn where in a lab ranks run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(folder: Path, name: str, says: str) -> Path:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where nothing is but what a test puts there; `ldd` says Open MPI's library."""
+    """A PATH with only the test's own programs; `ldd` prints Open MPI's library."""
     program(tmp_path, "ldd", "libmpi.so.40 => /lib/libmpi.so.40 (0x1)")
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in [name for name in os.environ if name.startswith(("OMPI_", "FI_"))]:
@@ -47,7 +47,7 @@ def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
     assert settings["FI_PROVIDER"] == "tcp"
 
 
-def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path) -> None:
+def test_open_mpi_gets_the_same_in_its_own_options_and_yields_when_idle(machine: Path) -> None:
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
     words, settings = lab.mpi_command(
         SITE.enter, launcher, [launcher.program], SHARES, ["./p"], Path("/tmp/f")
@@ -59,13 +59,13 @@ def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path)
     assert settings["OMPI_MCA_orte_tmpdir_base"] == "/tmp/f"
 
 
-def test_what_a_person_has_set_stays(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_set_by_the_user_stay(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
     assert lab.mpi_command(SITE.enter, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
 
 
-def test_the_launcher_is_that_of_the_mpi_which_the_core_is_linked_with(machine: Path) -> None:
+def test_the_launcher_belongs_to_the_core_s_mpi(machine: Path) -> None:
     with pytest.raises(PlaceError, match="linked with Open MPI, whose mpiexec is not on PATH"):
         lab.launcher_of("", machine / "crosscut-core-mpi")
     program(machine, "mpiexec", "HYDRA build details:")

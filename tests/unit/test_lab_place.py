@@ -37,7 +37,7 @@ def host(adapters: int, forwards: str = "no") -> Host:
         ([host(1), host(1)], 1),
         ([host(2), host(2)], 2),
         ([host(3), host(2), host(8)], 2),  # what all have
-        ([host(4, "ip"), host(4, "ip")], 1),  # a router is known by one address, whichever cable leads to it
+        ([host(4, "ip"), host(4, "ip")], 1),  # a router has one address, on all its cables
         ([host(2), host(2, "hardware")], 1),
         ([host(0), host(0)], 1),
     ],
@@ -46,7 +46,7 @@ def test_rails_are_adapters_that_every_host_has_an_address_on(hosts: list[Host],
     assert rails(hosts) == expected
 
 
-def test_a_lab_that_is_up_no_more_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lab_that_is_no_longer_up_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "names", lambda: ["one", "two"])
     with pytest.raises(
         UsageError, match=r"lab:gone: neither a running lab \(running: one, two\) nor a network"
@@ -54,7 +54,7 @@ def test_a_lab_that_is_up_no_more_is_named_with_those_that_are(monkeypatch: pyte
         PLACE.default_ranks("gone", {})
 
 
-def test_planted_faults_are_told_in_a_line_however_many(
+def test_any_number_of_planted_faults_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(state.VARIABLE, str(tmp_path))
@@ -68,7 +68,7 @@ def test_planted_faults_are_told_in_a_line_however_many(
     state.write(replace(record, faults=tuple(entries)))
     assert planted("one").endswith("away from it; and 2 more (crosscut lab fault list one)")
     (tmp_path / "one" / "lab.json").write_text("{")
-    assert planted("one") == ""  # what it explains is worth more than why it cannot be explained
+    assert planted("one") == ""  # the error that it would explain matters more than why it cannot
 
 
 def test_a_broken_lab_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +83,10 @@ def test_a_broken_lab_is_not_measured(tmp_path: Path, monkeypatch: pytest.Monkey
     ("ranks", "per_host", "counts"),
     [
         (6, 0, [1, 1, 1, 1, 1, 1]),
-        (7, 0, [2, 1, 1, 1, 1, 1]),  # nobody is left out
+        (7, 0, [2, 1, 1, 1, 1, 1]),  # no node is left out
         (15, 0, [3, 3, 3, 2, 2, 2]),
         (4, 0, [1, 1, 1, 1]),
-        (7, 2, [2, 2, 2, 1]),  # as asked, and as a simulation has it
+        (7, 2, [2, 2, 2, 1]),  # as requested, and as in simulations
     ],
 )
 def test_ranks_are_spread_over_all_nodes(ranks: int, per_host: int, counts: list[int]) -> None:
@@ -107,7 +107,9 @@ def test_more_ranks_than_fit_are_refused() -> None:
     [("user", 0.0, "--switch user: lab one is up with --switch kernel"),
      ("", 5.0, "--dilate 5: lab one is up with --dilate 10; leave --dilate out")],
 )  # fmt: skip
-def test_a_lab_that_is_up_stays_as_it_is(switch: str, dilation: float, why: str) -> None:
+def test_options_that_would_change_a_lab_that_is_up_are_refused(
+    switch: str, dilation: float, why: str
+) -> None:
     there = state.Record("one", "one.toml", dilation=10.0)
     with pytest.raises(UsageError, match=why):
         _refuse_other(there, switch, dilation)

@@ -1,4 +1,4 @@
-"""What a lab is to be made of follows from the network alone."""
+"""The plan of a lab follows from the network alone."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_backplane_is_never_merged_with_what_is_plugged_into_it() -> None:
     assert [capacity.ports for capacity in made.capacities] == [("p0b", "p1b", "p4a"), ("p2b", "p3b", "p4b")]
 
 
-def test_a_chip_bounds_its_host_facing_ports() -> None:
+def test_a_chip_limits_its_host_facing_ports() -> None:
     made = planned(switch={"capacity_bits_per_second": 1.5e8})
     assert [capacity.ports for capacity in made.capacities] == [("p0b", "p1b"), ("p2b", "p3b")]
 
@@ -92,7 +92,7 @@ def test_a_half_duplex_link_at_a_chip_with_a_capacity_is_refused() -> None:
         planned(switch={"capacity_bits_per_second": 5e7}, link={"half_duplex": True})
 
 
-def test_a_rate_that_no_bucket_has_is_refused_with_the_way_out() -> None:
+def test_a_rate_beyond_token_buckets_is_refused_with_a_remedy() -> None:
     with pytest.raises(UsageError, match=r"400 Gbit/s cannot .* a larger --dilate"):
         planned(link={"bits_per_second": 4e11, "back_bits_per_second": 4e11})
     with pytest.raises(UsageError, match=r" 1 bit/s cannot .* a higher rate, or a smaller --dilate"):
@@ -115,8 +115,8 @@ def test_names_that_mean_something_else_in_a_lab_are_refused(name: str, why: str
     ("adapter", "found"),
     [(None, ["eth0", "p0b", "eth1", "p1b"]), (0, ["eth0", "p0b"]), (1, ["eth1", "p1b"])],
 )
-def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found: list[str]) -> None:
-    """Host 0 has both cables that were hosts 0's and 1's."""
+def test_a_dead_fault_is_of_a_whole_node_or_one_adapter(adapter: int | None, found: list[str]) -> None:
+    """Host 0 has the cables of hosts 0 and 1."""
     document = network()
     document["hosts"][0]["adapters"], document["hosts"][1]["adapters"] = [0, 1], []
     document["edges"][1]["a"] = 0
@@ -151,12 +151,12 @@ def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found
     ],
     ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
-def test_the_user_switch_is_told_of_each_bad_cable(fault: Fault, lines: list[dict[str, Any]]) -> None:
+def test_the_user_switch_gets_a_line_for_each_bad_cable(fault: Fault, lines: list[dict[str, Any]]) -> None:
     told = [json.loads(line) for line in catalogue.for_switch([fault], planned()).splitlines()]
     assert told == [{"host": "n1", "adapter": 0, **line} for line in lines]
 
 
-def test_every_pair_of_hosts_are_neighbours_by_address() -> None:
+def test_all_hosts_are_neighbours_by_address() -> None:
     made = planned()
     assert len(made.neighbours) == 4 * 3
     assert made.routes == ()  # the prefix implies them
@@ -179,7 +179,7 @@ def test_hosts_that_forward_have_a_route_to_every_other() -> None:
         ({"link": {"bits_per_second": 1e10, "back_bits_per_second": 1e10}}, "--dilate"),
     ],
 )
-def test_what_the_lab_does_not_do_is_said(changes: dict[str, Any], said: str) -> None:
+def test_properties_that_the_lab_does_not_emulate_are_reported(changes: dict[str, Any], said: str) -> None:
     described = paths.parse(network(**changes))
     sentences = unlike.differences(described, plan(described), cores=2)
     assert any(said in sentence for sentence in sentences)
@@ -190,12 +190,12 @@ def test_a_network_keeps_its_own_name_beside_that_of_its_protocol() -> None:
     assert (described.name, described.mtu) == ("four", 1500)
 
 
-def test_a_network_that_is_wholly_emulated_has_nothing_to_say() -> None:
+def test_a_completely_emulated_network_has_no_notes() -> None:
     described = paths.parse(network())
     assert unlike.differences(described, plan(described), cores=2) == ()
 
 
-def test_what_routers_add_is_left_out_by_either_switch() -> None:
+def test_both_switches_leave_out_the_latency_of_routers() -> None:
     described = paths.parse(network(host={"forwards": "ip", "forward_latency_seconds": 75e-6}))
     by_program = unlike.differences(described, plan(described, shaped=False), cores=2, in_kernel=False)
     assert [sentence for sentence in by_program if "75 µs" in sentence and "IP router" in sentence]
@@ -207,7 +207,7 @@ def test_exchanged_nodes_are_found_where_the_other_was() -> None:
     made = planned()
     macs = (addresses.mac(1, 0), addresses.mac(2, 0))
     entries = {(one.port, one.mac) for one in swap.exchanged_entries(made, ("p1b", "p2b"), macs)}
-    # Node 1's port is now at the second switch: the first sends its frames over the trunk.
+    # Node 1's port is now on the second switch: the first sends node 1's frames over the trunk.
     assert {port for port, mac in entries if mac == macs[0]} == {"p1b", "p4a"}
     assert {port for port, mac in entries if mac == macs[1]} == {"p2b", "p4b"}
     assert {one for one in entries if one[1] not in macs} == {
@@ -215,14 +215,14 @@ def test_exchanged_nodes_are_found_where_the_other_was() -> None:
     }
 
 
-def test_fast_ethernet_is_what_it_is_on_the_wire() -> None:
-    """1,460 bytes of payload take 1,538 on the wire, which TBF counts as 1,514."""
+def test_a_shaped_link_has_the_rate_of_fast_ethernet_on_the_wire() -> None:
+    """1,460 bytes of payload take 1,538 bytes on the wire, which TBF counts as 1,514."""
     made = bucket(1e8, ETHERNET, 8, "link")
     assert made.bits_per_second == pytest.approx(98.44e6, rel=1e-4)
     assert made.bits_per_second / 8 * 1448 / 1514 == pytest.approx(11.77e6, rel=1e-3)
 
 
-def test_what_a_sender_hands_down_fits_into_the_bucket() -> None:
+def test_a_sender_s_bundle_fits_into_the_bucket() -> None:
     for rate in (1e6, 1e7, 1e8, 1e9, 1e10):
         for everybody in (rate, 100 * rate):
             count = segments(rate, 1500, everybody)
@@ -233,17 +233,17 @@ def test_what_a_sender_hands_down_fits_into_the_bucket() -> None:
     ("hosts", "dilation", "count"),
     [(16, 10, 1), (64, 20, 2), (64, 10, 4), (64, 5, 7), (4000, 10, 33), (4000, 2000, 1)],
 )
-def test_in_slow_motion_bundles_are_as_large_as_the_machine_needs(
+def test_with_dilation_bundles_are_as_large_as_the_machine_needs(
     hosts: int, dilation: float, count: int
 ) -> None:
-    """Fast Ethernet; never larger than without slow motion."""
+    """Fast Ethernet; never larger than without dilation."""
     rate = 1e8 / dilation
     assert segments(rate, 1500, hosts * rate, dilation) == count
     assert count <= segments(1e8, 1500, hosts * 1e8)
 
 
 def test_an_efficiency_without_frames_is_kept() -> None:
-    """The file says that all of a rate is payload; TBF counts what carries it."""
+    """In this file all of a rate is payload; TBF counts the frames that carry it."""
     size = frames(0, 0, 1.0)
     assert bucket(1e8, size, 8, "link").bits_per_second * 1448 / 1514 == pytest.approx(1e8)
 

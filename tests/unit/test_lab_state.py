@@ -1,4 +1,4 @@
-"""What a lab's folder says survives a crash, a wrong hand, and a change of version."""
+"""A lab's folder survives crashes, wrong edits and changes of version."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_broken_record_is_an_error_that_says_what_to_do(root: Path, text: str)
 
 
 def test_a_lab_of_another_version_is_not_built_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be up, and a run on it."""
+    """It may be up and in use by a run."""
     (root / "x" / "lab.json").write_text('{"version": 2, "name": "x", "condition": "up"}')
     monkeypatch.setattr(lifecycle, "unavailable", lambda: None)
     monkeypatch.setattr(removal, "clear", lambda *_: pytest.fail("its processes would have been ended"))
@@ -64,12 +64,12 @@ def test_a_name_cannot_lead_out_of_the_folder(name: str) -> None:
         state.folder(name)
 
 
-def test_an_unknown_lab_is_named_with_those_there_are() -> None:
+def test_an_unknown_lab_is_named_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="there is no lab y; known: x"):
         state.read("y")
 
 
-def test_a_lab_is_meant_by_its_name_or_by_its_network(root: Path) -> None:
+def test_a_lab_is_selected_by_its_name_or_its_network(root: Path) -> None:
     state.write(RECORD)
     assert name_of("x") == "x"
     assert name_of("four.toml") == ""
@@ -82,7 +82,7 @@ def test_a_lab_is_meant_by_its_name_or_by_its_network(root: Path) -> None:
 def test_a_process_is_not_taken_for_a_later_one_of_its_number() -> None:
     assert state.this_process().alive()
     assert not state.Process(os.getpid(), 1).alive()
-    assert not state.Process(2**22 + 1, 1).alive()  # above the largest number that Linux gives
+    assert not state.Process(2**22 + 1, 1).alive()  # above Linux's largest process id
 
 
 def test_a_lock_keeps_others_away() -> None:
@@ -107,7 +107,7 @@ def test_a_fault_is_read_as_it_was_recorded() -> None:
         assert catalogue.from_json(json.loads(json.dumps(catalogue.as_json(fault)))) == fault
 
 
-def test_a_recorded_fault_says_only_what_belongs_to_it() -> None:
+def test_a_recorded_fault_has_only_its_own_members() -> None:
     assert catalogue.as_json(Fault("slow", ("n1",), share=0.25, direction="in")) == {
         "kind": "slow", "nodes": ["n1"], "share": 0.25, "direction": "in",
         "says": "the cable of n1 carries 25 % of its rate, to it",
@@ -128,7 +128,7 @@ def test_dead_is_a_node_or_one_adapter_of_it(
 
 
 def test_exchanged_cables_are_recorded_with_their_adapter() -> None:
-    """Else another pair would be put back."""
+    """Otherwise lifting would exchange another pair."""
     fault = Fault("swap", ("n1", "n2"), adapter=1)
     assert catalogue.from_json(catalogue.as_json(fault)) == fault
     assert catalogue.kind_of("swap").says(fault) == "the cables of n1 (eth1) and n2 (eth1) are exchanged"
@@ -148,7 +148,7 @@ def test_a_second_fault_of_a_node_names_the_first() -> None:
         plant.refuse_overlap(record, Fault("dead", ("n1",)))
 
 
-def test_words_reach_a_node_one_by_one(root: Path) -> None:
+def test_arguments_reach_a_node_separately(root: Path) -> None:
     words = enter.command(RECORD, root / "x", "n1", ["printf", "%s", "a  b; $HOME"])
     assert words[0] == "nsenter"
     assert words[-3:] == ["printf", "%s", "a  b; $HOME"]
@@ -156,7 +156,7 @@ def test_words_reach_a_node_one_by_one(root: Path) -> None:
     assert held[held.index("--target") + 1] == "77"
 
 
-def test_messages_to_the_kernel_have_their_lengths() -> None:
+def test_messages_to_the_kernel_have_correct_lengths() -> None:
     """rtnetlink(7): attributes are padded to four bytes, their lengths are not."""
     _, body = bulk.forwarding(5, "02:63:00:00:00:01")
     length, kind = struct.unpack_from("=HH", body, 12)
@@ -177,7 +177,7 @@ def test_messages_to_the_kernel_have_their_lengths() -> None:
         (["fault", "plant", "x", "ded", "n1"], "'ded' is unknown; did you mean dead?"),
     ],
 )
-def test_what_is_typed_wrong_is_refused_before_anything_is_done(
+def test_wrong_arguments_are_refused_before_anything_is_done(
     words: list[str], why: str, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.write(RECORD)
@@ -193,7 +193,7 @@ def test_down_all_leaves_the_labs_of_runs_under_way(root: Path, capsys: pytest.C
     assert said.out == ""
     assert f"lab x was left up: process {os.getpid()} built it for a run" in said.err
     assert [path.name for path in root.iterdir()] == ["x"]
-    state.write(replace(RECORD, owner=state.Process(os.getpid(), 1)))  # an earlier one of the same number
+    state.write(replace(RECORD, owner=state.Process(os.getpid(), 1)))  # an earlier process with the same id
     assert main(["lab", "down", "--all"]) == 0
     assert capsys.readouterr().out == "lab x is down\n"
     assert not root.exists()
@@ -235,10 +235,10 @@ def test_a_lab_on_which_a_run_is_under_way_goes_only_by_force(
     assert state.exists("x")
     assert main(["lab", "down", "x", "--force"]) == 0
     assert not root.exists()
-    leave()  # of a lab that is gone
+    leave()  # the lab is gone
 
 
-def test_who_has_left_or_was_killed_keeps_no_lab_up(root: Path) -> None:
+def test_sessions_that_left_or_were_killed_keep_no_lab_up(root: Path) -> None:
     state.write(replace(RECORD, owner=None))
     first, second = state.enlist("x"), state.enlist("x")  # two sessions of one process
     first()
@@ -247,7 +247,7 @@ def test_who_has_left_or_was_killed_keeps_no_lab_up(root: Path) -> None:
     assert state.measuring("x") == []
     state.enlist("x")
     (mine,) = (root / "x" / state.USERS).iterdir()
-    mine.rename(mine.with_name(f"{os.getpid()}.1.dead"))  # an earlier one of the same number
+    mine.rename(mine.with_name(f"{os.getpid()}.1.dead"))  # an earlier process with the same id
     for strange in ("", "x.y", "1", f"{'9' * 30}.1", "²2.3"):
         (root / "x" / state.USERS / f"{strange}.").touch()
     assert state.measuring("x") == []
@@ -256,7 +256,7 @@ def test_who_has_left_or_was_killed_keeps_no_lab_up(root: Path) -> None:
         state.enlist("x")
 
 
-def test_a_lab_on_its_way_down_is_gone_for_who_measures_on_it(root: Path) -> None:
+def test_a_lab_being_taken_down_is_gone_for_running_measurements(root: Path) -> None:
     state.write(RECORD)
     assert not is_gone("x")
     leaving = replace(RECORD, condition="leaving")
@@ -269,7 +269,7 @@ def test_a_lab_on_its_way_down_is_gone_for_who_measures_on_it(root: Path) -> Non
     assert is_gone("x")
 
 
-def test_a_program_that_there_is_not_is_said_before_a_node_is_entered(
+def test_a_missing_program_is_reported_before_a_node_is_entered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "data").touch()

@@ -1,4 +1,4 @@
-"""What follows from what was seen of the machine while a lab was measured."""
+"""Conclusions from observations of the machine during measurements in a lab."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STAT = "cpu  {user} {nice} 10 {idle} 5 1 1 {steal} 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0
 
 
 def seen(*shares: float) -> Seen:
-    """A window of a tenth of a second for each share of busy time, from instant 0 on."""
+    """Windows of a tenth of a second, one for each share of busy time, from time 0 on."""
     windows = [[0.1 * (i + 1), 0.1, share, 0.0, share, 0.0, 0.0] for i, share in enumerate(shares)]
     return Seen(2, tuple(windows), {10: 90, 5000: 10})
 
@@ -31,7 +31,7 @@ def test_stolen_time_is_busy_and_that_of_idle_waiting_or_yielding_processes_is_n
     assert watch.ticks(text, niceness=0) == (374, 119, 7, 169)
 
 
-def test_time_of_nice_processes_is_busy_where_the_ranks_are_nice_too() -> None:
+def test_time_of_nice_processes_is_busy_if_the_ranks_are_nice_too() -> None:
     text = STAT.format(user=100, nice=50, idle=200, steal=7)
     assert watch.ticks(text, niceness=10)[1] == 119 + 50
 
@@ -78,7 +78,7 @@ def test_quantiles_of_lateness_are_those_of_the_wake_ups() -> None:
         ((1, 1), (3, 1), {2, 3}),
         ((5, 1), (2, 2), {6, 1, 2}),
         ((5, 1), (2, 4), {1, 2, 3, 4, 5, 6}),
-        ((2, 9), (3, 4), {2, 3}),  # all repetitions of a phase, then those of the next
+        ((2, 9), (3, 4), {2, 3}),  # all repetitions of one phase, then of the next
     ],
 )
 def test_phases_between_two_marks_follow_from_the_order_of_measuring(
@@ -100,7 +100,7 @@ def test_a_phase_is_limited_by_most_of_its_repetitions() -> None:
 
 
 @pytest.mark.parametrize(("latest", "limited"), [(0.001, {}), (0.005, {1000: {1}})])
-def test_nice_processes_limit_a_phase_only_where_others_wake_late(
+def test_nice_processes_limit_a_phase_only_if_others_wake_late(
     latest: float, limited: dict[int, set[int]]
 ) -> None:
     watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 1.0, latest, 0.0],), {})
@@ -115,7 +115,7 @@ def test_a_core_full_of_frames_limits_a_phase_while_others_are_idle(
     assert trust.limited_phases(watched, 0.0, [ProgressMark(0.1, 1000, 1, 1)], 1, 1) == limited
 
 
-def test_the_fullest_core_is_told_from_the_others() -> None:
+def test_the_fullest_core_is_distinguished_from_the_others() -> None:
     before = watch.carrying("cpu  9 9 9 9 9 9 9\ncpu0 0 0 0 0 0 0 0 0\ncpu1 5 0 0 5 0 0 10 0 0 0\nintr 1\n")
     after = watch.carrying("cpu  9 9 9 9 9 9 9\ncpu0 0 0 0 90 0 0 10 0\ncpu1 5 0 0 6 0 0 19 0 0 0\nintr 2\n")
     assert before == [(0, 0), (20, 10)]
@@ -123,11 +123,11 @@ def test_the_fullest_core_is_told_from_the_others() -> None:
     assert watch.fullest(before, before) == 0
 
 
-def test_ranges_name_neighbours_together() -> None:
+def test_neighbouring_phases_are_named_as_ranges() -> None:
     assert spelling.spans({1, 2, 3, 7, 9, 10}) == [(1, 3), (7, 7), (9, 10)]
 
 
-def test_figures_without_any_window_say_that_nothing_is_known() -> None:
+def test_figures_without_windows_are_unknown() -> None:
     found = trust.figures(Seen(2, (), {}), 0.0, 1.0)
     assert (found["cpu_busy_share"], found["cpu_busy_share_max"]) == (None, None)
     assert found["timer_lateness_seconds"]["p99"] is None
@@ -149,7 +149,7 @@ def statistics(seconds: float, cpu_share: float, dropped: int) -> dict[str, obje
     }
 
 
-def test_what_the_switch_did_in_a_run_is_the_difference_of_its_statistics() -> None:
+def test_the_switch_s_figures_of_a_run_are_differences_of_its_statistics() -> None:
     found = trust.of_switch(statistics(100, 0.1, 5), statistics(110, 0.15, 9))
     assert found["cpu_share"] == pytest.approx((16.5 - 10) / 10)
     assert found["frames"] == {"delivered": 100, "dropped": 4, "lost_in_hosts": 0}
@@ -185,12 +185,12 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
         ("user,host-queue=1e3", "a whole number"),
     ],
 )
-def test_what_is_no_switch_is_refused(text: str, why: str) -> None:
+def test_an_invalid_switch_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         switch_choice.parse(text)
 
 
-def test_the_reference_pair_is_of_nodes_without_a_fault() -> None:
+def test_the_reference_pair_are_nodes_without_faults() -> None:
     from test_lab_plan import planned
 
     assert observer.pair(planned(), ()) == (0, 1)

@@ -1,4 +1,4 @@
-"""The ways that a lab's tables make, real probes over this machine's loopback, sentences about routes."""
+"""Routes by a lab's tables, real probes over this machine's loopback, and sentences about routes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crosscut.network.paths import Ways
 
 
 def routed() -> Ways:
-    """A line of three routers: n0 - n1 - n2, in the tables of four hosts of which n3 is beside n2."""
+    """Tables for a line of three routers, n0 - n1 - n2, and a fourth host, n3, beside n2."""
     document = network(host={"forwards": "ip"})
     after = {0: [(1, 1), (2, 2), (3, 2)], 1: [(0, 0), (2, 2), (3, 2)], 2: [(0, 1), (1, 1), (3, 3)],
              3: [(0, 2), (1, 2), (2, 2)]}  # fmt: skip
@@ -33,7 +33,7 @@ def routed() -> Ways:
     return paths.parse(document)
 
 
-def test_a_way_follows_the_tables_from_node_to_node() -> None:
+def test_a_route_follows_the_tables_from_node_to_node() -> None:
     found = walking.computed(routed())
     assert len(found) == 12
     assert found[Probe(0, "10.0.0.2")] == ("10.0.0.2",)
@@ -41,7 +41,7 @@ def test_a_way_follows_the_tables_from_node_to_node() -> None:
     assert found[Probe(3, "10.0.0.1")] == ("10.0.0.3", "10.0.0.2", "10.0.0.1")
 
 
-def test_tables_that_go_in_a_circle_make_a_way_that_ends() -> None:
+def test_a_route_through_tables_with_a_loop_ends() -> None:
     document = network(host={"forwards": "ip"})
     document["routes"] = [{"host": 3, "adapter": -1, "at": [[0, 0, 1, 0], [1, 2, 0, 0]]}]
     assert len(walking.computed(paths.parse(document))[Probe(0, "10.0.0.4")]) <= 5
@@ -63,16 +63,16 @@ def test_a_probe_of_this_machine_finds_it_at_the_first_hop() -> None:
     assert len(found) == 59
 
 
-def test_what_is_not_walked_in_time_says_so() -> None:
+def test_routes_not_traced_in_time_are_reported() -> None:
     with probing.opened() as udp:
         wanted = [Probe(0, "127.0.0.1")]
         (way,) = probing.walk({0: udp}, wanted, time.monotonic() - 1).values()
     assert way == Way([], probing.NOT_WALKED)
 
 
-def test_why_a_packet_could_not_be_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_why_a_packet_could_not_be_sent_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probing, "WAITS_SECONDS", (0.01,))
-    broadcast = probing.Probe(0, "255.255.255.255")  # a socket must ask for this: socket(7), SO_BROADCAST
+    broadcast = probing.Probe(0, "255.255.255.255")  # needs SO_BROADCAST: socket(7)
     with probing.opened() as udp:
         (way,) = probing.walk({0: udp}, [broadcast], time.monotonic() + 30).values()
     assert (way.end, way.not_sent) == (probing.SILENT, "Permission denied")
@@ -87,7 +87,7 @@ def changed(found: tuple[str, ...], end: str) -> WalkedPath:
     return WalkedPath(ONE.source, ONE.to, ONE.computed, found, end)
 
 
-def test_only_the_computed_way_to_its_end_is_as_computed() -> None:
+def test_only_the_complete_computed_route_is_as_computed() -> None:
     elsewhere = changed(("n3", "n2"), probing.THERE)
     silent = changed(("n1",), probing.SILENT)
     late = changed((), probing.NOT_WALKED)
@@ -97,7 +97,7 @@ def test_only_the_computed_way_to_its_end_is_as_computed() -> None:
     assert walked.by_gateways() == {1: 2}
 
 
-def test_a_node_of_which_no_route_is_sound_is_named() -> None:
+def test_a_node_without_any_sound_route_is_named() -> None:
     from_it = WalkedPath("n1", "n2", ("n2",), (), probing.SILENT)
     to_it = WalkedPath("n0", "n1/eth1", ("n1/eth1",), (), probing.SILENT)
     beside = WalkedPath("n0", "n2", ("n2",), ("n2",), probing.THERE)
@@ -109,10 +109,10 @@ def test_a_node_is_not_blamed_for_the_other_end_of_its_routes() -> None:
     def silent(source: str, *computed: str) -> WalkedPath:
         return WalkedPath(source, computed[-1], computed, (), probing.SILENT)
 
-    one = Walked((silent("n0", "n3"),), 1.0)  # it may be either
+    one = Walked((silent("n0", "n3"),), 1.0)  # may be either node
     assert one.spoilt() == []
     to_one = Walked((silent("n0", "n1", "n3"), silent("n2", "n1", "n3/eth1"), silent("n1", "n3")), 1.0)
-    assert to_one.spoilt() == ["n3"]  # of all of them an end; n1 only passes on
+    assert to_one.spoilt() == ["n3"]  # an end of all of them; n1 only forwards
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_node_is_not_blamed_for_the_other_end_of_its_routes() -> None:
      ("n1/eth1", "n1/eth0", False), ("n1/eth1", "n1/eth1", True), ("n1", "n1/eth1", False),
      ("n10", "n1", False)],
 )  # fmt: skip
-def test_an_adapter_is_meant_by_its_name(name: str, to: str, meant: bool) -> None:
+def test_an_adapter_is_selected_by_its_name(name: str, to: str, meant: bool) -> None:
     assert walking.is_meant(name, to) is meant
 
 
@@ -133,11 +133,11 @@ def test_an_adapter_is_meant_by_its_name(name: str, to: str, meant: bool) -> Non
      ("n1", "n1/eth0", "has no route from n1 to n1/eth0"),
      ("", "", "has 4 nodes and no route between any two: there is nothing to walk")],
 )  # fmt: skip
-def test_where_there_is_nothing_to_walk_it_says_why(source: str, to: str, said: str) -> None:
+def test_if_there_is_nothing_to_trace_the_reason_is_reported(source: str, to: str, said: str) -> None:
     assert walking.nothing_to_walk(routed(), source, to).startswith(said)
 
 
-def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conclusions_come_first_and_the_list_of_routes_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
     dead = [WalkedPath(f"n{at}", "n0", ("n0",), (), probing.SILENT) for at in range(1, 51)]
     lab_walk.show("it", Walked((*dead,), 1.0), every=False)
     said = capsys.readouterr().out
@@ -160,5 +160,5 @@ def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.Captu
          "n0 to n2: n0 → n1 → n3 → n1, in a circle; computed: n0 → n1 → n2"),
     ],
 )  # fmt: skip
-def test_a_route_is_told_as_it_went_and_as_it_should_have(route: WalkedPath, said: str) -> None:
+def test_a_route_is_reported_as_found_and_as_computed(route: WalkedPath, said: str) -> None:
     assert walking.sentence(route) == said

@@ -1,4 +1,4 @@
-"""Launches: what is written of them, how they become one run, how far they differ."""
+"""Launches: their manifest, how they are merged into one run, and how far they differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JOB = {"pattern": "aapc", "backend": "tcp"}
 
 
 def drawn(seed: int, count: int, *, between: float, within: float = 0.02, factor: float = 1.0) -> list[Run]:
-    """Launches of one measurement that differ by a factor each."""
+    """Launches of one measurement, each with a random factor."""
     factors = factor * np.exp(between * np.random.default_rng(seed).standard_normal(count))
     return [
         aapc(1000 * seed + at, ranks=4, repetitions=20, noise=within, factor=each)
@@ -47,7 +47,7 @@ def together(runs: list[Run]) -> Run:
     return joined(Path("launches"), runs)
 
 
-def test_a_manifest_says_the_same_when_it_is_read_again(tmp_path: Path) -> None:
+def test_a_manifest_reads_back_unchanged(tmp_path: Path) -> None:
     written = Manifest(tmp_path, JOB, launches.planned(3, seed=7))
     launches.save(written)
     assert launches.load(tmp_path) == written
@@ -58,7 +58,7 @@ def test_orders_of_more_launches_begin_with_those_of_fewer_and_no_two_seeds_shar
     assert launches.planned(5, 3)[:2] == launches.planned(2, 3)
     seeds = [one.order_seed for seed in (0, 1, 2) for one in launches.planned(1000, seed)]
     assert len(set(seeds)) == len(seeds)
-    assert 0 not in seeds  # which is the pattern's own order
+    assert 0 not in seeds  # the pattern's own order
     assert all(one.order_seed < 2**63 for one in launches.planned(1000, 2**63 - 1))
 
 
@@ -76,9 +76,7 @@ def test_orders_of_more_launches_begin_with_those_of_fewer_and_no_two_seeds_shar
         ({"launches": {"a": 1}}, "launches.json"),
     ],
 )
-def test_a_manifest_that_says_something_else_is_refused(
-    tmp_path: Path, members: dict[str, Any], says: str
-) -> None:
+def test_an_invalid_manifest_is_refused(tmp_path: Path, members: dict[str, Any], says: str) -> None:
     launches.save(Manifest(tmp_path, JOB, launches.planned(2, 1)))
     file = tmp_path / launches.MANIFEST
     file.write_text(json.dumps(json.loads(file.read_text()) | members))
@@ -94,13 +92,13 @@ def test_a_launch_is_one_repetition_and_holds_medians_of_what_was_measured() -> 
     second = replace(second, dataset=second.dataset.assign(status=status))
     found = samples.load(together([first, second]).dataset, 0)
     assert found.rank_seconds.shape == (2, 3, 4)
-    assert found.rank_seconds[0] == pytest.approx(0.01 * 1.002)  # of five, each 0.1 % longer
-    assert found.rank_seconds[1, [0, 2]] == pytest.approx(0.02 * 1.001)  # of the three that are measured
+    assert found.rank_seconds[0] == pytest.approx(0.01 * 1.002)  # five repetitions, each 0.1 % longer
+    assert found.rank_seconds[1, [0, 2]] == pytest.approx(0.02 * 1.001)  # only three are measured
     assert np.isnan(found.rank_seconds[1, 1]).all()
     assert found.message_seconds[0] == pytest.approx(0.01 * 1.002)
 
 
-def test_what_the_machine_limited_in_any_launch_is_limited_in_all_together() -> None:
+def test_a_phase_that_the_machine_limited_in_any_launch_is_limited_in_the_merged_run() -> None:
     sessions = [{"limited": [{"size": 1000, "phases": [[phase, phase]]}]} for phase in (1, 3)]
     runs = [aapc_view(attributes={"trust": [session], "realm": "emulated"}) for session in sessions]
     assert together([*runs]).attributes["trust"] == sessions
@@ -114,7 +112,7 @@ def test_what_the_machine_limited_in_any_launch_is_limited_in_all_together() -> 
         (aapc_view(attributes={"nodes": [{"name": "x"}] * 4}), "nodes"),
     ],
 )
-def test_runs_that_are_no_launches_of_one_measurement_are_refused(other: Run, what: str) -> None:
+def test_runs_that_are_not_launches_of_one_measurement_are_refused(other: Run, what: str) -> None:
     with pytest.raises(UsageError, match=rf"the {what} of .* differ, .*; name a single run"):
         together([aapc_view(), other])
 
@@ -131,7 +129,7 @@ def test_the_variance_between_launches_is_told_apart_from_that_within(between: f
     assert rms[0] == pytest.approx(between, rel=0.15, abs=0.02)
 
 
-def test_one_launch_says_nothing_of_others_and_one_repetition_nothing_of_itself() -> None:
+def test_one_launch_has_no_variance_between_and_one_repetition_none_within() -> None:
     between, within = components([np.array([1.0, 2.0, 3.0])])
     assert np.isnan(between)
     assert within == pytest.approx(1)
@@ -140,7 +138,7 @@ def test_one_launch_says_nothing_of_others_and_one_repetition_nothing_of_itself(
     assert np.isnan(within)
 
 
-def test_it_is_said_where_launches_differ_by_more_than_repetitions() -> None:
+def test_launches_that_differ_by_more_than_repetitions_are_reported() -> None:
     (one,) = spreads(drawn(1, 6, between=0.1))
     assert "measure more launches rather than more repetitions" in str(words.sentence(one))
     assert np.isfinite(one.middle.low[0])
@@ -151,13 +149,13 @@ def test_it_is_said_where_launches_differ_by_more_than_repetitions() -> None:
     assert np.isnan(few.middle.low[0])
 
 
-def test_launches_of_a_sweep_are_held_together_by_the_time_of_a_message() -> None:
+def test_launches_of_a_sweep_are_compared_by_the_time_of_a_message() -> None:
     found = spreads([pingpong_view(), pingpong_view()])
     assert [one.timed for one in found] == [True] * 3
     assert found[1].launches == pytest.approx([11e-6, 11e-6])
 
 
-def test_launches_that_differ_in_any_case_are_no_change_and_a_change_beyond_that_is_told() -> None:
+def test_the_usual_spread_of_launches_is_no_change_but_a_larger_change_is_reported() -> None:
     asked = ComparisonSettings(error_rate=0.05)
     told = 0
     for seed in range(20):
@@ -174,7 +172,7 @@ def test_launches_that_differ_in_any_case_are_no_change_and_a_change_beyond_that
     assert (document["repetitions"], document["of_launches"]) == ([6, 6], True)
 
 
-def test_few_launches_leave_undecided_what_they_say() -> None:
+def test_few_launches_leave_a_comparison_undecided() -> None:
     first, second = (together(drawn(seed, 3, between=0.0, factor=1 / seed)) for seed in (1, 2))
     with pytest.raises(conditions.UndecidedError, match=r"3 complete launches .* measure 5 of each"):
         compare(first, second, NO_GROUPS, ComparisonSettings())
@@ -210,14 +208,14 @@ def refused(words: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the fake core leaves of each job."""
+    """The run that the fake core leaves for each job."""
     run = tmp_path / "stored.zarr"
     make_run(run)
     monkeypatch.setenv("CROSSCUT_FAKE_RUN", str(run))
     return run
 
 
-def test_each_launch_is_a_job_of_its_own_with_an_order_of_its_own(jobs: Jobs, stored: Path) -> None:
+def test_each_launch_is_a_separate_job_with_its_own_order(jobs: Jobs, stored: Path) -> None:
     words_ = "run aapc -n 4 --size 1KB --seed 3 --time-limit 60s --launches 2 --out here --quiet"
     assert typed(words_) == 0
     first, second = jobs()
@@ -227,7 +225,7 @@ def test_each_launch_is_a_job_of_its_own_with_an_order_of_its_own(jobs: Jobs, st
     assert first["time_limit_seconds"] <= 30 < second["time_limit_seconds"] <= 60
 
 
-def test_resuming_measures_the_launches_that_are_missing_and_those_that_are_added(
+def test_resuming_measures_missing_and_added_launches(
     jobs: Jobs, stored: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert typed("run aapc -n 4 --size 1KB --launches 2 --out here --quiet") == 0
@@ -276,7 +274,7 @@ def test_a_launch_that_ends_early_is_resumed_with_its_folder_alone(
     assert "continue with: crosscut run --resume here/launch-2.zarr\n" in said
 
 
-def test_what_is_refused_leaves_no_folder(
+def test_refused_options_leave_no_folder(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "refuse")

@@ -1,4 +1,4 @@
-"""The search among the few hosts of a first try: two switches of three, and a trunk as fast as a host."""
+"""The search among few hosts, as in a first try: two switches of three hosts, a trunk as fast as a host."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_a_slow_host_behind_a_full_trunk_is_named(seed: int, hop_seconds: float)
 
 @pytest.mark.parametrize("each", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_slow_host_of_a_group_so_small_that_all_of_it_is_suspected_is_named(seed: int, each: int) -> None:
+def test_a_slow_host_is_named_even_if_its_whole_small_group_is_suspected(seed: int, each: int) -> None:
     truth = networks.tree_of(6, each, 0.8 * each * networks.HOST_RATE, np.random.default_rng(seed))
     capacities = truth.capacities.copy()
-    capacities[4] *= 0.5  # what rank 4 sends
+    capacities[4] *= 0.5  # rank 4's sending rate
     located = score.search(replace(truth, capacities=capacities), 0.005, seed)
     found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
     assert [finding.hosts for finding in found if finding.kind.fault] == [("n4",)]

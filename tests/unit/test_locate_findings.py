@@ -1,5 +1,4 @@
-"""Findings of runs with a fault that is known: the right subject, nothing else, and doubt that can be
-checked."""
+"""Findings of runs with a known fault: the right subject, nothing else, and a doubt that can be checked."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ def crossbar(
     seed: int, *, out: dict[int, float] | None = None, into: dict[int, float] | None = None,
     route: tuple[int, int] | None = None,
 ) -> Observed:  # fmt: skip
-    """An AAPC on a switch that limits nothing, 2 % noise; `out` and `into` are what is left of a host's
-    link."""
+    """An AAPC on a switch without limits, with 2 % noise. `out`, `into`: shares left of a host's link."""
     random = np.random.default_rng(seed)
     phases = [[(rank, (rank + d) % RANKS) for rank in range(RANKS)] for d in range(1, RANKS)]
     rates = [
@@ -73,8 +71,8 @@ def test_one_slow_route_is_suspected_and_its_hosts_are_not():
     assert "n4 to n11 ran at " in finding.what
 
 
-def test_a_slow_host_is_told_with_how_its_neighbours_fare():
-    """Two groups of twelve behind a trunk that carries a quarter of what they send."""
+def test_a_slow_host_is_reported_with_the_rates_of_its_neighbours():
+    """Two groups of twelve behind a trunk that carries a quarter of their rates."""
     random = np.random.default_rng(4)
     phases = [[(rank, (rank + d) % RANKS) for rank in range(RANKS)] for d in range(1, RANKS)]
     rates = []
@@ -89,7 +87,7 @@ def test_a_slow_host_is_told_with_how_its_neighbours_fare():
     assert "the other 11 hosts of group0 are sound" in slow[0].what
 
 
-def test_noise_that_hides_faults_is_said_where_nothing_stands_out():
+def test_noise_that_hides_faults_is_reported_if_nothing_stands_out():
     steady, noisy = (of_run.ordered([], infer.infer(crossbar_with(noise))) for noise in (0.01, 0.1))
     assert "would hide" not in steady[0].what
     assert "would hide a route that loses less than" in noisy[0].what
@@ -193,7 +191,7 @@ def test_findings_and_structure_come_back_from_json_as_they_were():
         lambda d: d["structure"]["limits"][0].update(reach="far"),
     ],
 )
-def test_json_that_is_no_findings_is_refused_in_words(damage):
+def test_json_without_findings_is_refused_with_a_message(damage):
     document = json.loads(json.dumps(as_json([example()[0]], example()[1])))
     damage(document)
     with pytest.raises(UsageError):
@@ -201,7 +199,7 @@ def test_json_that_is_no_findings_is_refused_in_words(damage):
 
 
 def alone(*phases: dict[int, float]) -> Observed:
-    """Suspects' exchanges with another sound host each time, at these shares of what a sound host reaches."""
+    """Suspects' exchanges, each with another sound host, at these shares of a sound host's rate."""
     partners = iter(range(2, RANKS))
     exchanges = [{rank: next(partners) for rank in shares} for shares in phases]
     routes = [[route for s, d in pairs.items() for route in ((s, d), (d, s))] for pairs in exchanges]
@@ -220,7 +218,7 @@ def alone(*phases: dict[int, float]) -> Observed:
         ([{0: 0.5}], [FindingKind.SLOW_HOST, FindingKind.SUSPECT]),
     ],
 )
-def test_of_two_hosts_that_may_slow_each_other_each_is_told_that_was_slow_by_itself(by_themselves, told):
+def test_of_two_hosts_that_may_slow_each_other_each_slow_by_itself_is_named(by_themselves, told):
     together = [{0: 0.5, 1: 0.5}] * slow_parts.FEWEST_ALONE
     found = slow_parts.hosts_alone(
         alone(*together, *by_themselves), infer.infer(crossbar(1)), lambda rank: NAMES[rank]
@@ -228,7 +226,7 @@ def test_of_two_hosts_that_may_slow_each_other_each_is_told_that_was_slow_by_its
     assert [one.kind for one in found] == told
 
 
-def test_a_host_whose_company_proved_to_be_sound_was_not_by_itself():
+def test_a_host_whose_partners_proved_sound_was_not_measured_alone():
     together = [{0: 0.5, 1: 0.5}] * slow_parts.FEWEST_ALONE
     found = slow_parts.hosts_alone(
         alone(*together, {0: 1.0}, {0: 1.0}), infer.infer(crossbar(1)), lambda rank: NAMES[rank]

@@ -1,4 +1,4 @@
-"""Networks in which a hash chooses one of several cables for each route between groups."""
+"""Networks in which a hash picks one of several cables for each route between groups."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def permuted(truth: Truth, phases: int = 12, seed: int = 1) -> Observed:
 
 
 def cables(truth: Truth) -> tuple[int, float]:
-    """(of each group, bytes per second of each)"""
+    """Returns the number of cables per group, and bytes per second of each."""
     groups = int(truth.labels.max()) + 1
     return len(truth.parts) // (2 * groups), float(truth.capacities[truth.parts[0].capacity])
 
@@ -64,7 +64,7 @@ def test_other_networks_are_not_taken_for_hashed_ones(family):
         assert found is None or not found.certain
 
 
-def test_healthy_hashed_paths_are_told_as_full_bisection_and_no_fault():
+def test_healthy_hashed_paths_are_reported_as_full_bisection_without_a_fault():
     truth = fabrics.hashed_cables(np.random.default_rng(22))
     found = findings(truth)
     assert not any(one.kind.fault for one in found)
@@ -80,7 +80,7 @@ def one_slow_cable(seed: int, share: float) -> tuple[Truth, int, str]:
     return replace(truth, capacities=capacities), part.subject, part.direction
 
 
-def test_one_slow_cable_of_several_is_told_with_its_group_and_direction():
+def test_one_slow_cable_of_several_is_named_with_its_group_and_direction():
     truth, group, direction = one_slow_cable(22, 0.3)
     found = findings(truth)
     assert named_faults(found, truth) == {("cable", group, direction)}
@@ -89,7 +89,7 @@ def test_one_slow_cable_of_several_is_told_with_its_group_and_direction():
     assert told.effect.share == pytest.approx(0.3 * cables(truth)[1] / networks.HOST_RATE, rel=0.1)
 
 
-def test_routes_that_were_not_measured_with_nobody_else_name_no_cable():
+def test_routes_that_were_never_measured_alone_name_no_cable():
     truth, _, _ = one_slow_cable(22, 0.3)
     located = search(truth, NOISE, 1)
     phases, count = np.unique(located.few.phase, return_counts=True)
@@ -112,7 +112,7 @@ def test_slow_routes_of_one_host_name_no_cable():
     assert not slow_cables.find(few, inferred)
 
 
-def test_a_cable_is_told_though_one_host_has_as_many_slow_routes():
+def test_a_cable_is_named_although_one_host_has_as_many_slow_routes():
     truth = fabrics.hashed_cables(np.random.default_rng(22))
     seen = permuted(truth, 24)
     known = Grouping(truth.labels, np.ones(truth.ranks), 0.0, 0.0)
@@ -126,12 +126,12 @@ def test_a_cable_is_told_though_one_host_has_as_many_slow_routes():
     assert set(told.routes) == set(of_cable)
 
 
-def test_where_tcp_shares_too_unevenly_for_a_fit_a_slow_cable_is_told_all_the_same():
+def test_a_slow_cable_is_named_even_if_tcp_shares_too_unevenly_for_a_fit():
     truth, group, direction = one_slow_cable(22, 0.3)
     random = np.random.default_rng(5)
 
     def uneven(ways, capacities, phases, noise, draws):
-        """Messages that are slow by company share it by weights far apart."""
+        """Messages that share a limit get very unequal shares."""
         rates, at = [], 0
         every = oracle.measure(ways, capacities, phases, noise, draws)
         for routes in phases:
@@ -165,13 +165,13 @@ def test_the_network_file_has_a_spine_for_each_cable():
     assert f'between = ["group0", "core[0-{count - 1}]"]' in text
 
 
-def test_where_no_paths_are_hashed_nothing_is_told_of_them():
+def test_nothing_is_reported_about_hashed_paths_if_there_are_none():
     truth = networks.tree(np.random.default_rng(31))
     assert hashed_paths.of_structure(infer(permuted(truth))) == []
 
 
 def sixteen_hosts(random: np.random.Generator) -> tuple[Truth, int]:
-    """Four leaves, each with four hosts and a cable to each of four spines; and one cable of leaf 2."""
+    """Returns four leaves, each with four hosts and a cable to each of four spines, and a cable of leaf 2."""
     b = Builder.of(np.repeat(np.arange(4), 4))
     up, down = ([[b.add(networks.HOST_RATE) for _ in range(4)] for _ in range(4)] for _ in range(2))
     spine, of = random.integers(0, 4, (16, 16)), b.labels
@@ -181,7 +181,7 @@ def sixteen_hosts(random: np.random.Generator) -> tuple[Truth, int]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_of_few_hosts_as_many_phases_are_measured_as_a_slow_cable_takes(seed):
+def test_few_hosts_get_as_many_phases_as_finding_a_slow_cable_takes(seed):
     truth, cable = sixteen_hosts(np.random.default_rng(seed))
     capacities = truth.capacities.copy()
     capacities[cable] *= 0.25

@@ -1,4 +1,4 @@
-"""Hosts of two kinds are told as such and compared with their like; hosts that share a limit are no kind."""
+"""Hosts of two kinds are reported and compared with their kind; hosts that share a limit are not a kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def slower_ones(truth: Truth) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_two_kinds_of_hosts_are_told_by_name_and_are_no_fault(seed: int) -> None:
+def test_two_kinds_of_hosts_are_named_and_are_not_a_fault(seed: int) -> None:
     truth = fabrics.two_classes(np.random.default_rng(seed))
     (told,) = found(truth)
     assert told.kind is FindingKind.HOST_KINDS
@@ -54,14 +54,16 @@ def test_a_slow_host_of_either_kind_is_named(way: int, slower_kind: bool) -> Non
 
 
 def everybody() -> Observed:
-    """Eight of all hosts are at half the rate of the others."""
+    """Eight hosts have half the rate of the others."""
     phases = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in (5, 11)]
     rates = [RATE * (0.5 if set(route) & set(SLOWER) else 1.0) for phase in phases for route in phase]
     return of_phases(RANKS, phases, np.array(rates))
 
 
 @pytest.mark.parametrize(("with_half", "told"), [(1.0, True), (1.03, True), (1.3, False), (2.0, False)])
-def test_what_is_faster_while_half_of_it_is_silent_shares_a_limit(with_half: float, told: bool) -> None:
+def test_hosts_that_are_faster_while_half_of_them_are_silent_share_a_limit(
+    with_half: float, told: bool
+) -> None:
     phases, asked = HostKinds().ask(everybody(), np.random.default_rng(1))
     assert sorted(rank for phase in phases for rank in {min(route) for route in phase}) == list(SLOWER)
     rates = np.full(sum(map(len, phases)), RATE * 0.5 * with_half)
@@ -71,7 +73,7 @@ def test_what_is_faster_while_half_of_it_is_silent_shares_a_limit(with_half: flo
         assert of_kind == pytest.approx(np.where(np.arange(RANKS) < len(SLOWER), 0.5, 1.0))
 
 
-def test_nobody_is_asked_where_hosts_are_alike() -> None:
+def test_equal_hosts_are_not_measured_again() -> None:
     even = everybody()
     phases, kinds = HostKinds().ask(replace(even, rate=np.full(len(even), RATE)), np.random.default_rng(1))
     assert (phases, kinds) == ([], HostKinds())

@@ -1,4 +1,4 @@
-"""Groups within groups, each level with limits of its own: computed networks, tuning seeds only."""
+"""Groups within groups, each level with its own limits: computed networks, tuning seeds only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_limits_of_rows_and_of_their_leaves_are_both_found_within_an_aapc():
     assert (found.alarms, found.phases <= truth.ranks - 1) == (0, True)
 
 
-def test_the_tree_is_in_the_structure_in_words_and_in_the_network_file():
+def test_the_structure_its_description_and_the_network_file_have_the_tree():
     truth = network()
     located = search(truth, 0.01, SEED)
     assert adjusted_rand(truth.labels, np.array(located.structure.labels())) == 1
@@ -62,7 +62,7 @@ def test_the_tree_is_in_the_structure_in_words_and_in_the_network_file():
 
 
 @pytest.mark.parametrize(("kind", "way"), [("inner trunk", "out"), ("trunk", "in")])
-def test_a_trunk_that_keeps_half_is_named_on_either_level(kind, way):
+def test_a_trunk_at_half_its_rate_is_named_on_either_level(kind, way):
     truth = network()
     part = next(part for part in truth.parts if (part.kind, part.direction) == (kind, way))
     capacities = truth.capacities.copy()
@@ -75,7 +75,7 @@ def test_a_trunk_that_keeps_half_is_named_on_either_level(kind, way):
     assert set(slow[0].ranks) == set(np.nonzero(labels == part.subject)[0].tolist())
 
 
-def test_a_row_that_carries_all_that_its_leaves_do_has_no_limit_of_its_own():
+def test_a_row_that_carries_as_much_as_its_leaves_has_no_limit():
     truth = network()
     capacities = truth.capacities.copy()
     capacities[[part.capacity for part in truth.parts if part.kind == "trunk"]] *= 3
@@ -93,4 +93,4 @@ def test_tours_within_groups_leave_none_and_leave_all_inner_groups():
         assert (outer[ends[0]] == outer[ends[1]]).all()
         assert (inner[ends[0]] != inner[ends[1]]).all()
         assert len(set(ends[0].tolist())) == len(set(ends[1].tolist())) == len(routes)
-        assert set(inner[ends[0]].tolist()) == {0, 1, 2, 3, 4}  # the last is alone in its group
+        assert set(inner[ends[0]].tolist()) == {0, 1, 2, 3, 4}  # the last group has one member

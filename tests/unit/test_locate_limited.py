@@ -1,4 +1,4 @@
-"""What a search tells where the machine that emulated the network was the limit, and what it advises."""
+"""Findings and advice of a search that was limited by the machine emulating the network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def limited(*spans):
     return aapc(1, attributes={"place": "lab", "trust": trust, "faults": faults})
 
 
-def test_only_rates_of_the_network_are_learnt_and_what_is_left_out_is_counted():
+def test_only_rates_of_the_network_are_learnt_and_those_left_out_are_counted():
     gathered = Gathered(ALONE)
     seen = gathered.learn(limited([2, 3]), PHASES, 1)
     assert seen is not None
@@ -60,7 +60,7 @@ def test_a_route_of_two_nodes_is_a_message_of_each_of_their_ranks_and_its_rate_t
 
 
 @pytest.mark.parametrize(("spoilt", "told"), [(0, True), (8, True), (16, False)])
-def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spoilt, told):
+def test_nothing_is_reported_if_the_machine_limited_most_of_the_measurement(spoilt, told):
     found = _located(_searched(), replace(Gathered(ALONE), measured=20, limited=spoilt), ended=False)
     assert (found is not None) == told
     if found is not None:
@@ -69,8 +69,8 @@ def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spo
 
 
 @pytest.mark.parametrize(("spoilt", "groups"), [((), 4), (([9, 9],), 1)])
-def test_groups_that_explain_nothing_are_not_told_of_a_run_that_the_machine_limited(spoilt, groups):
-    """Messages between fours of ranks are slow, by amounts that no shared limit gives."""
+def test_groups_that_explain_nothing_are_not_reported_for_a_run_that_the_machine_limited(spoilt, groups):
+    """Messages between groups of four ranks are slow, by amounts that no shared limit explains."""
     random, ranks = np.random.default_rng(2), 16
     between = [(a, b) for a in range(ranks) for b in range(ranks) if a // 4 != b // 4]
     shares = dict(zip(between, random.uniform(0.2, 0.7, len(between)).tolist(), strict=True))
@@ -88,7 +88,7 @@ def test_a_search_that_the_machine_ended_says_so():
 
 
 def _searched() -> Search:
-    """All steps on a crossbar without faults."""
+    """Returns a finished search of a crossbar without faults."""
     truth, random = networks.crossbar(16, np.random.default_rng(1)), np.random.default_rng(1)
     search = Search(truth.ranks, seed=2)
     while phases := search.propose():
@@ -96,7 +96,7 @@ def _searched() -> Search:
     return search
 
 
-def test_what_is_found_by_a_search_does_not_advise_that_search():
+def test_findings_of_a_search_do_not_advise_the_same_search():
     met = of_phases(RANKS, PHASES, np.full(RANKS * 7, 1e8))
     crowd = slow_routes.crowds(met, 0.5)
     outline = infer.structure(infer.infer(met), tuple("abcdefgh"), 7)

@@ -1,4 +1,4 @@
-"""What the search measures and in how many phases; noise, latency, chips, and phases that are left out."""
+"""What the search measures, in how many phases; noise, latency, chips, and phases left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crosscut.campaigns.locate import network_only
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.05])
-def test_noise_is_told_from_the_highest_heap_though_most_messages_are_slower(noise):
+def test_noise_is_estimated_from_the_fastest_cluster_although_most_messages_are_slower(noise):
     for seed in range(10):
         random = np.random.default_rng(seed)
         slowed = -random.uniform(0.2, 1.5, 300)
@@ -31,7 +31,7 @@ def test_noise_is_told_from_the_highest_heap_though_most_messages_are_slower(noi
         assert 0.6 * noise < found < 1.6 * noise
 
 
-def test_latencies_an_eleventh_apart_tell_switches_though_few_routes_are_near():
+def test_latencies_an_eleventh_apart_distinguish_switches_although_few_routes_are_near():
     random = np.random.default_rng(2)
     labels = random.permutation(np.repeat(np.arange(9), 8))
     seconds = np.where(labels[:, None] == labels[None, :], 100e-6, 109e-6)
@@ -52,7 +52,7 @@ def test_latencies_an_eleventh_apart_tell_switches_though_few_routes_are_near():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_of_several_levels_the_one_that_binds_has_the_limits_and_racks_are_its_parts(seed):
+def test_the_binding_level_of_several_has_the_limits_and_racks_are_its_parts(seed):
     truth = fabrics.three_levels(np.random.default_rng(seed))
     found = search(truth, 0.01, seed)
     assert adjusted_rand(truth.labels, found.inferred.grouping.labels) == 1
@@ -73,7 +73,7 @@ def test_phases_of_short_messages_never_use_a_rank_twice_and_ask_within_groups_a
 
 
 def test_chips_of_a_group_are_told_apart_to_the_last_host():
-    """Two chips of 24 hosts, of which 16 may send at once: as in the E7 (TR 391, section 5.1)."""
+    """Two chips of 24 hosts, of which 16 can send at full rate, as in the E7 (TR 391, section 5.1)."""
     chips = np.random.default_rng(5).permutation(np.repeat([0, 1], 24))
     builder = Builder.of(np.zeros(48, np.int64))
     sent = [builder.add(16 * networks.HOST_RATE) for _ in range(2)]
@@ -97,7 +97,7 @@ def test_hosts_of_a_small_group_are_not_slow_because_their_partners_are(seed):
 
 
 @pytest.mark.parametrize("most_phases", [4, 5, 8])
-def test_the_smallest_budgets_are_kept_to(most_phases):
+def test_the_smallest_budgets_are_kept(most_phases):
     truth, random = networks.make(1), np.random.default_rng(1)
     searching, used = Search(truth.ranks, most_phases=most_phases), 0
     while phases := searching.propose():
@@ -110,7 +110,7 @@ def test_the_smallest_budgets_are_kept_to(most_phases):
     assert searching.located().structure.ranks == truth.ranks
 
 
-def test_rates_that_may_not_be_used_are_not_looked_at():
+def test_rates_that_may_not_be_used_are_ignored():
     truth = networks.crossbar(16, np.random.default_rng(1))
     searching = Search(16, seed=2)
     phases = searching.propose()
@@ -123,7 +123,7 @@ def test_rates_that_may_not_be_used_are_not_looked_at():
 TRUST = [{"limited": [{"size": 100, "phases": [[2, 4], [7, 7]]}, {"size": 5, "phases": [[1, 9]]}]}]
 
 
-def test_phases_that_the_machine_limited_are_those_of_the_size_and_of_a_lab_only():
+def test_phases_limited_by_the_machine_are_those_of_the_size_and_only_in_a_lab():
     assert limited_phases({"place": "lab", "trust": TRUST}, 100) == {2, 3, 4, 7}
     assert limited_phases({"place": "local", "trust": TRUST}, 100) == frozenset()
 
@@ -135,11 +135,11 @@ def test_phases_that_the_machine_limited_are_those_of_the_size_and_of_a_lab_only
         [{"limited": [{"size": 100, "phases": [[4], ["a", 2], [0, 1 << 60]]}]}],
     ],
 )  # fmt: skip
-def test_what_a_run_says_of_its_machine_is_not_trusted_to_be_well_formed(trust):
+def test_a_run_s_record_of_its_machine_may_be_malformed(trust):
     assert limited_phases({"place": "lab", "trust": trust}, 100) == frozenset()
 
 
-def test_samples_without_some_phases_keep_the_others_as_they_are():
+def test_leaving_out_phases_does_not_change_the_other_samples():
     peer = np.zeros((3, 2, 1), np.int32)
     times = np.arange(12, dtype=float).reshape(2, 3, 2, 1)
     samples = Samples(
@@ -174,8 +174,8 @@ def _used(truth: Truth, confidence: float) -> int:
     return searching.located().phases_used
 
 
-def test_a_network_without_latency_is_not_searched_by_it():
-    """One byte takes as long as the wires that it shares with others: that says nothing of who is near."""
+def test_a_network_without_latency_is_not_searched_by_latency():
+    """One byte's time depends on the wires that it shares, not on distance."""
     search = Search(64)
     phases = search.propose()
     for _ in range(5):
@@ -184,20 +184,20 @@ def test_a_network_without_latency_is_not_searched_by_it():
         search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))
         phases = search.propose()
     assert search.asks_latency
-    search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))  # messages of a byte
+    search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))  # one-byte messages
     search.propose()
     assert not search.asks_latency
     assert search.state.near is None
 
 
 def _of_modules(phase):
-    """Bytes a second: hosts of 12.5 MB/s, 16 on a module, 25 MB/s from one module to another."""
+    """Returns bytes per second: hosts of 12.5 MB/s, 16 per module, 25 MB/s from one module to another."""
     pairs = [(source // 16, destination // 16) for source, destination in phase]
     return [12.5e6 if a == b else min(12.5e6, 25e6 / pairs.count((a, b))) for a, b in pairs]
 
 
-def test_latency_tells_forty_switches_apart_though_few_messages_stay_within_one():
-    """One in forty first messages stays on a switch; each rank is asked about once for each switch."""
+def test_latency_distinguishes_forty_switches_although_few_messages_stay_within_one():
+    """One in forty of the first messages stays on a switch; each rank is measured once per switch."""
     truth, random = np.repeat(np.arange(40), 8), np.random.default_rng(6)
     truth = random.permutation(truth)
     latency, turn = Latency(100, nothing(320)), 0

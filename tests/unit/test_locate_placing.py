@@ -1,4 +1,4 @@
-"""Where hosts belong that are slow by themselves, and groups that a run's distances seem to part."""
+"""The groups of hosts that are slow by themselves, and false groups suggested by a run's distances."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def measured(truth: networks.Truth, noise: float = 0.02, seed: int = 1) -> Obser
 
 
 def leaves(groups: int, each: int, trunk: float, *slow: tuple[int, str, float]) -> networks.Truth:
-    """Hosts in order, leaves under a root; `trunk`: rates of hosts that it carries. `slow`: rank, direction,
-    share that is left."""
+    """Leaves under a root, hosts in order. `trunk`: its rate in hosts' rates. `slow`: rank, direction, share
+    left."""
     builder = Builder.of(np.repeat(np.arange(groups), each))
     limits: dict[tuple[str, int, int], float] = {}
     uplinks(builder, trunk * HOST_RATE, limits)
@@ -47,22 +47,22 @@ def leaves(groups: int, each: int, trunk: float, *slow: tuple[int, str, float]) 
 
 
 def late_acknowledged(seen: Observed, rank: int, random: np.random.Generator) -> Observed:
-    """What TCP makes of a slow way in: acknowledgements wait in its queue, and the rank sends at 50 to 90 %
-    to everybody (as measured on an emulated cluster, a host's way in at 40 %)."""
+    """TCP over a slow receive direction: acknowledgements wait in its queue, so the rank sends at 50 to 90 %
+    to all (as measured in an emulated cluster with a host receiving at 40 %)."""
     factor = np.where(seen.source == rank, random.uniform(0.5, 0.9, len(seen)), 1.0)
     return Observed(seen.ranks, seen.phase, seen.source, seen.destination, seen.rate * factor)
 
 
 @pytest.mark.parametrize("rank", [0, 5, 7, 8, 12])
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_slow_host_is_of_the_group_whose_trunk_it_shares(rank, way):
+def test_a_slow_host_belongs_to_the_group_whose_trunk_it_shares(rank, way):
     truth = leaves(2, 8, 4.0, (rank, way, 0.4))
     inferred = infer.infer(measured(truth, seed=rank))
     assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
 
 
 @pytest.mark.parametrize("rank", [0, 5, 12])
-def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_group(rank):
+def test_a_host_that_sends_slowly_because_it_receives_slowly_is_not_a_group(rank):
     truth, random = leaves(2, 8, 4.0, (rank, "in", 0.4)), np.random.default_rng(rank)
     seen = late_acknowledged(measured(truth, seed=rank), rank, random)
     inferred = infer.infer(seen)
@@ -79,8 +79,8 @@ def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_gr
     assert "probably as a consequence: acknowledgements wait behind what it receives" in slow.what
 
 
-def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
-    """All that touches rank 5 is slow at random, and its part of what others fill is lost in that."""
+def test_a_host_whose_group_is_unknown_is_reported_as_of_either_group():
+    """All messages of rank 5 are slow at random, which hides its share of limits that others fill."""
     truth, random = leaves(2, 8, 6.0), np.random.default_rng(3)
     seen = measured(truth)
     mine = (seen.source == 5) | (seen.destination == 5)
@@ -103,7 +103,7 @@ def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
     ("groups", "each", "trunk"), [(2, 32, 8.0), (2, 8, 4.0), (3, 32, 16.0), (4, 16, 8.0)]
 )
 @pytest.mark.parametrize("noise", [0.0, 0.02])
-def test_hosts_at_the_end_of_a_leaf_are_of_its_group_though_they_meet_others_in_quiet_phases(
+def test_hosts_at_the_end_of_a_leaf_belong_to_its_group_although_they_meet_others_in_quiet_phases(
     groups, each, trunk, noise
 ):
     truth = leaves(groups, each, trunk)
@@ -112,7 +112,7 @@ def test_hosts_at_the_end_of_a_leaf_are_of_its_group_though_they_meet_others_in_
     assert inferred.explained > 0.9
 
 
-def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
+def test_two_slow_hosts_of_one_leaf_are_not_a_group():
     truth, random = leaves(3, 8, 4.0, (5, "in", 0.4), (6, "in", 0.3)), np.random.default_rng(2)
     seen = measured(truth)
     for rank in (5, 6):
@@ -123,7 +123,7 @@ def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
     assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
 
 
-def test_a_host_that_is_slow_both_ways_alike_is_told_so_in_one():
+def test_a_host_equally_slow_in_both_directions_is_one_finding():
     truth = leaves(2, 8, 4.0, (5, "in", 0.4), (5, "out", 0.4))
     seen = measured(truth)
     found = of_run.of_evidence(Evidence(seen, infer.infer(seen), tuple(f"n{number}" for number in range(16))))

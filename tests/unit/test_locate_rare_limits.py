@@ -1,4 +1,4 @@
-"""Limits that permutations seldom fill are looked for where there is a trace of them."""
+"""Limits that permutations seldom fill are searched for if there is a trace of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosscut.analysis.structure.observed import Observed, of_phases
 
 
 def chassis(modules: int, each: int, flows: float, *, in_order: bool = False) -> Truth:
-    """Each module wired to each other, `flows` hosts' worth; no latency tells them apart."""
+    """Modules wired to each other at the rate of `flows` hosts; latency does not distinguish them."""
     labels = np.repeat(np.arange(modules), each)
     if not in_order:
         labels = np.random.default_rng(1).permutation(labels)
@@ -42,7 +42,7 @@ def searched(truth: Truth, seed: int, *, least_phases: int = 0, noise: float = 0
 
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_whose_limit_one_permutation_in_eight_fills_are_found_within_an_aapc(seed):
-    """Three modules of 16, eight flows from each to each: as 48 hosts of the E7 (TR 391, section 5.1)."""
+    """Three modules of 16, eight flows between any two, like 48 hosts of the E7 (TR 391, section 5.1)."""
     truth = chassis(3, 16, 8.0)
     located = searched(truth, seed, least_phases=30)
     assert adjusted_rand(truth.labels, located.inferred.grouping.labels) == 1
@@ -51,34 +51,34 @@ def test_groups_whose_limit_one_permutation_in_eight_fills_are_found_within_an_a
     assert known == pytest.approx([8 * HOST_RATE] * 6, rel=0.05)
 
 
-def test_hosts_numbered_as_they_hang_are_grouped_though_no_random_permutation_fills_a_limit():
+def test_hosts_numbered_by_module_are_grouped_although_no_random_permutation_fills_a_limit():
     """Four modules of 16: about one random permutation in thirty shows anything."""
     truth = chassis(4, 16, 8.0, in_order=True)
     located = searched(truth, 2)
     assert adjusted_rand(truth.labels, located.inferred.grouping.labels) == 1
 
 
-def test_a_healthy_switch_costs_a_phase_for_each_doubling_and_one_of_few_and_is_left_whole():
+def test_a_healthy_switch_costs_a_phase_per_doubling_plus_one_and_is_not_divided():
     for seed in range(10):
         located = searched(networks.crossbar(64, np.random.default_rng(seed)), seed)
         assert located.inferred.grouping.count == 1
         assert located.phases_used <= 6 + 1
 
 
-def test_least_phases_are_measured_where_nothing_is_slow():
+def test_the_least_number_of_phases_is_measured_even_if_nothing_is_slow():
     located = searched(networks.crossbar(16, np.random.default_rng(1)), 1, least_phases=9, noise=0.0)
     assert located.observed.phases >= 9
 
 
 def seen(slow_routes: int, ranks: int = 64) -> tuple[Observed, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Six permutations; in the fourth so many routes are slow."""
+    """Six permutations, with `slow_routes` slow routes in the fourth."""
     phases = [[(rank, (rank + d) % ranks) for rank in range(ranks)] for d in range(1, 7)]
     observed = of_phases(ranks, phases, np.ones(6 * ranks))
     slow = (observed.phase == 3) & (observed.source < slow_routes)
     return observed, slow
 
 
-def test_nine_slow_routes_of_one_phase_are_a_company_and_two_are_chance():
+def test_nine_slow_routes_of_one_phase_are_a_cluster_and_two_are_chance():
     assert rare_limits.slow_together(*seen(2)) is None
     found = rare_limits.slow_together(*seen(9))
     assert found is not None
@@ -86,14 +86,14 @@ def test_nine_slow_routes_of_one_phase_are_a_company_and_two_are_chance():
     assert found.destinations.tolist() == list(range(4, 13))
 
 
-def test_as_many_slow_messages_in_different_phases_are_no_company():
+def test_as_many_slow_messages_in_different_phases_are_not_a_cluster():
     observed, _ = seen(0)
     slow = np.zeros(len(observed), bool)
-    slow[::43] = True  # nine
+    slow[::43] = True  # nine messages
     assert rare_limits.slow_together(observed, slow) is None
 
 
-def test_a_company_that_is_not_slow_again_is_forgotten():
+def test_a_cluster_that_is_not_slow_again_is_forgotten():
     observed, slow = seen(9)
     suspicion = RareLimit().notice(observed, slow)
     assert suspicion.on
@@ -108,7 +108,7 @@ def test_a_company_that_is_not_slow_again_is_forgotten():
 
 @pytest.mark.parametrize("most", [0, 4])
 @pytest.mark.parametrize("turn", range(6))
-def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_whole(turn, most):
+def test_in_concentrating_phases_every_rank_sends_once_and_groups_send_as_a_whole(turn, most):
     labels = np.repeat([0, 1, 2], [5, 5, 9])
     routes = rare_limits.concentrated(labels, turn, most, np.random.default_rng(turn))
     for ends in zip(*routes, strict=True):
@@ -117,18 +117,18 @@ def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_wh
     assert len(routes) >= 18
     to = [int(labels[d]) for s, d in routes if labels[s] == 0]
     if most and turn % 3 < 2:
-        assert to.count(1) >= most  # and whoever is left over, anywhere
+        assert to.count(1) >= most  # leftover ranks send anywhere
     else:
         assert to == [(turn // 3 if most else turn) % 3] * 5
 
 
 @pytest.mark.parametrize("turn", range(6))
-def test_where_every_rank_is_of_two_known_groups_phases_concentrate_all_the_same(turn):
+def test_phases_concentrate_even_if_all_ranks_are_in_two_known_groups(turn):
     routes = rare_limits.concentrated(np.repeat([0, 1], 4), turn, 2, np.random.default_rng(turn))
     assert len(routes) == 8
 
 
-def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
+def test_a_rank_that_is_slow_towards_a_group_whose_limit_is_full_joins_the_other():
     """Two groups of six, four hosts of each known; phase 1 fills the trunk, phase 2 does not."""
     labels = np.array([0] * 4 + [2] * 2 + [1] * 4 + [2] * 2 + [2] * 4)
     full = [(0, 6), (1, 7), (4, 8), (12, 9), (2, 10), (3, 13)]
@@ -139,7 +139,7 @@ def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
     assert found[[5, 12, 13]].tolist() == [2, 2, 2]
 
 
-def test_who_was_in_the_same_phase_by_chance_is_of_no_company():
+def test_a_rank_in_the_same_phase_by_chance_does_not_join_the_cluster():
     found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
     routes = rare_limits.again(found, 16, 3, np.random.default_rng(1))
     seen = of_phases(16, [[], *routes], np.ones(3 * 16))
@@ -157,7 +157,7 @@ def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_w
         assert sorted(ends) == list(range(64))
 
 
-def test_the_company_sends_again_in_other_orders_and_back():
+def test_the_cluster_sends_again_in_other_orders_and_in_reverse():
     found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
     phases = rare_limits.again(found, 16, 3, np.random.default_rng(1))
     assert len({route for routes in phases for route in routes if route[0] < 4}) == 12
@@ -167,7 +167,7 @@ def test_the_company_sends_again_in_other_orders_and_back():
         assert all(s != d for s, d in routes)
 
 
-def test_the_order_of_numbers_is_believed_where_far_more_is_slow_in_it():
+def test_the_order_of_ranks_is_believed_if_far_more_is_slow_in_it():
     slow = np.repeat([False, True, False], [60, 30, 30])
     ordered = np.repeat([False, True], [60, 60])
     assert rare_limits.numbered_so(slow, ordered)

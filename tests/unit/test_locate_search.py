@@ -1,4 +1,4 @@
-"""The search against computed networks of known truth (benchmarks/truth), tuning seeds only."""
+"""The search in computed networks of known truth (benchmarks/truth), tuning seeds only."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_search_keeps_to_its_budget_and_ends():
     searching = Search(truth.ranks, most_phases=12, seed=4)
     used = 0
     while phases := searching.propose():
-        if searching.asks_latency:  # short messages take hardly any time
+        if searching.asks_latency:  # short messages cost hardly any time
             searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, 0.02, random))
             continue
         used += len(phases)
@@ -100,7 +100,7 @@ def test_the_search_keeps_to_its_budget_and_ends():
 
 
 def test_fair_rates_share_a_bottleneck_and_give_what_it_leaves_to_others():
-    # Two messages share capacity 0 (1.0), one of them and a third share capacity 1 (3.0).
+    # Two messages share capacity 0 (1.0); one of them and a third share capacity 1 (3.0).
     ways = np.array([[0, -1], [0, 1], [1, -1]])
     assert oracle.fair_rates(ways, np.array([1.0, 3.0])).tolist() == pytest.approx([0.5, 0.5, 2.5])
 
@@ -118,7 +118,7 @@ def some_routes(ranks, random):
     return tallies.RouteCounts(ranks, source, destination, np.array([random.binomial(seen, 0.4), seen]))
 
 
-def test_merging_groups_gains_what_the_likelihood_says():
+def test_merging_groups_gains_the_difference_of_likelihoods():
     random = np.random.default_rng(0)
     labels = grouping.renumbered(random.integers(0, 5, 24))
     routes = some_routes(24, random)
@@ -132,7 +132,7 @@ def test_merging_groups_gains_what_the_likelihood_says():
         assert gains[b] == pytest.approx(after - before)
 
 
-def test_phases_are_written_as_the_pattern_reads_them():
+def test_phases_are_written_in_the_pattern_s_syntax():
     assert locating.text([[(0, 1), (2, 3)], [(1, 0)]]) == "0-1,2-3;1-0"
 
 
@@ -145,7 +145,7 @@ def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
     assert {limit.reach for limit in located.structure.limits} == {Reach.LEAVING, Reach.ENTERING}
 
 
-def test_a_network_file_of_a_mesh_keeps_what_leaves_a_group_and_hosts_apart_from_switches(tmp_path):
+def test_a_network_file_of_a_mesh_separates_limits_of_groups_and_hosts_from_switches(tmp_path):
     groups = tuple(Group(f"group{at}", (2 * at, 2 * at + 1)) for at in range(3))
     limits = (
         Limit(Reach.BETWEEN, ("group0", "group1"), 1e8),
@@ -166,7 +166,7 @@ def test_a_network_file_of_a_mesh_keeps_what_leaves_a_group_and_hosts_apart_from
     assert (between["rate"], between["back_rate"]) == ("800 Mbit/s", "400 Mbit/s")
 
 
-def test_names_that_the_network_format_refuses_are_made_plain_and_stay_apart():
+def test_names_that_the_network_format_refuses_are_made_valid_and_stay_distinct():
     structure = Structure((), (), (1e8, 1e8), (1e8, 1e8), ("a:0", "a 0"))
     text = network_file.text(structure, 'quoted " source')
     assert '"a-0"' in text
@@ -174,7 +174,7 @@ def test_names_that_the_network_format_refuses_are_made_plain_and_stay_apart():
 
 
 @pytest.mark.parametrize("seed", [3, 19, 23])
-def test_meta_nodes_are_told_apart_by_latency_and_their_slow_hosts_found(seed):
+def test_meta_nodes_are_distinguished_by_latency_and_their_slow_hosts_found(seed):
     truth = networks.make(seed)
     assert truth.family == "meta-nodes"
     found = score(seed, 0.02)
@@ -210,8 +210,8 @@ def test_two_small_groups_are_not_joined_by_a_message_that_seems_near_or_by_the_
     assert adjusted_rand(labels, found.grouping.labels) == 1
 
 
-def test_a_limit_that_a_bad_trunk_hides_is_measured_by_phases_that_avoid_it():
-    """Seed 9: what enters one of six groups is slow, and no permutation of all fills what leaves another."""
+def test_a_limit_hidden_by_a_bad_trunk_is_measured_in_phases_that_avoid_the_trunk():
+    """Seed 9: the trunk into one of six groups is slow, and no permutation of all fills that of another."""
     found = score(9, 0.02)
     assert len(found.capacity_errors) == found.limits == 12
     assert max(found.capacity_errors) < 0.05
@@ -231,7 +231,7 @@ def test_phases_that_fill_links_have_few_groups_on_one_side_and_never_a_rank_twi
             assert len(set(ends)) == len(ends)
 
 
-def test_moving_a_rank_keeps_tallies_as_if_counted_anew():
+def test_tallies_after_moving_a_rank_equal_a_new_count():
     random = np.random.default_rng(3)
     routes = some_routes(12, random)
     labels = random.integers(0, 3, 12)
@@ -245,7 +245,7 @@ def test_moving_a_rank_keeps_tallies_as_if_counted_anew():
     assert (anew.without_each(np.arange(12), labels) == left.swapaxes(0, 1)).all()
 
 
-def test_the_tree_of_average_linkage_joins_the_most_alike_of_all_each_time():
+def test_average_linkage_always_joins_the_most_similar_pair():
     random = np.random.default_rng(8)
     score = random.standard_normal((30, 30))
     score += score.T
@@ -262,8 +262,8 @@ def test_the_tree_of_average_linkage_joins_the_most_alike_of_all_each_time():
 
 
 @pytest.mark.parametrize("seed", seeds(range(8), short=[1, 7]))
-def test_two_racks_numbered_in_turn_are_found_though_permutations_seldom_fill_what_is_between_them(seed):
-    """A permutation of 2 x 32 hosts sends about 16 messages each way: a trunk for 18 is not full."""
+def test_two_racks_numbered_alternately_are_found_although_permutations_seldom_fill_their_trunk(seed):
+    """A permutation of 2 x 32 hosts sends about 16 messages in each direction: a trunk for 18 is not full."""
     labels = np.arange(64) % 2
     truth = networks.tree_with(labels, 32 * HOST_RATE * 0.57, np.random.default_rng(seed))
     located = search(truth, 0.02, seed)
@@ -272,7 +272,7 @@ def test_two_racks_numbered_in_turn_are_found_though_permutations_seldom_fill_wh
     assert {one.kind for one in found} == {FindingKind.GROUPS, FindingKind.SHARED_LIMIT}
 
 
-def test_racks_between_which_all_fits_are_said_to_be_such():
+def test_racks_joined_without_a_limit_are_reported_as_such():
     labels = np.arange(48) % 3
     truth = networks.tree_with(labels, 16 * HOST_RATE, np.random.default_rng(2))
     located = search(truth, 0.02, 2)

@@ -1,4 +1,4 @@
-"""What slows every host alike, so that none stands out: told by what a few reach alone, and who shares it."""
+"""A limit that slows all hosts alike, so that none stands out, shows when few hosts are measured alone."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from crosscut.analysis.structure.observed import of_phases
 
 
 def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) -> Truth:
-    """A switch whose chips (`chips`: [rank] its own) carry `flows` hosts' worth of what their hosts send, and
-    of what they receive."""
+    """A switch whose chips (`chips`: [rank] chip) carry the rate of `flows` hosts in each direction."""
     of = np.array(chips)
     builder = Builder.of(np.zeros(len(of), np.int64))
     sent, received = ([builder.add(flows * HOST_RATE) for _ in range(of.max() + 1)] for _ in range(2))
@@ -40,7 +39,7 @@ def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) ->
 
 
 def searched(truth: Truth, seed: int, noise: float, uneven: float = 0.0) -> tuple[Located, list[Finding]]:
-    """`uneven`: standard deviation, logarithm, of what a message that shares something gets."""
+    """`uneven`: standard deviation of the logarithm of a message's share of a limit."""
     random = np.random.default_rng(seed)
     searching = Search(truth.ranks, seed=seed)
     while phases := searching.propose():
@@ -58,12 +57,12 @@ def searched(truth: Truth, seed: int, noise: float, uneven: float = 0.0) -> tupl
 
 
 def totals(located: Located, reach: Reach) -> list[float]:
-    """In hosts' worth."""
+    """Returns the limits in hosts' rates."""
     return [one.bytes_per_second / HOST_RATE for one in located.structure.limits if one.reach is reach]
 
 
 @pytest.mark.parametrize("noise", [0.004, 0.02, 0.05])
-def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_other(noise: float) -> None:
+def test_a_switch_filled_by_all_hosts_is_found_although_all_are_equally_fast(noise: float) -> None:
     located, found = searched(crowded([0] * 16, 8), 1, noise)
     assert found[0].kind is FindingKind.SHARED_LIMIT
     assert found[0].what.startswith("all hosts are equally slow")
@@ -75,10 +74,10 @@ def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_oth
 
 @pytest.mark.parametrize(("noise", "uneven"), [(0.02, 0.0), (0.05, 0.0), (0.007, 0.05)])
 @pytest.mark.parametrize("seed", seeds(range(3), short=[0]))
-def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(
+def test_chips_filled_by_all_hosts_are_distinguished_with_their_rates(
     noise: float, uneven: float, seed: int
 ) -> None:
-    """Two of 24 hosts, of which 16 fill it: a module of the E7 (TR 391, section 5.1)."""
+    """Two chips of 24 hosts, each filled by 16: a module of the E7 (TR 391, section 5.1)."""
     chips = np.random.default_rng(seed).permutation(np.repeat([0, 1], 24))
     located, found = searched(crowded(chips.tolist(), 16), seed, noise, uneven)
     assert adjusted_rand(chips, np.array(located.structure.labels(1))) == 1
@@ -91,7 +90,7 @@ def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(
     )
 
 
-def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
+def test_a_switch_that_no_load_fills_is_not_reported_as_full() -> None:
     for seed in range(20):
         random = np.random.default_rng(seed)
         truth = networks.crossbar(int(random.choice([4, 6, 16, 48])), random)
@@ -105,13 +104,13 @@ def shares_by_chance(routes: Sequence[tuple[int, int]], random: np.random.Genera
 
 
 def shares_of_some(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
-    """As seen in labs: three in ten have more, the others as much as each other."""
+    """As measured in labs: three in ten get more, the others equal shares."""
     more = np.exp(random.uniform(0.1, 0.35, len(routes)))
     return np.where(random.random(len(routes)) < 0.3, more, 1.0)
 
 
 def shares_by_route(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
-    """The same every time, so that routes seem to be of several kinds."""
+    """The same shares every time, so that routes seem to be of several kinds."""
     always = np.sin([7 * source + 3 * destination for source, destination in routes])
     return np.exp(0.2 * always + 0.05 * random.standard_normal(len(routes)))
 
@@ -119,7 +118,7 @@ def shares_by_route(routes: Sequence[tuple[int, int]], random: np.random.Generat
 @pytest.mark.parametrize("shares", [shares_by_chance, shares_of_some, shares_by_route])
 @pytest.mark.parametrize("ranks", [16, long(24), long(48)])
 @pytest.mark.parametrize("seed", seeds(range(3), short=[0]))
-def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
+def test_one_unevenly_shared_limit_is_not_reported_as_groups(
     ranks: int, shares: Callable[[Sequence[tuple[int, int]], np.random.Generator], Floats], seed: int
 ) -> None:
     random = np.random.default_rng(seed)
@@ -144,8 +143,8 @@ def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
 
 
 @pytest.mark.parametrize("ranks", [16, long(32), long(64)])
-def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: int) -> None:
-    """Half duplex, or an old bus: less for whoever sends and receives at once."""
+def test_losses_of_single_hosts_are_not_reported_as_a_limit_of_all(ranks: int) -> None:
+    """Half duplex, or an old bus: hosts that send and receive at once get less."""
     random, searching = np.random.default_rng(ranks), Search(ranks, seed=1)
     while phases := searching.propose():
         rates = []
@@ -160,7 +159,7 @@ def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: i
     assert not located.structure.limits
 
 
-def test_a_suspect_is_measured_alone_before_the_few_where_phases_are_scarce() -> None:
+def test_with_few_phases_a_suspect_is_measured_alone_first() -> None:
     truth = crowded([0] * 16, 17, slow_host=5)
     for seed in range(10):
         random, searching = np.random.default_rng(seed), Search(16, seed=seed, most_phases=4)
@@ -171,9 +170,9 @@ def test_a_suspect_is_measured_alone_before_the_few_where_phases_are_scarce() ->
         assert of_run.of_located(located, located.structure.hosts)[0].ranks == (5,)
 
 
-def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
+def test_a_requested_budget_is_kept_in_crowded_networks_too() -> None:
     located, _ = searched(crowded([0] * 16, 8), 1, 0.02)
-    assert located.phases_used > 16  # nobody asked for one
+    assert located.phases_used > 16  # without a budget
     random, searching = np.random.default_rng(1), Search(16, seed=1, most_phases=14)
     truth = crowded([0] * 16, 8)
     while phases := searching.propose():
@@ -183,7 +182,7 @@ def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
     assert totals(located, Reach.SENT) == [pytest.approx(8, rel=0.05)]
 
 
-def test_a_slow_host_on_a_full_switch_is_told_as_well() -> None:
+def test_a_slow_host_on_a_full_switch_is_found_as_well() -> None:
     located, found = searched(crowded([0] * 32, 20, slow_host=5), 3, 0.02)
     kinds = {one.kind: one for one in found}
     assert kinds[FindingKind.SLOW_HOST].ranks == (5,)
@@ -206,7 +205,7 @@ def test_leaning_phases_have_all_of_one_part_and_each_rank_once() -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 9, 64])
-def test_reference_pairs_are_other_hosts_than_suspects_of_the_same_phase(ranks: int) -> None:
+def test_reference_pairs_are_not_suspects_of_the_same_phase(ranks: int) -> None:
     suspects = [[(0, 1), (1, 0)]] if ranks > 1 else []
     made, _ = ReferencePairs(ranks).added_to(suspects, np.random.default_rng(1), apart=False)
     mine = [route for phase in made for route in phase if route not in [(0, 1), (1, 0)]]
@@ -216,7 +215,7 @@ def test_reference_pairs_are_other_hosts_than_suspects_of_the_same_phase(ranks: 
     assert len(mine) == (min(4, max(1, ranks // 8)) if ranks >= 4 else 0)
 
 
-def test_reference_pairs_have_a_phase_of_their_own_beside_many_even_if_all_are_suspects() -> None:
+def test_reference_pairs_have_their_own_phase_even_if_all_hosts_are_suspects() -> None:
     suspects = [[(rank, (rank + 1) % 8) for rank in range(8)]]
     made, pairs = ReferencePairs(8).added_to(suspects, np.random.default_rng(1), apart=True)
     alone = [0.5] * 8
@@ -225,4 +224,4 @@ def test_reference_pairs_have_a_phase_of_their_own_beside_many_even_if_all_are_s
     left, pairs = pairs.learn(of_phases(8, made, rates, 20), 20)
     assert pairs.done
     assert pairs.rate == 1.0
-    assert left.rate.tolist() == alone  # also where the pair is among them
+    assert left.rate.tolist() == alone  # even if the pair is among them

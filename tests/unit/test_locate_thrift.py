@@ -1,4 +1,4 @@
-"""Phases that the search does without: what is asked first, what is not asked again."""
+"""Phases that the search saves: what it measures first, and what it does not measure again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_two_groups_tour_with_each_other():
 
 
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_trunk_that_lost_half_holds_two_others_back_in_a_tour_by_less_than_a_third(way):
+def test_a_trunk_at_half_its_rate_slows_two_others_in_a_tour_by_less_than_a_third(way):
     groups, trunk = 7, 8 * HOST_RATE / 2
     truth = networks.tree_of(groups, 8, trunk, np.random.default_rng(3))
     bad = 2 * truth.ranks + 2 + (groups if way == "in" else 0)
@@ -51,7 +51,7 @@ def test_a_trunk_that_lost_half_holds_two_others_back_in_a_tour_by_less_than_a_t
             assert left.min() > 2 / 3
 
 
-def test_groups_that_sent_all_they_could_to_the_others_have_no_limit_to_fill():
+def test_groups_that_sent_at_full_rate_to_the_others_have_no_limit_to_fill():
     labels = np.repeat(np.arange(3), 4)
     phase = [(host, 4 + host) for host in range(4)] + [(8, 0)]
     seen = of_phases(12, [phase], np.array([1.0, 1.0, 0.9, 1.0, 1.0]))
@@ -63,7 +63,7 @@ def test_groups_that_sent_all_they_could_to_the_others_have_no_limit_to_fill():
     assert len(left) < len(filling.phases(known, labels, np.random.default_rng(1)))
 
 
-def test_where_messages_are_to_load_the_network_none_stays_within_what_is_known():
+def test_messages_that_load_the_network_do_not_stay_within_known_groups():
     fragments = np.repeat(np.arange(6), 4)
     for routes in idle.phases(nothing(24), fragments, 3, np.random.default_rng(1), within=False):
         assert len(routes) >= 20
@@ -71,7 +71,7 @@ def test_where_messages_are_to_load_the_network_none_stays_within_what_is_known(
 
 
 @pytest.mark.parametrize(("deviations", "blurred"), [(1.5, True), (6.0, False)])
-def test_latencies_are_blurred_where_the_noise_hides_what_switches_add(deviations, blurred):
+def test_latencies_are_blurred_if_noise_hides_the_switches_latency(deviations, blurred):
     random = np.random.default_rng(2)
     labels = random.permutation(np.repeat(np.arange(6), 12))
     seconds = np.where(labels[:, None] == labels[None, :], 100e-6, 100e-6 * np.exp(0.02 * deviations))

@@ -1,4 +1,4 @@
-"""What labs add to the picture: shares as uneven as TCP's, and receivers that begin late."""
+"""Effects of labs: shares as uneven as TCP's, and receivers that start late."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 
 
 def finished(weights: Floats, capacity: float) -> Floats:
-    """Rates over whole messages of size 1 that share a capacity by weight, none faster than 1; whoever is
-    done leaves room to the others."""
+    """Returns the rates of messages of size 1 that share a capacity by weight, none faster than 1; finished
+    messages leave their share to the others."""
     left, now = np.ones(len(weights)), 0.0
     ended = np.zeros(len(weights))
     while (left > 0).any():
@@ -37,7 +37,7 @@ def finished(weights: Floats, capacity: float) -> Floats:
 
 
 def while_full(rates: Floats) -> float:
-    """Between two phases that are nothing like it."""
+    """Measures the phase between two very different ones."""
     phases = [np.full(3, 0.2), rates, np.full(5, 0.9)]
     numbers = np.repeat(np.arange(3), [len(phase) for phase in phases])
     order = np.random.default_rng(0).permutation(len(numbers))
@@ -46,20 +46,20 @@ def while_full(rates: Floats) -> float:
 
 @pytest.mark.parametrize("flows", [9, 12, 16, 32])
 @pytest.mark.parametrize("spread", [0.1, 0.3])
-def test_a_capacity_is_what_was_carried_while_it_was_full_however_uneven_the_shares(flows, spread):
+def test_a_capacity_is_the_rate_while_it_was_full_however_uneven_the_shares(flows, spread):
     for seed in range(5):
         weights = np.exp(spread * np.random.default_rng(seed).standard_normal(flows))
         rates = finished(weights, 8.0)
         assert while_full(rates) == pytest.approx(8.0, rel=0.01)
-    assert rates.sum() > 8.0  # what whole messages add up to is more
+    assert rates.sum() > 8.0  # the sum of whole messages' rates is larger
 
 
-def test_equal_shares_carry_what_their_rates_add_up_to():
+def test_equal_shares_carry_the_sum_of_their_rates():
     assert while_full(np.full(16, 0.5)) == pytest.approx(8.0)
     assert while_full(np.ones(4)) == pytest.approx(4.0)
 
 
-def test_capacities_of_uneven_shares_are_inferred_from_what_was_carried_at_once():
+def test_capacities_with_uneven_shares_are_inferred_from_the_rate_while_full():
     ranks, random = 32, np.random.default_rng(4)
     labels = random.permutation(np.repeat([0, 1], 16))
     phases, rates = [], []
@@ -81,7 +81,7 @@ def test_capacities_of_uneven_shares_are_inferred_from_what_was_carried_at_once(
 
 
 def late(ranks: int, share: float, seed: int) -> Floats:
-    """Logarithms of rates: half of the messages at 1, half slowed; some seem 4 to 500 times as fast."""
+    """Returns logarithms of rates: half of messages at 1, half slowed; some seem 4 to 500 times as fast."""
     random = np.random.default_rng(seed)
     values = np.concatenate([np.zeros(3 * ranks), -random.uniform(0.3, 1.2, 3 * ranks)])
     values += 0.01 * random.standard_normal(len(values))
@@ -97,14 +97,14 @@ def test_messages_that_seem_faster_than_any_link_do_not_set_the_hosts_rate(seed)
     assert unshared(of_phases(64, routes, np.exp(values))).nominal == pytest.approx(1.0, rel=0.02)
 
 
-def test_a_few_fast_messages_above_no_large_heap_are_taken_for_what_they_are():
+def test_a_few_fast_messages_without_a_large_cluster_below_are_accepted():
     few = np.sort(np.concatenate([[0.0, 0.01], -np.linspace(0.7, 3.0, 198)]))
     assert possible(few) is few
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_groups_are_found_where_a_busy_processor_delays_some_messages_by_two_per_cent(seed):
-    """Three modules of six hosts, as a lab measures them: most messages within 0.4 %, some 2 to 3 % late."""
+def test_groups_are_found_although_a_busy_processor_delays_some_messages_by_two_per_cent(seed):
+    """Three modules of six hosts, as measured in a lab: most messages within 0.4 %, some 2 to 3 % late."""
     ranks, random = 18, np.random.default_rng(seed)
     module = np.arange(ranks) // 6
     phases = [[(rank, (rank + by) % ranks) for rank in range(ranks)] for by in range(1, ranks)]

@@ -1,4 +1,4 @@
-"""What counts as right in the benchmark of small emulated clusters."""
+"""Which searches count as right in the benchmark of small emulated clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told(kind: FindingKind, *hosts: str) -> Finding:
         (SLOW, [told(FindingKind.SUSPECT, "n0005")], False),
     ],
 )
-def test_right_is_the_fault_that_was_planted_and_no_other_alarm(case, found, right):
+def test_only_the_planted_fault_without_other_alarms_is_right(case, found, right):
     judged, alarms, _ = judge(case, as_json(found))
     assert judged is right
     assert len(alarms) == sum(one.kind.fault for one in found)

@@ -1,4 +1,4 @@
-"""LogGP from sweeps of which the parameters are known."""
+"""LogGP from sweeps with known parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def straight(noise: float = 0.0) -> np.ndarray[tuple[int], np.dtype[np.float64]]
     return times * np.exp(noise * np.random.default_rng(1).standard_normal(len(SIZES)))
 
 
-def test_a_sweep_made_of_known_parameters_gives_them_back():
+def test_known_parameters_of_a_sweep_are_recovered():
     found = loggp(SIZES, straight())
     assert found is not None
     assert found.short_seconds == pytest.approx(LATENCY, rel=1e-9)
@@ -56,12 +56,12 @@ def test_a_protocol_that_changes_with_the_size_misfits_the_line_and_the_worst_si
         ([1, 2, 4, 8], [4e-6, 3e-6, 2e-6, 1e-6]),
     ],
 )
-def test_of_what_tells_no_parameters_none_are_claimed(sizes, times):
+def test_no_parameters_are_claimed_from_an_uninformative_sweep(sizes, times):
     assert loggp(sizes, np.array(times)) is None
 
 
 @pytest.mark.parametrize("messages", [2, 16, 1000])
-def test_the_gap_of_a_stream_is_free_of_its_ends(messages):
+def test_the_gap_of_a_stream_excludes_its_ends(messages):
     gap_seconds, half = 3e-6, 20e-6
     stream = (2 * half + (messages - 1) * gap_seconds) / messages
     assert gap(stream, messages, half) == pytest.approx(gap_seconds)
@@ -76,11 +76,11 @@ def test_overhead_leaves_the_latency_and_shows_where_the_processor_limits():
     assert np.isnan(parts(5e-6, 5e-6, 3e-6, 5e-6).latency_seconds)
 
 
-def test_a_ping_pong_and_a_stream_tell_together_what_neither_does():
+def test_a_ping_pong_and_a_stream_together_give_parameters_that_neither_gives():
     bouncing = pingpong_view(sizes=(1, 1000, 100_000, 1_000_000))
     half = 10e-6 + 1e-9
     stream = pingpong_view(sizes=(1, 1000, 100_000, 1_000_000))
-    # 16 messages, 4 us apart, and a round trip.
+    # 16 messages 4 us apart, plus a round trip.
     stream.dataset["message_seconds"][0] = (2 * half + 15 * 4e-6) / 16
     pattern = {**stream.attributes["pattern"], "parameters": {"mode": "stream", "count": "16"}}
     effort = [{

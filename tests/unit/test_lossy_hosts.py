@@ -1,4 +1,4 @@
-"""Hosts that lose packets, by what TCP sent again on each connection."""
+"""Hosts that lose packets, by TCP's retransmissions on each connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NODES = tuple(f"n{rank}" for rank in range(12))
 
 
 def losses(*again: tuple[int, int, int]) -> Losses:
-    """Source, destination, and how many of 1,000 segments were sent again."""
+    """`again`: source, destination, and how many of 1,000 segments were retransmitted."""
     records = [{"rank": source, "to": [[destination, 1000, count]]} for source, destination, count in again]
     return Losses.of({"retransmissions": records}, NODES)
 
@@ -22,7 +22,7 @@ def found(*again: tuple[int, int, int]) -> list[Finding]:
     return lossy_hosts.tied([], losses(*again), NODES)
 
 
-def test_a_host_at_one_end_of_all_that_was_sent_again_loses_packets() -> None:
+def test_a_host_at_one_end_of_all_retransmissions_loses_packets() -> None:
     (one,) = found((1, 5, 20), (2, 5, 30), (7, 5, 10), (3, 4, 1))
     assert (one.kind, one.hosts, one.direction) == (FindingKind.LOSSY_HOST, ("n5",), Direction.IN)
     assert "60 of 3,000 TCP segments were retransmitted on its connections with 3 other hosts" in one.what
@@ -39,7 +39,7 @@ def test_two_lossy_hosts_are_both_named() -> None:
     assert [one.hosts for one in found(*first, *second)] == [("n5",), ("n9",)]
 
 
-def test_with_two_others_it_is_a_suspect_and_with_one_it_may_be_the_route() -> None:
+def test_with_two_peers_it_is_a_suspect_and_with_one_it_may_be_the_route() -> None:
     (one,) = found((1, 5, 20), (2, 5, 30))
     assert (one.kind, one.hosts) == (FindingKind.SUSPECT, ("n5",))
     assert found((1, 5, 60)) == []
@@ -48,26 +48,26 @@ def test_with_two_others_it_is_a_suspect_and_with_one_it_may_be_the_route() -> N
 @pytest.mark.parametrize(
     "again",
     [
-        [(source, (source + 1) % 12, 30) for source in range(12)],  # everybody, as on a full trunk
-        [(source, rank, 30) for source in range(6) for rank in range(6, 12)],  # what enters half of them
+        [(source, (source + 1) % 12, 30) for source in range(12)],  # all hosts, as on a full trunk
+        [(source, rank, 30) for source in range(6) for rank in range(6, 12)],  # into half of the hosts
         [(1, 5, 5), (2, 5, 5), (3, 5, 5)],  # too few to tell
         [
             (rank, lossy, 40) for lossy in (4, 5, 6, 7) for rank in (0, 1, 2)
-        ],  # four: what have they in common?
+        ],  # four routes with nothing in common
     ],
 )
-def test_what_is_lost_elsewhere_is_no_host_s_fault(again: list[tuple[int, int, int]]) -> None:
+def test_losses_elsewhere_are_not_a_host_s_fault(again: list[tuple[int, int, int]]) -> None:
     assert found(*again) == []
 
 
-def test_where_the_machine_was_the_bottleneck_a_host_that_loses_packets_is_no_fault() -> None:
-    """Nothing is known of its rate then: it may be slow, and its queue full."""
+def test_if_the_machine_was_the_bottleneck_a_host_that_loses_packets_is_not_a_fault() -> None:
+    """Its rate is unknown then: it may be slow, with a full queue."""
     (one,) = lossy_hosts.tied([], losses((1, 5, 20), (2, 5, 30), (7, 5, 10)), NODES, is_limited=True)
     assert (one.kind, one.hosts) == (FindingKind.SUSPECT, ("n5",))
     assert "or this machine may be too busy" in one.what
 
 
-def test_beside_a_slow_host_it_is_said_and_what_it_explains_is_left_out() -> None:
+def test_losses_of_a_slow_host_are_reported_with_it_and_not_again() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n5 receives at 40 %", ranks=(5,), hosts=("n5",))
     unsteady = Finding(FindingKind.UNSTABLE, "n1 to n5 varies", ranks=(1, 5), routes=((1, 5),))
     other = Finding(FindingKind.SLOW_ROUTE, "n1 to n2", ranks=(1, 2), routes=((1, 2),))

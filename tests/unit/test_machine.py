@@ -1,4 +1,4 @@
-"""What `doctor` finds, and what it says of things that are missing."""
+"""What `doctor` finds, and its advice about missing things."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     core.load.cache_clear()
 
 
-def test_everything_that_is_missing_comes_with_advice() -> None:
+def test_everything_missing_comes_with_advice() -> None:
     for finding in probes.examine():
         assert finding.value
         assert finding.good is not False or finding.advice, finding
@@ -69,7 +69,7 @@ def test_launchers_are_found_once_each(monkeypatch: pytest.MonkeyPatch, tmp_path
         ("exec sleep 60", False, "no controller answers"),
     ],
 )
-def test_slurm_is_there_only_where_a_controller_answers(
+def test_slurm_is_available_only_if_a_controller_answers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, good: bool, words: str
 ) -> None:
     for name, text in (("srun", "true"), ("salloc", "true"), ("scontrol", script)):
@@ -83,7 +83,7 @@ def test_slurm_is_there_only_where_a_controller_answers(
     assert good or "scontrol ping" in found.advice
 
 
-def test_doctor_fails_only_where_nothing_can_be_measured(
+def test_doctor_fails_only_if_nothing_can_be_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["doctor"]) == 0

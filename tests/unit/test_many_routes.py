@@ -1,4 +1,4 @@
-"""Findings of runs with too many messages to look at together: hosts from some phases, routes from all."""
+"""Findings of runs with too many messages to read at once: hosts from some phases, routes from all."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ RANKS = 48
 
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch):
-    """So that 48 ranks are many: a third of their phases is looked at."""
+    """Makes 48 ranks count as many: a third of their phases is read."""
     monkeypatch.setattr(many_routes, "MOST_MESSAGES", 40 * RANKS)
     monkeypatch.setattr(many_routes, "FEWEST_PHASES", 16)
 
@@ -53,7 +53,7 @@ def test_a_slow_host_is_found_in_some_phases():
 
 
 @pytest.mark.parametrize("route", [(3, 9), (40, 2), (11, 35)])
-def test_a_slow_route_is_found_whether_or_not_its_phase_was_looked_at(route):
+def test_a_slow_route_is_found_whether_or_not_its_phase_was_read(route):
     run = noisy(slow_route=route)
     found, _ = of_run.look(run)
     assert [(one.kind, one.routes) for one in found] == [(FindingKind.SUSPECT, (route,))]
@@ -93,7 +93,7 @@ def test_a_healthy_network_raises_no_alarm():
     assert [one.kind for one in of_run.look(noisy())[0]] == [FindingKind.NOTHING]
 
 
-def test_the_lowest_of_many_are_judged_as_all_would_be():
+def test_judging_the_lowest_of_many_equals_judging_all():
     values = np.random.default_rng(2).normal(0, 0.02, 5000)
     values[[7, 4000]] = -0.3, -0.1
     values[13] = np.nan

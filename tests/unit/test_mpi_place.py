@@ -1,4 +1,4 @@
-"""Which launcher the place `mpi` takes, and the environment of its ranks."""
+"""The launcher of the place `mpi`, and the environment of its ranks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_hydra_leaves_a_dead_rank_to_the_core(tmp_path: Path, says: str, words: 
     assert Launcher(str(launcher)).command(4) == [str(launcher), *words, "-n", "4"]
 
 
-def test_crowded_ranks_yield_and_what_a_person_set_stays() -> None:
+def test_crowded_ranks_yield_unless_the_user_set_otherwise() -> None:
     assert environment_for(True, {}) == YIELDING
     assert environment_for(False, {"HOME": "/"}) == {"HOME": "/"}
     name = "MPIR_CVAR_POLLS_BEFORE_YIELD"
@@ -76,12 +76,12 @@ def test_crowded_ranks_yield_and_what_a_person_set_stays() -> None:
 
 
 @pytest.mark.parametrize("word", ["-f", "--hostfile", "-hosts", "--host=a,b", "-H", "-machinefile"])
-def test_words_that_name_hosts_are_known(word: str) -> None:
+def test_arguments_that_name_hosts_are_recognised(word: str) -> None:
     assert not stays_here(Launcher("mpiexec"), [word, "x"])
     assert stays_here(Launcher("mpiexec"), ["-prepend-rank"])
 
 
-def test_a_lost_node_named_by_its_address_takes_no_other_along() -> None:
+def test_losing_a_node_named_by_its_address_excludes_no_other() -> None:
     words = ["-hosts", "10.0.0.1,10.0.0.2:4,10.0.1.3"]
     assert mpi.without(words, ["10.0.0.2"], is_srun=False) == ("-hosts", "10.0.0.1,10.0.1.3")
     words = ["-hosts", "n1.here.org:2,n2"]

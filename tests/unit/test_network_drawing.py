@@ -1,4 +1,4 @@
-"""Drawings of networks: everything on the canvas, nothing on top of one another, words escaped."""
+"""Drawings of networks: everything on the canvas, nothing overlapping, text escaped."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ def test_many_hosts_become_boxes_with_their_number() -> None:
     assert len(text) < 100_000
 
 
-def test_names_are_words_and_no_markup() -> None:
+def test_names_are_text_and_not_markup() -> None:
     text = network_drawing.svg(Network(FIGURES, tree(2, 2)))
     assert "a&lt;b&gt;&amp;c" in text
     assert "no limit of its own" in text
 
 
-def test_files_by_their_ending(tmp_path: Path) -> None:
+def test_the_format_of_a_picture_follows_from_its_suffix(tmp_path: Path) -> None:
     network = Network(FIGURES, tree(2, 2))
     network_drawing.write(network, tmp_path / "a.svg")
     ET.parse(tmp_path / "a.svg")

@@ -1,4 +1,4 @@
-"""Runs that hold summaries of phases, made by the core: read, checked, repaired, shown, exported."""
+"""Runs with the core's summaries of phases: read, checked, repaired, shown, exported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def simulate(out: Path, *, raw_budget_bytes: int, resume: bool = False) -> Path:
         said = [json.loads(node.stdout.readline()) for _ in range(2)]  # ready, started
         while said[-1]["event"] not in ("finished", "error"):
             said.append(json.loads(node.stdout.readline()))
-        node.stdin.close()  # only now: the end of its input would stop the job
+        node.stdin.close()  # not earlier: end of file would stop the job
         node.stdout.read()
     assert said[-1].get("state") == "complete", said
     return out
@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
     return simulate(tmp_path / "phases.zarr", raw_budget_bytes=100)
 
 
-def test_the_figures_are_those_of_the_run_with_all_samples(path: Path, tmp_path: Path) -> None:
+def test_figures_equal_those_of_the_run_with_all_samples(path: Path, tmp_path: Path) -> None:
     summed, whole = Run.open(path), Run.open(simulate(tmp_path / "raw.zarr", raw_budget_bytes=1 << 30))
     assert summed.phase_summarised
     assert not whole.phase_summarised
@@ -71,7 +71,7 @@ def test_coordinates_are_implied_and_computed_when_read(path: Path) -> None:
     assert peer.values[1, :, 0].tolist() == [(rank - 2) % RANKS for rank in range(RANKS)]
 
 
-def test_export_has_a_row_a_phase(path: Path) -> None:
+def test_export_has_a_row_per_phase(path: Path) -> None:
     run, text = Run.open(path), io.BytesIO()
     table_files.write_csv(tables.tables(run, "phases"), text)
     rows = list(csv.DictReader(io.StringIO(text.getvalue().decode())))
@@ -93,7 +93,7 @@ def test_the_report_names_no_routes(path: Path) -> None:
     assert kinds == ["summaries only"]
 
 
-def test_what_is_lost_is_found_forgotten_and_computed_again(path: Path) -> None:
+def test_lost_summaries_are_found_given_up_and_computed_again(path: Path) -> None:
     before = Run.open(path).phase_rates(0).values
     assert fsck.check(path).ok
     assert fsck.check(path).cells["measured"] == RANKS - 1

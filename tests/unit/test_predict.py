@@ -1,4 +1,4 @@
-"""What `crosscut predict` makes of a trace before and after SimGrid replays it; no SimGrid is needed."""
+"""`crosscut predict` before and after SimGrid replays a trace; SimGrid is not needed."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_a_whole_trace_is_counted(tmp_path):
     assert found.operations == (1000.0, 0.0)
 
 
-def test_the_file_of_the_trace_may_be_named_itself(tmp_path):
+def test_the_trace_s_file_may_be_named_directly(tmp_path):
     written(tmp_path, PING, PONG)
     assert traces.read(tmp_path / "trace.txt") == traces.read(tmp_path)
 
 
-def test_comments_and_empty_lines_count_as_lines_alone(tmp_path):
+def test_comments_and_empty_lines_count_only_as_lines(tmp_path):
     written(tmp_path, PING, PONG)
     file = tmp_path / "rank-1.tit"
     file.write_text("# made by hand\n\n" + file.read_text() + "1 compute x\n")
@@ -94,7 +94,7 @@ def test_a_trace_that_ends_before_finalize_is_truncated_at_its_last_line(tmp_pat
         traces.read(tmp_path)
 
 
-def test_a_message_without_its_other_end_is_named_where_it_is_sent(tmp_path):
+def test_a_message_without_a_receive_is_named_at_its_send(tmp_path):
     with pytest.raises(UsageError, match=r"rank-0\.tit:3: a message from rank 0 to rank 1 that is never rec"):
         traces.read(written(tmp_path, PING, [line for line in PONG if not line.startswith("recv")]))
 
@@ -110,14 +110,14 @@ def test_a_rank_that_leaves_a_collective_call_out_is_named(tmp_path):
      ("a\0b\n", r"trace\.txt:1: there is no file"), ("rank-0.tit", r"trace\.txt:1: the line has no end"),
      ("\udcff\n", r"trace\.txt:1: not the name")],
 )  # fmt: skip
-def test_a_list_of_files_that_is_none_is_named(tmp_path, text, said):
+def test_an_invalid_list_of_files_is_named(tmp_path, text, said):
     written(tmp_path, PING, PONG)
     (tmp_path / "trace.txt").write_text(text, errors="surrogateescape")
     with pytest.raises(UsageError, match=said):
         traces.read(tmp_path)
 
 
-def test_what_is_not_there_says_how_to_make_one(tmp_path):
+def test_a_missing_trace_is_reported_with_how_to_make_one(tmp_path):
     with pytest.raises(UsageError, match="crosscut profile --trace"):
         traces.read(tmp_path)
 
@@ -140,7 +140,7 @@ def test_random_damage_is_refused_or_harmless_and_never_a_crash(tmp_path):
     assert refused > 400
 
 
-def test_every_action_wants_its_numbers():
+def test_every_action_needs_its_numbers():
     for name in ACTIONS.keys() - {b"comm_size", b"comm_split", b"comm_dup", b"location"}:
         with pytest.raises(BadAction):
             ACTIONS[name]([b"1"] * 200, 4)
@@ -176,13 +176,13 @@ def made(name: bytes, ranks: int, count: int) -> list[list[Round]]:
     ]
 
 
-def test_every_collective_action_is_tried():
+def test_every_collective_action_is_tested():
     assert CALLS.keys() == COLLECTIVE
 
 
 def played(rounds: list[list[Round]]) -> list[set[int]]:
-    """Whose data each rank has at the end, where a message waits for its receive; fails where they wait for
-    ever, or a message is of another size than is received."""
+    """Returns the ranks whose data each rank has at the end, if sends wait for their receives. Fails if they
+    wait for ever, or if sizes of a send and its receive differ."""
     ranks = len(rounds)
     has = [{rank} for rank in range(ranks)]
     at = [0] * ranks
@@ -215,7 +215,7 @@ def played(rounds: list[list[Round]]) -> list[set[int]]:
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("name", sorted(COLLECTIVE))
-def test_messages_of_a_collective_call_meet_and_bring_what_they_must(name, ranks):
+def test_messages_of_a_collective_call_match_and_deliver_the_right_data(name, ranks):
     everybody = set(range(ranks))
     for count in COUNTS:
         has = played(made(name, ranks, count))
@@ -250,10 +250,10 @@ def test_short_blocks_go_all_to_all_by_bruck_and_long_ones_in_pairs():
 
 def test_a_long_broadcast_is_scattered_and_gathered():
     assert sum(sent(one) for one in made(b"bcast", 8, 1 << 20)) < 8 * 1.6 * (1 << 20)
-    assert sum(map(len, made(b"bcast", 4, 1 << 20))) == 6  # few ranks: a tree, 3 messages of two ends
+    assert sum(map(len, made(b"bcast", 4, 1 << 20))) == 6  # few ranks: a tree, 3 messages with two ends
 
 
-def test_a_lowered_trace_has_messages_alone_and_still_is_whole(tmp_path):
+def test_a_lowered_trace_has_only_messages_and_is_still_whole(tmp_path):
     ranks = 5
     actions = {
         rank: ["init"]
@@ -313,7 +313,7 @@ def changed(folder: Path, variant: Variant, speed: float = 1e9) -> tuple[dict[st
     return {one.attrib["id"]: one.attrib for one in root if "id" in one.attrib}, platform
 
 
-def test_a_platform_as_it_is_keeps_its_figures(tmp_path):
+def test_an_unchanged_platform_keeps_its_figures(tmp_path):
     found, platform = changed(tmp_path, variants.AS_IT_IS)
     assert float(found["c0"]["bandwidth"].removesuffix("Bps")) == 12.5e6
     assert "sharing_policy" not in found["c0"]
@@ -321,7 +321,7 @@ def test_a_platform_as_it_is_keeps_its_figures(tmp_path):
     assert "smpi/or:0:4.0000000000000003e-05:0" in platform.options
 
 
-def test_each_factor_changes_its_own(tmp_path):
+def test_each_factor_changes_its_own_figure(tmp_path):
     found, platform = changed(tmp_path, Variant(latency=0.5, bandwidth=2, overhead=3), speed=4e9)
     assert float(found["c0"]["bandwidth"].removesuffix("Bps")) == 25e6
     assert float(found["w0"]["latency"].removesuffix("s")) == 5e-6
@@ -338,14 +338,14 @@ def test_an_ideal_network_takes_no_time(tmp_path):
     assert platform.options == ("network/model:CM02",)
 
 
-def test_a_platform_that_is_not_understood_is_no_prediction(tmp_path):
+def test_an_unknown_platform_gives_no_prediction(tmp_path):
     file = tmp_path / "p.xml"
     file.write_text('<link id="backbone" bandwidth="fast"/>\n')
     with pytest.raises(CrosscutError, match="not understood"):
         variants.write(Platform(file, file, ()), variants.AS_IT_IS, 1e9, tmp_path / "v.xml")
 
 
-def test_what_if_is_factors_by_name():
+def test_what_if_takes_factors_by_name():
     assert variants.parse("latency=0.5, bandwidth=2") == Variant(latency=0.5, bandwidth=2)
     assert variants.words(variants.parse("overhead=0,compute=0.5")) == "overhead × 0, compute × 0.5"
 
@@ -354,7 +354,7 @@ def test_what_if_is_factors_by_name():
     "text", ["", "latency", "latency=", "latency=x", "speed=2", "latency=-1", "latency=nan",
              "latency=1,latency=2", "bandwidth=0", "latency=1e9"],
 )  # fmt: skip
-def test_a_what_if_that_means_nothing_is_refused(text):
+def test_an_invalid_what_if_is_refused(text):
     with pytest.raises(UsageError, match=r"latency=0\.5,bandwidth=2"):
         variants.parse(text)
 
@@ -378,7 +378,7 @@ def asked(*networks: str) -> PredictionRequest:
     return PredictionRequest(networks, 1e9, what_if=(Variant(latency=0.5),))
 
 
-def test_the_table_says_time_ratio_and_parts(capsys, monkeypatch):
+def test_the_table_has_time_ratio_and_parts(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     names = ("nets/now.toml", "candidate")
     telling.tell(asked(*names), predicted(*names), ComputeSource(1e9, 12.0))

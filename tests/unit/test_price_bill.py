@@ -1,4 +1,4 @@
-"""From parts that fit to a bill: how many of each, the cheapest of those that do the same, steps."""
+"""From fitting parts to a bill: numbers of parts, the cheapest equivalent, price steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def part(name: str, kind: str, price: str, more: str = "") -> str:
 def plant_of(
     nodes: int, switch_ports: Mapping[int, int], trunk_cables: int = 0, adapters_each: int = 1
 ) -> Plant:
-    """Without a network behind it: what there is to buy is said here."""
+    """A list of things to buy, without a network."""
     figures = {
         "name": "net", "kind": "clos", "file": "net.toml", "protocol": None, "bisection": None, "price": None,
         "counts": {"hosts": nodes, "adapters": adapters_each * nodes, "processors": nodes,
@@ -46,7 +46,7 @@ def bought(plant: Plant, *books: book.Book) -> dict[str, float]:
     return {line.part: line.count for line in bill.bill(plant, books).lines}
 
 
-def test_each_kind_of_part_is_counted_by_what_it_is_bought_for(tmp_path: Path) -> None:
+def test_each_kind_of_part_is_counted_by_its_unit(tmp_path: Path) -> None:
     priced = quotes(
         tmp_path,
         part("box", "switch", '"10 USD"', "ports = 24"),
@@ -105,7 +105,7 @@ def test_ranges_of_prices_become_ranges_of_sums_and_shares(tmp_path: Path) -> No
     assert found.cost == Interval(200, 400)
     assert found.per_node == Interval(20, 40)
     assert found.whole == Interval(600, 1000)
-    # The least where nodes are cheap and the network dear; the other way round the most.
+    # The minimum is for cheap nodes and a dear network, the maximum for the reverse.
     assert found.nodes_share == Interval(400 / 800, 600 / 800)
     assert found.shares() == {
         "switches": Interval(0.5, 0.75),
@@ -127,12 +127,12 @@ def test_shares_add_up_to_all_of_the_network_s_cost_without_the_nodes(tmp_path: 
     assert set(shares) == {"undivided", "interfaces", "software", "cables"}
 
 
-def test_a_node_price_of_one_s_own_replaces_the_book_s(tmp_path: Path) -> None:
+def test_a_given_node_price_replaces_the_book_s(tmp_path: Path) -> None:
     priced = quotes(tmp_path, part("box", "switch", '"1 USD"', "ports = 8"), part("n", "node", '"9 USD"'))
     assert bill.bill(plant_of(8, {8: 1}), [priced], Interval(5, 6)).node == Interval(5, 6)
 
 
-def test_of_two_books_the_cheaper_quote_is_taken_but_not_of_two_currencies(tmp_path: Path) -> None:
+def test_the_cheaper_quote_of_two_books_is_taken_unless_currencies_differ(tmp_path: Path) -> None:
     one = quotes(tmp_path, part("a", "switch", '"2 USD"', "ports = 8"))
     (tmp_path / "other").mkdir()
     two = quotes(tmp_path / "other", part("b", "switch", '"1 USD"', "ports = 8"))
@@ -148,7 +148,7 @@ def test_a_network_with_switches_for_which_no_switch_is_priced_has_no_price(tmp_
         bill.bill(plant_of(8, {8: 1}), [priced])
 
 
-def test_by_the_port_or_in_boxes_whichever_is_cheaper_and_possible(tmp_path: Path) -> None:
+def test_switches_are_bought_per_port_or_as_boxes_whichever_is_cheaper_and_possible(tmp_path: Path) -> None:
     priced = quotes(
         tmp_path,
         part("box", "switch", '"800 USD"', "ports = 48"),

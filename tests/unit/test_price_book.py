@@ -1,4 +1,4 @@
-"""Price books are read strictly: what is wrong is told with file and line, and nothing is guessed."""
+"""Price books are read strictly: mistakes are reported with file and line, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_a_gap_between_two_steps_has_no_price(tmp_path: Path) -> None:
         ('kind = "clos", processors = 2', False),
     ],
 )
-def test_a_part_fits_a_network_that_has_all_it_asks_for(fits: str, does: bool, tmp_path: Path) -> None:
+def test_a_part_fits_a_network_with_all_the_required_properties(
+    fits: str, does: bool, tmp_path: Path
+) -> None:
     part = load(GOOD + f"fits = {{ {fits} }}\n", tmp_path).parts[0]
     assert part.fits.network(NETWORK) is does
 
@@ -115,7 +117,7 @@ MISTAKES = {
 @pytest.mark.parametrize(
     "text", MISTAKES, ids=[f"{key or what}-{what}"[:50] for _, key, what in MISTAKES.values()]
 )
-def test_a_mistake_is_told_with_file_line_and_key(text: str, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_with_file_line_and_key(text: str, tmp_path: Path) -> None:
     line, key, what = MISTAKES[text]
     with pytest.raises(UsageError) as caught:
         load(text, tmp_path)
@@ -131,7 +133,7 @@ def test_a_book_that_does_not_exist_is_named_with_those_that_do() -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a = " + b"[" * 5000, b"#" * (1 << 21)])
-def test_a_file_that_is_no_book_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_book_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"x\.toml"):
@@ -163,9 +165,7 @@ VALUES = st.sampled_from(
     at=st.integers(0, 8),
 )
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_stands_in_a_book_it_is_read_or_refused(
-    key: str, value: str, at: int, tmp_path: Path
-) -> None:
+def test_any_book_is_read_or_refused(key: str, value: str, at: int, tmp_path: Path) -> None:
     lines = GOOD.splitlines()
     lines = [line for line in lines if not line.startswith(f"{key} ")]
     lines.insert(min(at, len(lines)), f"{key} = {value}")
@@ -187,12 +187,12 @@ def test_amounts_are_read_as_written(text: str, low: float, high: float) -> None
 @pytest.mark.parametrize(
     "text", ["", "818", "USD", "818 usd", "1e9 USD", "3-2 USD", "9999999999999 USD", "1 USD 2"]
 )
-def test_what_is_no_amount_is_refused(text: str) -> None:
+def test_an_invalid_amount_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_price(text)
 
 
-def test_per_cent_are_rounded_as_in_print_and_show_what_rounding_does_not_decide() -> None:
+def test_per_cent_are_rounded_as_in_print_and_show_undecided_rounding() -> None:
     assert per_cent(Interval(0.795, 0.8049)) == "80"
     assert per_cent(Interval(0.7949, 0.8)) == "79–80"
 

@@ -68,7 +68,7 @@ def test_the_cheapest_within_ten_per_cent_of_the_best_is_chosen() -> None:
     assert set(choice.surely) == {"best", "good"}
 
 
-def test_whether_one_is_good_enough_may_be_open() -> None:
+def test_it_may_be_open_whether_a_network_is_good_enough() -> None:
     choice = choosing.choose(
         [candidate("best", 900, 1), candidate("doubtful", 400, (1.05, 1.15)), candidate("cheap", 100, 1.2)],
         0.1,
@@ -78,7 +78,7 @@ def test_whether_one_is_good_enough_may_be_open() -> None:
     assert choice.perhaps == ("doubtful",)
 
 
-def test_what_is_dearer_than_one_that_is_surely_good_enough_contends_no_more() -> None:
+def test_a_network_dearer_than_one_surely_good_enough_is_out() -> None:
     choice = choosing.choose(
         [
             candidate("best", 900, 1),
@@ -96,13 +96,13 @@ def test_overlapping_prices_leave_it_open() -> None:
     assert choice.perhaps == ()
 
 
-def test_when_nobody_is_known_to_be_the_best_all_who_may_be_contend() -> None:
+def test_without_a_clear_best_all_possible_ones_contend() -> None:
     choice = choosing.choose([candidate("a", 500, (0.8, 1.3)), candidate("b", 400, (0.8, 1.3))], 0.1)
     assert choice.surely == ()
     assert set(choice.contenders) == {"a", "b"}
 
 
-def test_the_front_has_what_nothing_beats_in_both() -> None:
+def test_the_front_has_networks_that_none_beats_in_both() -> None:
     some = [
         candidate("cheap", 1, 9),
         candidate("fast", 9, 1),
@@ -112,7 +112,7 @@ def test_the_front_has_what_nothing_beats_in_both() -> None:
     assert [choosing.standing(one, some) for one in some] == [Standing.ON] * 3 + [Standing.OFF]
 
 
-def test_what_may_be_beaten_is_perhaps_on_the_front() -> None:
+def test_a_network_that_may_be_beaten_is_perhaps_on_the_front() -> None:
     some = [candidate("a", (4, 6), 1), candidate("b", 5, 1)]
     assert [choosing.standing(one, some) for one in some] == [Standing.PERHAPS] * 2
 
@@ -122,8 +122,8 @@ def test_two_that_are_exactly_alike_are_both_on_the_front() -> None:
     assert [choosing.standing(one, some) for one in some] == [Standing.ON] * 2
 
 
-def test_the_page_says_in_its_column_front_whether_one_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same words as on the terminal: the column's head says of what."""
+def test_the_page_s_column_front_says_whether_a_network_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words as on the terminal, whose column head gives the context."""
     monkeypatch.setattr(pareto, "chart", lambda _: None)
     some = [candidate("on", 1, 1), candidate("perhaps", 2, (0.9, 1.1)), candidate("off", 3, 2)]
     judged = tuple(
@@ -147,7 +147,7 @@ def test_some_candidate_is_never_off_the_front_and_one_always_contends(some: lis
 def test_whatever_the_truth_within_the_intervals_its_answer_contends(
     some: list[Candidate], data: st.DataObject
 ) -> None:
-    """The promise of the sentence: errors within what was said never make it wrong."""
+    """The sentence stays right for all errors within the stated intervals."""
 
     def drawn(value: Interval) -> Interval:
         return exactly(data.draw(st.floats(value.low, value.high)))

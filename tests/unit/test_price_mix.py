@@ -20,7 +20,7 @@ def load(text: str, folder: Path) -> mix.Mix:
     return mix.load(path)
 
 
-def test_what_is_not_written_is_as_documented(tmp_path: Path) -> None:
+def test_missing_keys_have_the_documented_defaults(tmp_path: Path) -> None:
     found = load(GOOD, tmp_path)
     assert (found.title, found.ranks, found.within, found.simulation_error) == ("mix", 64, 0.1, 0.05)
     work = found.works[0]
@@ -58,7 +58,7 @@ def test_twice_the_rate_is_half_the_time(tmp_path: Path) -> None:
     assert found["b"].high == pytest.approx(found["a"].low * 11.3 / 20)
 
 
-def test_runs_and_traces_are_found_from_where_the_mix_is(tmp_path: Path) -> None:
+def test_paths_of_runs_and_traces_are_relative_to_the_mix(tmp_path: Path) -> None:
     text = '[[work]]\nname = "a"\nruns = { net = "runs/a.zarr" }\n[[work]]\nname = "b"\ntrace = "cg"\n'
     a, b = load(text, tmp_path).works
     assert a.runs == {"net": tmp_path / "runs" / "a.zarr"}
@@ -109,7 +109,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=[what for _, what in MISTAKES.values()])
-def test_a_mistake_is_told_with_file_and_line(text: str, tmp_path: Path) -> None:
+def test_a_mistake_is_reported_with_file_and_line(text: str, tmp_path: Path) -> None:
     line, what = MISTAKES[text]
     with pytest.raises(UsageError) as caught:
         load(text, tmp_path)

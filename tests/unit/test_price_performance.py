@@ -1,4 +1,4 @@
-"""Dollars per MFlop: from what `crosscut workload hpl --json` writes, and from nothing else."""
+"""Dollars per MFlop, only from the output of `crosscut workload hpl --json`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt"
 
 
 def written(folder: Path, name: str = "hpl.json", hosts: int = 4, **other: Any) -> Path:
-    """The command's own words, of a real output of hpcc, with some of them changed."""
+    """Writes the command's JSON for a real output of hpcc, with some members changed."""
     value = telling.as_json(HplRun("lab:net.toml", hosts, output.load(GOLDEN))) | other
     file = folder / name
     file.write_text(json.dumps(value), encoding="utf-8")
@@ -34,26 +34,26 @@ def bill(node: Interval | None) -> Bill:
     return Bill("net", 4, "USD", (line,), node, 1)
 
 
-def test_what_hpl_wrote_is_read_again(tmp_path: Path) -> None:
+def test_a_result_of_hpl_is_read(tmp_path: Path) -> None:
     file = written(tmp_path)
     found = performance.load(file)
     assert found == performance.Performance(file, 4, 4, 500, 233.5e6, Interval(203.1e6, 264.5e6))
 
 
 def test_a_range_of_rates_and_of_prices_is_one_of_dollars_per_mflop(tmp_path: Path) -> None:
-    """233.5 MFlop/s, between 203.1 and 264.5; network 1,000 USD, four nodes of 100 to 200 USD each."""
+    """233.5 MFlop/s, between 203.1 and 264.5; network 1,000 USD, four nodes at 100 to 200 USD each."""
     worth = Worth(Priced("net", 4, bill(Interval(100, 200)), ()), performance.load(written(tmp_path)))
     assert worth.network == Interval(pytest.approx(1000 / 264.5), pytest.approx(1000 / 203.1))
     assert worth.whole == Interval(pytest.approx(1400 / 264.5), pytest.approx(1800 / 203.1))
 
 
-def test_without_a_price_of_nodes_there_is_none_of_the_whole(tmp_path: Path) -> None:
+def test_without_a_price_of_nodes_the_whole_has_none(tmp_path: Path) -> None:
     found = performance.load(written(tmp_path))
     assert Worth(Priced("net", 4, bill(None), ()), found).whole is None
     assert Worth(Priced("net", 4, None, (), "too large"), found).network is None
 
 
-def test_files_go_with_networks_by_name_or_with_the_only_one(tmp_path: Path) -> None:
+def test_files_are_matched_to_networks_by_name_or_to_the_only_one(tmp_path: Path) -> None:
     one, other = written(tmp_path, "a=b.json"), written(tmp_path, "c.json")
     assert performance.assigned([str(one)], ["net"])["net"].file == one
     found = performance.assigned([f"x={one}", f"y={other}"], ["x", "y", "z"])
@@ -92,20 +92,20 @@ def test_a_network_is_priced_for_the_nodes_it_was_measured_on(tmp_path: Path) ->
         ({"ranks": None}, "ranks is null"),
     ],
 )
-def test_what_is_no_such_result_is_refused(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+def test_an_invalid_result_is_refused(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=rf"hpl\.json: .*{said}"):
         performance.load(written(tmp_path, **changed))
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"3", b"{", b"\xff", b"[" * 100_000, b'{"schema": []}'])
-def test_what_is_no_object_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_json_that_is_not_an_object_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x"
     file.write_bytes(content)
     with pytest.raises(UsageError, match=r"x: .*crosscut workload hpl --json"):
         performance.load(file)
 
 
-def test_a_file_too_large_for_a_result_is_refused_and_not_cut(tmp_path: Path) -> None:
+def test_a_file_too_large_for_a_result_is_refused_not_truncated(tmp_path: Path) -> None:
     file = written(tmp_path)
     with file.open("ab") as stream:
         stream.truncate(performance.LARGEST_FILE_BYTES + 1)

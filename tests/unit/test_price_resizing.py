@@ -1,4 +1,4 @@
-"""The same design for another number of hosts: which parameters change; which designs have no other size."""
+"""The same design for another number of hosts: which parameters change, which designs cannot be resized."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def generator(text: str, hosts: int, folder: Path) -> dict[str, object]:
         ('kind = "fat-tree"\ndown = "4x4x4"\nup = "4x4"', 16, {"down": "4x4", "up": "4"}),
     ],
 )  # fmt: skip
-def test_a_generated_network_gets_the_size_asked_for(
+def test_a_generated_network_gets_the_requested_size(
     before: str, hosts: int, changed: dict[str, object], tmp_path: Path
 ) -> None:
     assert generator(before, hosts, tmp_path) == tomllib.loads(before) | changed
@@ -61,7 +61,9 @@ def test_a_generated_network_gets_the_size_asked_for(
         ('kind = "fat-tree"\ndown = "16x16x4"\nup = "16x8"', "the levels of its fat tree differ"),
     ],
 )
-def test_a_design_without_such_a_size_says_why(text: str, why: str, tmp_path: Path) -> None:
+def test_a_design_without_the_requested_size_is_refused_with_the_reason(
+    text: str, why: str, tmp_path: Path
+) -> None:
     with pytest.raises(NotResizable, match=why):
         generator(text, 1000, tmp_path)
 
@@ -107,6 +109,6 @@ def test_numbers_of_nodes_are_read_as_written(text: str, numbers: tuple[int, ...
 @pytest.mark.parametrize(
     "text", ["", "0", "-3", "16-8", "x", "8-16:0", "8-16:00", "1-1000000:1", "999999999", "1,,2", "²"]
 )
-def test_what_is_no_number_of_nodes_is_refused(text: str) -> None:
+def test_an_invalid_number_of_nodes_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_nodes(text)

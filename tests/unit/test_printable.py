@@ -1,4 +1,4 @@
-"""Names from files of others reach a terminal as text, and a spreadsheet as names."""
+"""Names from foreign files reach terminals as plain text, and spreadsheets as names, not formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A run whose first node has an escape sequence in its name, whose second has a formula."""
+    """A run whose first node's name has an escape sequence, and whose second node's name is a formula."""
     path = make_run(tmp_path / "run.zarr")
     metadata = json.loads((path / "zarr.json").read_text())
     nodes = metadata["attributes"]["nodes"]
@@ -32,21 +32,21 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_no_name_of_a_run_is_an_escape_sequence(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_in_a_run_cannot_be_escape_sequences(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(path)]) == 0
     said = capsys.readouterr().out
     assert CONTROL.search(said) is None
     assert r"\x9b2J\u202eevil" in re.sub(r"\s", "", said)
 
 
-def test_no_word_of_a_command_line_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_arguments_cannot_be_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", f"{TITLE}\udcff\r"]) == 2
     said = capsys.readouterr().err
     assert CONTROL.search(said) is None
     assert r"\x1b]0;owned\x07\udcff\r" in said
 
 
-def test_colours_stay_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_colours_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -56,7 +56,7 @@ def test_colours_stay_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.findall(r"\x1b[^m]*m?", stream.getvalue()) == ["\x1b[33m", "\x1b[0m"]
 
 
-def test_what_is_told_above_a_bar_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_above_a_bar_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     stream = io.StringIO()
@@ -68,7 +68,7 @@ def test_what_is_told_above_a_bar_is_text(monkeypatch: pytest.MonkeyPatch) -> No
     assert r"\x1b]0;owned\x07lost" in stream.getvalue()
 
 
-def test_streams_are_as_they_were_afterwards() -> None:
+def test_streams_are_restored_afterwards() -> None:
     before = sys.stdout
     with printing():
         assert drawn_on(sys.stdout) is before
@@ -79,7 +79,7 @@ def test_text_of_all_languages_stays() -> None:
     assert printable("Zürich → 東京\t½\n") == "Zürich → 東京\t½\n"
 
 
-def test_no_name_of_a_table_is_a_formula(path: Path) -> None:
+def test_names_in_a_table_cannot_be_formulas(path: Path) -> None:
     out = path.parent / "x.csv"
     assert main(["export", str(path), "--out", str(out)]) == 0
     with out.open(newline="") as file:

@@ -1,4 +1,4 @@
-"""Programs under a time limit: what they said, and that nothing of them is left."""
+"""Programs under a time limit: their output, and that none of their processes is left."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from crosscut.base import process_group
 from crosscut.base.errors import PlaceError
 
 
-def test_what_it_printed_complained_and_ended_with_is_returned(tmp_path: Path) -> None:
+def test_output_errors_and_exit_status_are_returned(tmp_path: Path) -> None:
     words = ["sh", "-c", 'pwd; echo "$WORD" >&2; cat; exit 7']
     done = process_group.run(words, {**os.environ, "WORD": "so"}, 60, tmp_path)
     assert (done.status, done.printed, done.complained) == (7, f"{tmp_path.resolve()}\n", "so\n")
 
 
-def test_bytes_that_are_no_text_are_no_trouble() -> None:
+def test_output_may_have_bytes_that_are_not_text() -> None:
     done = process_group.run(["printf", r"a\377b"], os.environ, 60)
     assert done.printed == "a\N{REPLACEMENT CHARACTER}b"
 
 
-def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_over_its_time_limit_is_ended_with_its_children(tmp_path: Path) -> None:
     told = tmp_path / "child"
     words = ["sh", "-c", 'sleep 600 & echo $! > "$0"; wait', told]
     with pytest.raises(process_group.Overran, match=r"^sh was ended after 0.5 s"):
         process_group.run(words, os.environ, 0.5)
-    while Path(f"/proc/{told.read_text().strip()}/exe").exists():  # nobody else waits for it
+    while Path(f"/proc/{told.read_text().strip()}/exe").exists():  # no other process reaps it
         time.sleep(0.001)
 
 
@@ -39,7 +39,7 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
 def test_children_that_ignore_sigterm_are_ended(
     then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also those of a program that has ended itself."""
+    """Even children of a program that has already ended."""
     monkeypatch.setattr(process_group, "END_SECONDS", 0.2)
     told = tmp_path / "child"
     words = ["sh", "-c", "trap '' TERM; sleep 600 > /dev/null 2>&1 & echo $! > \"$0\"; trap - TERM; " + then]
@@ -48,13 +48,13 @@ def test_children_that_ignore_sigterm_are_ended(
     assert not Path(f"/proc/{told.read_text().strip()}/exe").exists()
 
 
-def test_what_is_no_program_is_named() -> None:
+def test_a_missing_program_is_named() -> None:
     with pytest.raises(PlaceError, match="cannot start /nowhere/program: No such file"):
         process_group.run([Path("/nowhere/program")], os.environ, 1)
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_an_interrupt_while_it_starts_ends_it(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_the_program_starts_ends_it(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
     class Interrupted(subprocess.Popen[bytes]):
@@ -69,7 +69,7 @@ def test_an_interrupt_while_it_starts_ends_it(alone: bool, monkeypatch: pytest.M
     assert started[0].returncode == -signal.SIGTERM
 
 
-def test_a_signal_that_is_only_noted_while_it_starts_is_noted_and_it_goes_on() -> None:
+def test_a_signal_whose_handler_returns_does_not_end_a_starting_program() -> None:
     noted = []
     before = signal.signal(signal.SIGHUP, lambda number, _: noted.append(number))
     try:
@@ -83,7 +83,7 @@ def test_a_signal_that_is_only_noted_while_it_starts_is_noted_and_it_goes_on() -
         signal.signal(signal.SIGHUP, before)
 
 
-def test_what_is_ignored_here_is_ignored_there() -> None:
+def test_ignored_signals_are_ignored_by_the_program_too() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         process = process_group.start(["sh", "-c", "kill -HUP $$; exit 5"])

@@ -1,4 +1,4 @@
-"""What is seen of a measurement while it goes on."""
+"""Progress output of a measurement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_lines_come_at_intervals_and_when_a_size_begins() -> None:
     assert len(stream.getvalue().splitlines()) == 3  # at 0, 10 and 15 seconds
 
 
-def test_every_size_has_a_line_also_where_it_was_too_quick_to_be_seen() -> None:
+def test_every_size_has_a_line_even_if_it_was_too_quick_to_report() -> None:
     stream = io.StringIO()
     plain = Plain(stream, clock=lambda: 0.0)
     plain(STARTED | {"sizes": [1000, 2000, 3000, 4000, 5000]})
@@ -52,7 +52,7 @@ def test_every_size_has_a_line_also_where_it_was_too_quick_to_be_seen() -> None:
     assert said == ["1 KB", "2 KB, 3 KB", "4 KB", "5 KB"]
 
 
-def test_a_sweep_of_many_sizes_has_lines_at_intervals_alone() -> None:
+def test_a_sweep_of_many_sizes_has_lines_only_at_intervals() -> None:
     stream, now = io.StringIO(), [0.0]
     plain = Plain(stream, clock=lambda: now[0])
     plain(STARTED | {"sizes": list(range(1, 101))})
@@ -70,7 +70,7 @@ def test_a_stopped_run_does_not_claim_the_sizes_it_lacks() -> None:
     assert stream.getvalue() == ""
 
 
-def test_members_that_are_missing_or_wrong_are_no_crash() -> None:
+def test_missing_or_wrong_members_do_not_crash() -> None:
     stream = io.StringIO()
     plain = Plain(stream)
     plain({"event": "progress", "size": "big", "done": None, "rate": "fast"})
@@ -78,7 +78,7 @@ def test_members_that_are_missing_or_wrong_are_no_crash() -> None:
     assert "phase ?/?" in stream.getvalue()
 
 
-def test_quiet_still_says_what_goes_wrong() -> None:
+def test_quiet_still_reports_errors() -> None:
     stream = io.StringIO()
     quiet = Quiet(stream)
     quiet(progress(0.5))

@@ -1,4 +1,4 @@
-"""Half a minute against a baseline: what fits, however much slower the network has become."""
+"""The quick check against a baseline: what fits into half a minute, even if the network has become slower."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from crosscut.reports.terminal import check as terminal_check
 from crosscut.run.run import Run
 
 ASKED = ComparisonSettings()
-PACE = quick.Pace(tuple(range(1, 11)), np.full(10, 0.1), whole=True)  # a second each time
+PACE = quick.Pace(tuple(range(1, 11)), np.full(10, 0.1), whole=True)  # a second per repetition
 
 
-def test_what_fits_is_repeated_as_often_as_it_fits():
+def test_phases_are_repeated_as_often_as_they_fit():
     assert quick.plan(PACE, 3, 1.0, 100.0) == quick.QuickPlan(20, 10)
     assert quick.plan(PACE, 3, 1.0, 12.0) == quick.QuickPlan(
         8, 10
-    )  # nine seconds of twelve, one of them to warm up
+    )  # nine of twelve seconds, one of them for warm-up
 
 
-def test_of_what_is_slower_fewer_phases_are_measured_and_never_fewer_repetitions():
+def test_slower_networks_get_fewer_phases_but_never_fewer_repetitions():
     planned = quick.plan(PACE, 3, 10.0, 30.0)
     assert planned == quick.QuickPlan(3, 5)
     assert quick.plan(PACE, 3, 1000.0, 30.0).phases == 0
@@ -41,7 +41,7 @@ def test_a_baseline_of_too_few_repetitions_is_refused_with_what_to_do():
 
 @dataclass
 class Ranks:
-    """In place of a session: answers a job with so much of a run, and remembers what it was asked."""
+    """Stands in for a session: answers a job with part of a run, and records the jobs."""
 
     run: Run
     interrupted: bool = False
@@ -75,7 +75,7 @@ def measured(monkeypatch, tmp_path):
 
 def test_a_network_that_became_slower_is_measured_in_fewer_phases(measured):
     baseline, slow = aapc(1, repetitions=12), Ranks(aapc(2, repetitions=12, factor=0.002))
-    run = measured(baseline, slow)  # five seconds a phase, in place of a hundredth
+    run = measured(baseline, slow)  # five seconds per phase instead of a hundredth
     assert [job.phases for job in slow.jobs] == [None, (1, 1)]
     assert slow.jobs[0].options["time_limit_seconds"] < 10
     assert run.dataset.sizes["phase"] == 1
@@ -85,7 +85,7 @@ def test_a_network_that_became_slower_is_measured_in_fewer_phases(measured):
     assert all(0 < job.options["time_limit_seconds"] <= 30 for job in healthy.jobs)
 
 
-def test_where_too_little_fits_it_says_how_slow_it_is(measured):
+def test_if_too_little_fits_the_error_says_how_slow_the_network_is(measured):
     baseline = aapc(1, repetitions=12)
     with pytest.raises(CrosscutError, match=r"\d{4,5}\.\d times as long as in the baseline.*--time-limit"):
         measured(baseline, Ranks(aapc(2, repetitions=12, factor=0.0001, noise=1e-3)))
@@ -106,7 +106,7 @@ def test_phases_that_the_baseline_chose_are_kept(measured):
     assert [job.phases for job in ranks.jobs] == [(3, 5), (3, 5)]
 
 
-def test_a_name_that_is_no_name_cannot_become_a_command():
+def test_an_invalid_node_name_cannot_become_a_command():
     said = terminal_check._drain_command("n1; rm -rf /\x1b[2J", "sends at 50 % of the baseline")
     assert said == (
         "scontrol update nodename='n1; rm -rf /?[2J' state=drain "

@@ -1,4 +1,4 @@
-"""Records to JSON and back: what is absent, what is no number, what is wrong."""
+"""Records to JSON and back: missing members, values that are not numbers, errors."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_a_record_comes_back_from_json_as_it_was() -> None:
     assert json.dumps(records.plain(again)) == text
 
 
-def test_what_is_no_finite_number_is_null() -> None:
+def test_numbers_that_are_not_finite_are_null() -> None:
     found = records.plain(Part("a", math.inf, by_rank=(math.nan, np.float64(2.0))))
     assert (found["rate"], found["by_rank"]) == (None, [None, 2.0])
 
 
-def test_null_is_absent_and_in_a_list_nan() -> None:
+def test_null_means_absent_and_in_a_list_nan() -> None:
     found = records.parse({"name": "a", "rate": None, "colour": None, "by_rank": [None, 1]}, Part)
     assert math.isnan(found.rate)
     assert found.colour is None
@@ -66,6 +66,6 @@ def deep(levels: int) -> dict[str, Any]:
         (deep(100_000), "too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(value: object, said: str) -> None:
+def test_a_wrong_value_is_named(value: object, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         records.parse(value, Part)

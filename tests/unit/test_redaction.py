@@ -1,4 +1,4 @@
-"""What leaves the house without names: of nodes, wherever a run, a spec or a sentence has them."""
+"""Redacted outputs have no names of nodes, wherever a run, a spec or a sentence has them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTS = ("gpu-01.example.org", "gpu-02.example.org", "10.1.2.3", "7", "odd name"
 
 
 def telltale() -> Run:
-    """A run that names its nodes wherever one can be named, and other things that tell where it was."""
+    """A run that names its nodes and its place in every possible member."""
     run = aapc(1, repetitions=20, out={2: 0.5})
     nodes = [
         {"name": name, "id": f"id-{name}", "kernel": f"6.1 on {name}", "cores": 4,
@@ -62,17 +62,17 @@ def leaks(text: str) -> list[str]:
     return [word for word in SECRET if word in text]
 
 
-def test_nothing_of_a_redacted_run_names_a_node_or_where_it_was():
+def test_a_redacted_run_names_neither_nodes_nor_places():
     run = telltale()
     shown = redaction.run(run, redaction.aliases([run]))
     assert leaks(json.dumps(shown.attributes)) == []
     assert shown.node_names == tuple(f"node {number}" for number in range(1, 9))
     assert shown.path.name == "node 2-before.zarr"
     assert shown.attributes["nodes"][2]["adapters"] == [{"name": "eth0", "mtu": 9000}]
-    assert leaks(json.dumps(run.attributes)) == list(SECRET)  # the run itself stays as it is
+    assert leaks(json.dumps(run.attributes)) == list(SECRET)  # the run itself is unchanged
 
 
-def test_a_node_that_bears_a_word_of_the_program_changes_no_fact():
+def test_a_node_named_like_a_word_of_the_program_changes_no_fact():
     run = aapc(1)
     run.dataset.attrs["nodes"] = [{"name": name} for name in ("aapc", "tcp", "hosts", "barrier", *"abcd")]
     shown = redaction.run(run, redaction.aliases([run])).attributes
@@ -110,7 +110,7 @@ def test_no_part_of_a_redacted_page_names_a_node(tmp_path, monkeypatch):
     assert "gpu-01.example.org" in out.read_text(encoding="utf-8")
 
 
-def test_files_of_one_name_in_several_folders_are_told_apart():
+def test_files_of_one_name_in_several_folders_are_distinguished():
     views = [dataclasses.replace(aapc_view(), path=Path(f"/{folder}/aapc.zarr")) for folder in "ab"]
     shown = redaction.views(views, Aliases({}))
     assert [view.path.name for view in shown] == ["aapc.zarr", "aapc-2.zarr"]
@@ -126,11 +126,11 @@ def test_files_of_one_name_in_several_folders_are_told_apart():
         ("log.n1.txt.", "log.node 1."),
     ],
 )
-def test_names_are_found_where_they_stand_for_themselves(words, shown):
+def test_names_are_found_only_as_whole_words(words, shown):
     assert Aliases({"n1": "node 1", "n12": "node 2", "5": "node 3"}).text(words) == shown
 
 
-def test_several_runs_number_a_node_alike_by_the_largest():
+def test_several_runs_number_nodes_alike_by_the_largest_run():
     few, many = aapc(1, ranks=4), aapc(2, ranks=8)
     few.dataset.attrs["nodes"] = [{"name": f"n00{rank}"} for rank in (7, 6, 5, 4)]
     known = redaction.aliases([few, many])

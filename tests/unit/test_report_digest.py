@@ -1,4 +1,4 @@
-"""A digest read by blocks of phases says what the whole arrays say."""
+"""A digest read in blocks of phases equals that of the whole arrays."""
 
 import dataclasses
 
@@ -69,7 +69,7 @@ def test_throughput_of_a_rank_is_its_bytes_over_its_time_in_all_phases(block_sam
     assert digest(view.dataset, 0).rank_rates.median == pytest.approx(np.full(4, 1e8))
 
 
-def test_what_was_not_measured_stays_out(block_samples):
+def test_cells_that_were_not_measured_are_left_out(block_samples):
     view = aapc_view(ranks=4, repetitions=4)
     view.dataset["status"][1, :, 1] = 0
     view.dataset["status"][1, 2:, 0] = 0
@@ -78,11 +78,11 @@ def test_what_was_not_measured_stays_out(block_samples):
     assert found.rates.count.tolist() == [2, 0, 4]
     assert len(found.routes.source) == 8
     assert np.isnan(found.messages[:, 1]).all()
-    # A repetition that lacks phases has no time of all phases.
+    # A repetition that lacks phases has no total time.
     assert found.rank_rates.count.tolist() == [2, 2, 2, 2]
 
 
-def test_only_the_asked_size_is_read(monkeypatch):
+def test_only_the_requested_size_is_read(monkeypatch):
     view = aapc_view(sizes=(10, 20, 30))
     asked = []
     load = samples.load

@@ -30,7 +30,7 @@ def test_attributes_that_are_false_are_left_out():
     )
 
 
-def test_controls_and_turned_writing_are_made_visible():
+def test_control_and_direction_characters_are_made_visible():
     assert text("a\x00b\u202ec\ud800") == "a\ufffdb\ufffdc\ufffd"
     assert text("1\u00a0µs → n1\n") == "1\u00a0µs → n1\n"
 
@@ -45,7 +45,7 @@ def test_data_cannot_end_its_element_and_is_json_again(value):
     json.loads(made)
 
 
-def test_data_says_what_is_no_number_as_null():
+def test_data_has_null_for_values_that_are_not_numbers():
     assert json.loads(data({"a": np.array([1.0, np.nan, np.inf]), "b": float("nan")})) == {
         "a": [1, None, None],
         "b": None,
@@ -56,7 +56,7 @@ def test_a_number_keeps_its_unit_beside_it():
     assert tight("2.97 MB/s, 25 % of 7 phases") == "2.97\u00a0MB/s, 25\u00a0% of 7 phases"
 
 
-def test_a_column_of_which_nothing_is_known_is_left_out():
+def test_an_empty_column_is_left_out():
     made = table(("a", "b", "c"), [("1", "", "2"), ("3", "", "4")], words=frozenset(), caption="t")
     assert ">b<" not in made
     assert made.count("<td") == 2

@@ -1,4 +1,4 @@
-"""The page as a file: what it says first, what it lets run, what hostile names can do to it."""
+"""The report's page: its first sentence, its script policy, and hostile names."""
 
 import base64
 import dataclasses
@@ -26,7 +26,7 @@ HOSTILE = "</script><script>document.title='owned'</script><b onmouseover=x>&lt;
 
 
 class Page(HTMLParser):
-    """Elements in order, with their attributes; text of scripts and of the heading."""
+    """Elements in order with their attributes, and the text of scripts and of the heading."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def test_every_figure_has_its_picture_and_names_are_unique():
 
 
 @pytest.mark.parametrize("pattern", ["congestor", "streams", "loaded-pingpong"])
-def test_runs_that_cannot_be_laid_over_each_other_have_no_link_to_where_they_are(pattern):
+def test_runs_that_cannot_be_overlaid_have_no_link_to_an_overlay(pattern):
     views = [pingpong_view(), pingpong_view()]
     attributes = {"pattern": {"name": pattern}}
     views = [
@@ -103,7 +103,7 @@ def test_nothing_is_loaded_from_anywhere():
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
-def test_the_policy_lets_just_the_page_s_own_scripts_run():
+def test_the_policy_permits_only_the_page_s_own_scripts():
     page = Page(render([aapc_view()]))
     policy = next(meta["content"] for meta in page.named("meta") if "http-equiv" in meta)
     allowed = set(re.findall(r"'sha256-([^']+)'", policy))
@@ -159,7 +159,7 @@ def test_without_findings_the_first_sentence_says_how_far_the_phases_fall_short(
     assert heading.endswith("in phase 3.")
 
 
-def test_phases_that_noise_may_have_made_differ_are_not_called_short():
+def test_differences_within_noise_are_not_called_a_shortfall():
     view = aapc_view(ranks=4, repetitions=8)
     view.dataset["rank_seconds"][:] = 0.01 * np.array([2, 1, 3, 1.3, 2.7, 1.6, 2.4, 2])[None, :, None, None]
     view.dataset["rank_seconds"][:, :, 1] *= 1.3
@@ -194,33 +194,33 @@ def test_a_ping_pong_is_drawn_as_its_sweep_and_tabled_by_size():
     assert page.heading.replace("\u00a0", " ").startswith("Latency 10.00 µs")
 
 
-def test_a_size_that_the_run_lacks_is_refused_with_those_it_has():
+def test_a_size_that_the_run_lacks_is_refused_with_its_sizes():
     with pytest.raises(UsageError, match="has no size 5 KB; it has 1 KB, 1 MB"):
         render([aapc_view()], size_bytes=5000)
     page = Page(render([aapc_view()], size_bytes=1000))
     assert "1 KB" in page.pictures["run1-phases"]["caption"]
 
 
-def test_a_run_of_which_nothing_is_measured_is_refused():
+def test_a_run_without_measurements_is_refused():
     view = aapc_view()
     view.dataset["status"][:] = 0
     with pytest.raises(UsageError, match="nothing is measured yet"):
         render([view])
 
 
-def test_runs_of_the_same_name_are_told_apart_by_more_of_their_path():
+def test_runs_of_the_same_name_are_distinguished_by_more_of_their_path():
     views = [at(aapc_view(), "/x/monday/aapc.zarr"), at(aapc_view(), "/x/tuesday/aapc.zarr")]
     assert distinct_names(views) == ["monday/aapc", "tuesday/aapc"]
     with pytest.raises(UsageError, match="named twice"):
         distinct_names([views[0], views[0]])
 
 
-def test_runs_whose_names_differ_in_the_suffix_alone_are_told_apart_by_it():
+def test_runs_whose_names_differ_only_in_the_suffix_are_distinguished_by_it():
     views = [at(aapc_view(), "/x/aapc"), at(aapc_view(), "/x/aapc.zarr")]
     assert distinct_names(views) == ["/x/aapc", "/x/aapc.zarr"]
 
 
-def test_a_run_without_pictures_has_a_section_of_its_own_that_says_so():
+def test_a_run_without_pictures_has_a_section_that_says_so():
     view = pingpong_view([1000])
     pairs = view.dataset.assign_attrs(pattern={"name": "pairs"})
     text = render([dataclasses.replace(view, dataset=pairs)])
@@ -232,14 +232,14 @@ def test_a_run_without_pictures_has_a_section_of_its_own_that_says_so():
     assert next(link["href"] for link in page.named("a") if link.get("class") == "skip") == "#run1"
 
 
-def test_what_is_known_of_a_node_stands_beside_its_name():
+def test_a_node_s_properties_stand_next_to_its_name():
     nodes = [{"name": "a"}, {"name": "b", "kernel": "6.1", "cores": 8}, {"name": "c"}, {"name": "d"}]
     text = render([aapc_view(attributes={"nodes": nodes})])
     row = next(row for row in re.findall(r"<tr>.*?</tr>", text) if ">6.1<" in row)
     assert re.findall(r">([^<]+)<", row) == ["b", "1", "8", "6.1"]
 
 
-def test_no_asset_holds_what_would_end_its_element():
+def test_no_asset_contains_the_end_tag_of_its_element():
     for name in (*assets.LIBRARIES, *assets.MODULES, "page.css"):
         assert assets.read(name)
     joined = assets.joined_modules()
@@ -254,7 +254,7 @@ def test_libraries_have_their_licences_beside_them():
         assert "Copyright" in (vendor / f"{script.name.split('-')[0]}.LICENSE").read_text(encoding="utf-8")
 
 
-def test_the_command_writes_a_page_and_replaces_none_unasked(tmp_path, capsys, monkeypatch):
+def test_the_command_writes_a_page_and_replaces_one_only_on_request(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = make_run(tmp_path / "made.zarr")
     assert cli.main(["report", str(run)]) == 0
@@ -266,7 +266,7 @@ def test_the_command_writes_a_page_and_replaces_none_unasked(tmp_path, capsys, m
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_cannot_be_written_or_read_is_said_without_a_traceback(tmp_path, capsys):
+def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_path, capsys):
     run = make_run(tmp_path / "made.zarr")
     assert cli.main(["report", str(run), str(run)]) == 2
     assert "-o FILE.html" in capsys.readouterr().err

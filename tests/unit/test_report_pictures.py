@@ -1,4 +1,4 @@
-"""Pictures hold the figures that analysis found, in columns that a script can draw."""
+"""Pictures have the figures of the analysis, in columns that a script can draw."""
 
 import base64
 import zlib
@@ -58,7 +58,7 @@ def test_the_matrix_can_be_ordered_by_inferred_group():
     assert orders[1]["names"] == ["left", "right"]
 
 
-def test_a_structure_of_another_number_of_ranks_orders_nothing():
+def test_a_structure_of_another_number_of_ranks_is_ignored():
     structure = Structure((Group("a", (0,)), Group("b", (1,))), (), (1.0,) * 2, (1.0,) * 2)
     assert len(matrix.orders(series(aapc_view(ranks=4)), structure)) == 1
 
@@ -73,7 +73,7 @@ def test_a_histogram_counts_every_value_once_over_bins_that_runs_share():
     assert widths == pytest.approx(np.full(len(widths), widths[0]))
 
 
-def test_a_value_too_far_out_to_draw_is_said():
+def test_a_value_too_far_out_to_draw_is_reported():
     view = aapc_view(ranks=8, repetitions=1)
     view.dataset["message_seconds"][1, 0] *= 1 + 0.01 * np.arange(7)[:, None, None]
     view.dataset["message_seconds"][1, 0, 0, 0] *= 1000
@@ -90,14 +90,14 @@ def test_the_curve_ends_at_all_routes_and_shares_only_rise():
     assert shares[0] == pytest.approx(1 / (40 * 39))
 
 
-def test_phases_stand_at_the_distance_that_their_label_names():
+def test_phases_are_drawn_at_the_distance_in_their_label():
     labels = {"phase_labels": ["distance 3", "distance 1", "distance 2"]}
     picture = phases.picture([series(aapc_view(ranks=4, attributes=labels))], "p")
     assert picture.columns["at"] == [3, 1, 2]
     assert picture.x.label == "communication distance"
 
 
-def test_labels_that_number_nothing_leave_the_phases_numbers():
+def test_phases_without_numeric_labels_keep_their_numbers():
     picture = phases.picture(
         [series(aapc_view(ranks=4, attributes={"phase_labels": ["idle", "storm", "x"]}))], "p"
     )
@@ -136,7 +136,7 @@ def test_a_run_of_one_phase_and_two_ranks_has_nothing_to_draw_by_phase():
     assert run_pictures.pictures(series(view), "run1") == []
 
 
-def test_only_runs_of_one_pattern_are_laid_over_each_other():
+def test_only_runs_of_the_same_pattern_are_overlaid():
     other = {"pattern": {"name": "pairwise"}}
     mixed = [series(aapc_view()), series(aapc_view(attributes=other), "b")]
     assert run_pictures.side_by_side(mixed, "together") == []
@@ -146,7 +146,7 @@ def test_only_runs_of_one_pattern_are_laid_over_each_other():
     assert "together-aapc-route-histogram" in names
 
 
-def test_runs_under_load_are_laid_over_each_other_by_size():
+def test_runs_under_load_are_overlaid_by_size():
     rng = np.random.default_rng(1)
     sizes = np.repeat([100.0, 10_000.0], 500)
     quick = rng.lognormal(-9, 0.1, 1000)
@@ -161,7 +161,7 @@ def test_runs_under_load_are_laid_over_each_other_by_size():
     assert cloud.several([("idle", sizes, quick), ("none", sizes, np.full(1000, np.nan))], "m") is None
 
 
-def test_networks_that_are_far_apart_get_a_logarithmic_axis_and_bins():
+def test_very_different_networks_get_a_logarithmic_axis_and_bins():
     near, far = series(aapc_view(ranks=9), "slow"), series(aapc_view(ranks=9, seconds=0.0005), "fast")
     pictures = [
         phases.picture([near, far], "p"), ranks.picture([near, far], "r"),

@@ -1,4 +1,4 @@
-"""The page's scripts that need no page, each run by itself under Node.js, against what Python says."""
+"""The page's scripts that need no page, run under Node.js and compared with Python."""
 
 import json
 import shutil
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js (node) to ru
 
 
 def run(module: str, body: str, given: object, folder: Path) -> object:
-    """What `body` returns, with `m` the module and `given` a value; modules are copied, for Node knows a file
-    that ends in .js as a module only where a package.json says so."""
+    """Returns the value of `body`, which has the module as `m` and a value as `given`. Modules are copied,
+    since Node takes a .js file for a module only next to a package.json that says so."""
     for asset in ASSETS.glob("*.js"):
         shutil.copy(asset, folder)
     (folder / "package.json").write_text('{"type": "module"}')
@@ -55,12 +55,12 @@ def test_a_missing_value_is_a_dash(tmp_path):
     assert run("format.js", "return [m.rate(null), m.digits(NaN)];", None, tmp_path) == ["–", "–"]
 
 
-def test_ticks_drop_zeros_that_say_nothing(tmp_path):
+def test_ticks_drop_trailing_zeros(tmp_path):
     body = "return [m.size(1000), m.size(2500), m.size(1), m.secondsTick(2e-5), m.secondsTick(0.0105)];"
     assert run("format.js", body, None, tmp_path) == ["1 KB", "2.5 KB", "1 B", "20 µs", "10.5 ms"]
 
 
-def test_csv_quotes_and_lets_no_name_be_a_formula(tmp_path):
+def test_csv_is_quoted_and_names_cannot_be_formulas(tmp_path):
     columns = {"name": ['a,"b"', "=HYPERLINK(1)", "@x", "n1"], "rate": [1.5, -2, None, 0]}
     found = run("columns.js", "return m.csv(given);", columns, tmp_path)
     assert found == 'name,rate\r\n"a,""b""",1.5\r\n\'=HYPERLINK(1),-2\r\n\'@x,\r\nn1,0\r\n'
@@ -89,11 +89,11 @@ def test_an_order_moves_rows_and_columns_alike(tmp_path):
     assert np.array(found).reshape(4, 4).tolist() == cells[np.ix_([2, 0, 3, 1], [2, 0, 3, 1])].tolist()
 
 
-def test_one_slow_route_among_many_stays_in_sight_from_afar(tmp_path):
+def test_one_slow_route_among_many_stays_visible_when_zoomed_out(tmp_path):
     side = 300
     cells = np.full((side, side), 200, np.uint8)
     cells[123, 257] = 3
-    cells[0, :] = 0  # what was not measured hides nothing
+    cells[0, :] = 0  # cells that were not measured hide nothing
     body = """const levels = m.pyramid(Uint8Array.from(given), 300);
 return levels.map(({ cells, side, span }) =>
   [side, span, Math.min(...Array.from(cells).filter((x) => x)), cells.indexOf(3)]);"""
@@ -104,7 +104,7 @@ return levels.map(({ cells, side, span }) =>
         assert divmod(at, side_) == (123 // span, 257 // span)
 
 
-def test_painting_puts_each_cell_where_its_ranks_are(tmp_path):
+def test_each_cell_is_painted_at_its_ranks(tmp_path):
     body = """const levels = m.pyramid(Uint8Array.from([0, 1, 2, 3]), 2);
 const image = new Uint32Array(36);
 m.paint(image, 6, levels, 2, { left: -0.5, top: 0, scale: 2 }, [10, 11, 12, 13], 99);

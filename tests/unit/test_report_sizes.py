@@ -1,4 +1,4 @@
-"""The page offers every size of a run, as far as it has room; and verdicts, at the size that was promised."""
+"""The page offers every size of a run that there is room for, and verdicts at the promised size."""
 
 import dataclasses
 from pathlib import Path
@@ -37,7 +37,7 @@ def offered(page, name):
     return [(one["label"], one["picture"]) for one in page.data["sizes"][name]["sizes"]]
 
 
-def test_all_sizes_can_be_chosen_in_order_and_the_one_shown_is_not_there_twice():
+def test_all_sizes_can_be_chosen_in_order_and_the_shown_size_is_stored_once():
     page = Page(render([aapc_view(ranks=6, sizes=SIZES)], size_bytes=10_000))
     for name in ("run1-phases", "run1-routes", "run1-route-histogram", "run1-phase-histogram", "run1-curve"):
         found = offered(page, name)
@@ -47,7 +47,7 @@ def test_all_sizes_can_be_chosen_in_order_and_the_one_shown_is_not_there_twice()
         assert found[2][1]["name"] == f"{name}-1000000B"
 
 
-def test_each_size_has_figures_of_its_own():
+def test_each_size_has_its_own_figures():
     view = aapc_view(ranks=6, sizes=(1000, 1_000_000))
     view.dataset["rank_seconds"][0] *= 2
     page = Page(render([view]))
@@ -60,7 +60,7 @@ def test_a_run_of_one_size_offers_none():
     assert Page(render([aapc_view(sizes=(1000,))])).data["sizes"] == {}
 
 
-def test_runs_over_each_other_are_offered_at_sizes_that_all_have():
+def test_overlaid_runs_are_offered_at_their_common_sizes():
     one, other = aapc_view(ranks=6, sizes=SIZES), aapc_view(ranks=6, sizes=(10_000, 1_000_000))
     page = Page(render([one, dataclasses.replace(other, path=Path("other.zarr"))]))
     assert [label for label, _ in offered(page, "together-aapc-phases")] == ["10 KB", "1 MB"]
@@ -70,11 +70,11 @@ def test_runs_over_each_other_are_offered_at_sizes_that_all_have():
     assert "together-aapc-phases" not in Page(render([one, smaller])).data["sizes"]
 
 
-def test_the_sweep_of_a_ping_pong_is_there_once_and_has_all_sizes():
+def test_the_sweep_of_a_ping_pong_is_stored_once_with_all_sizes():
     assert Page(render([pingpong_view()])).data["sizes"] == {}
 
 
-def test_of_very_many_routes_few_sizes_or_none_are_offered_evenly():
+def test_very_many_routes_are_offered_at_few_evenly_chosen_sizes_or_none():
     others = list(range(1, 101))
     assert sizes.offered(others, 8)[:2] == [1, 5]
     assert len(sizes.offered(others, 8)) == sizes.MOST_SIZES
@@ -85,7 +85,7 @@ def test_of_very_many_routes_few_sizes_or_none_are_offered_evenly():
     assert sizes.note(sizes.choice("run1", 1, [1, 2], 8, lambda size: [])) == ""
 
 
-def test_sizes_that_round_to_the_same_are_told_apart():
+def test_sizes_that_round_to_the_same_text_are_distinguished():
     page = Page(render([aapc_view(ranks=6, sizes=(1_000_000, 1_000_001))]))
     labels = [label for label, _ in offered(page, "run1-phases")]
     assert len(set(labels)) == 2
@@ -122,7 +122,7 @@ def test_a_histogram_is_widened_to_a_bound_nearby_and_not_to_one_far_away():
     assert "Promised, beyond the picture's edge: at least 5 GB/s (phases)." in far["caption"]
 
 
-def test_kept_promises_are_told_as_such_with_what_else_the_run_shows():
+def test_kept_promises_are_reported_with_the_run_s_other_findings():
     text = page_of(aapc_view(ranks=6, sizes=(10_000, 1_000_000), repetitions=12), "50 MB/s")
     page = Page(text)
     assert page.heading == "Undecided: 1 of 3 promises undecided, none broken."

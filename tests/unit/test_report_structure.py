@@ -1,4 +1,4 @@
-"""The inferred network as a drawing: its groups, and every capacity that they share."""
+"""The drawing of the inferred network: its groups, and all capacities that they share."""
 
 import re
 
@@ -32,14 +32,14 @@ def test_parts_of_a_group_stand_in_it_with_what_they_share():
     assert "left.0: 2 ranks: n00 … n01, 20.0 MB/s" in words(found)
 
 
-def test_what_all_groups_share_stands_between_them():
+def test_a_limit_of_all_groups_is_drawn_between_them():
     found = structure.picture(two_groups(Limit(Reach.CROSSING, (), 8e8)), "s")
     assert "between groups: 800 MB/s in all" in words(found)
     assert "All that goes between groups: 800 MB/s." in found.caption
     assert "Latency would tell more." in found.caption
 
 
-def test_where_nothing_tells_ranks_apart_there_is_nothing_to_draw():
+def test_ranks_without_groups_are_not_drawn():
     assert structure.picture(None, "s") is None
     assert structure.picture(Structure((Group("all", (0, 1)),), (), (1.0,) * 2, (1.0,) * 2), "s") is None
 

@@ -1,4 +1,4 @@
-"""Series that run a workload: what their file may say, and the shares of a base that come of the runs."""
+"""Series that run a workload: their file, and the shares of a base computed from the runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read(tmp_path: Path) -> Experiment:
     return experiment.read(written(tmp_path, WHOLE))
 
 
-def test_what_the_file_says_is_read(read: Experiment) -> None:
+def test_the_file_is_read(read: Experiment) -> None:
     (series,) = read.series
     found = series.settings.application
     assert found is not None
@@ -87,7 +87,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, before: str, after: s
     assert "it.toml:" in str(refused.value)
 
 
-def test_ranks_that_a_network_has_no_room_for_are_told_with_their_line(tmp_path: Path) -> None:
+def test_more_ranks_than_a_network_has_room_for_are_reported_with_their_line(tmp_path: Path) -> None:
     file = written(tmp_path, WHOLE.replace("[4, 8]", "[4, 8000]"))
     with pytest.raises(UsageError, match=r"it\.toml:11: .*8000 do not fit: bode-gige-broadcom-64 has 128"):
         known.check(file, experiment.read(file), (Realm.SIMULATED,), core.load())
@@ -98,7 +98,7 @@ def said(ranks: int, seconds: float, *, verified: bool = True) -> Result:
 
 
 def told_times(monkeypatch: pytest.MonkeyPatch, times: dict[int, Iterator[Result]]) -> list[tuple[str, ...]]:
-    """Runs are not what is looked at here, but what is made of their times."""
+    """Replaces runs by given times, to test the figures made from them."""
     asked = []
 
     @contextmanager
@@ -138,7 +138,7 @@ def test_each_share_is_of_the_base_of_its_turn(
     ]
 
 
-def test_a_figure_of_its_own_stands_where_its_x_says(tmp_path: Path) -> None:
+def test_a_single_figure_stands_at_its_x(tmp_path: Path) -> None:
     text = WHOLE.replace("[4, 8]", "4").replace("[2, 4]", "[2]").replace("[0.5, 0.3]", "[0.5]")
     read = experiment.read(written(tmp_path, text))
     measured = running.MeasuredSeries(read.series[0], Realm.SIMULATED, (), 1.0, 0.0, (0.6,))
@@ -154,7 +154,7 @@ def test_a_run_with_a_wrong_result_has_no_time(
         applying.measure(read.series[0], "local", tmp_path / "kept.json", 1)
 
 
-def test_what_this_machine_cannot_run_is_left_out_with_the_reason(
+def test_series_that_this_machine_cannot_run_are_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, read: Experiment, tmp_path: Path
 ) -> None:
     def nowhere(_where: launch.Where) -> None:
@@ -167,7 +167,7 @@ def test_what_this_machine_cannot_run_is_left_out_with_the_reason(
     assert told[-1] == "left out: one: crosscut-data-server is not here"
 
 
-def test_waits_that_poll_leave_the_library_as_it_comes_and_what_a_person_has_set(
+def test_waits_that_poll_keep_the_library_s_default_and_the_user_s_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = WHOLE.replace('network = "bode-gige-broadcom-64"\n', 'wait = "poll"\n').replace('"sim"', '"local"')

@@ -1,4 +1,4 @@
-"""`crosscut reproduce`: what is refused at once, and what stays where it ends early."""
+"""`crosscut reproduce`: early refusals, and the files left if it ends early."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_option_without_an_experiment_is_refused(
     assert captured.out == ""
 
 
-def test_the_list_says_where_each_can_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_has_the_places_where_each_experiment_can_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["reproduce", "--json"]) == 0
     listed = {one["name"]: one["on"] for one in json.loads(capsys.readouterr().out)}
     assert listed["kurmann-table-4"] == ["lab", "sim"]
@@ -39,7 +39,7 @@ def ended(folder: Path, error: BaseException, *, after_a_run: bool) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Interrupted("interrupted")])
-def test_an_interruption_names_what_is_there_and_leaves_nothing_empty(
+def test_an_interruption_names_the_files_written_and_leaves_no_empty_folder(
     tmp_path: Path, error: BaseException
 ) -> None:
     folder = tmp_path / "out"
@@ -52,7 +52,7 @@ def test_an_interruption_names_what_is_there_and_leaves_nothing_empty(
     assert str(something.value) == f"interrupted; what was measured is in {folder}"
 
 
-def test_what_was_measured_before_a_failure_is_named_too(
+def test_files_written_before_a_failure_are_named_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"

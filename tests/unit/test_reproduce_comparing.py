@@ -38,7 +38,7 @@ def lab(*values: float) -> SeriesCurve:
 def told(
     read: experiment.Experiment, rows: list[comparing.ComparisonRow], found: list[comparing.Summary]
 ) -> tuple[str, dict[str, Any]]:
-    """On a terminal, and as JSON."""
+    """Returns the output on a terminal, and as JSON."""
     (series, *_) = read.series
     measured = [MeasuredSeries(series, Realm.EMULATED, (), 1.0, 0.0)]
     stream = io.StringIO()
@@ -47,14 +47,14 @@ def told(
     return " ".join(stream.getvalue().split()), document
 
 
-def test_rates_times_become_those_of_the_network_that_was_meant() -> None:
+def test_rates_and_times_are_scaled_to_the_intended_network() -> None:
     one = np.asarray([2.0])
     assert scaled(one, Scaling.RATE, 10, 100) == 20  # ten times faster, whatever the message
     assert scaled(one, Scaling.TRANSFER, 10, 100) == 20  # a hundred times the bytes in a tenth of the time
     assert scaled(one, Scaling.LATENCY, 10, 100) == 2
 
 
-def test_units_go_with_what_they_measure() -> None:
+def test_units_fit_their_quantity() -> None:
     assert fits("MB/s", Scaling.RATE)
     assert fits("us", Scaling.LATENCY)
     assert not fits("s", Scaling.RATE)
@@ -80,7 +80,7 @@ def test_rows_outside_the_aim_do_not_count(read: experiment.Experiment) -> None:
     assert summary.met is True
 
 
-def test_what_the_machine_limited_is_marked_and_does_not_count(read: experiment.Experiment) -> None:
+def test_figures_that_the_machine_limited_are_marked_and_do_not_count(read: experiment.Experiment) -> None:
     curve = replace(lab(11.3, 5.0, 11.1), limited=(False, True, False))
     rows = list(comparing.rows(read, [curve]))
     assert [row.emulated_limited for row in rows] == [False, True, False]
@@ -93,7 +93,9 @@ def test_what_the_machine_limited_is_marked_and_does_not_count(read: experiment.
     assert document["summary"][0]["left_out"] == 1
 
 
-def test_where_the_machine_limited_all_there_is_no_error_and_no_verdict(read: experiment.Experiment) -> None:
+def test_if_the_machine_limited_all_figures_there_is_no_error_and_no_verdict(
+    read: experiment.Experiment,
+) -> None:
     rows = list(comparing.rows(read, [replace(lab(11.3, 5.0, 11.1), limited=(True, True, True))]))
     (summary,) = comparing.summaries(read, rows)
     assert (summary.rows, summary.left_out, summary.met) == (0, 2, None)
@@ -103,7 +105,7 @@ def test_where_the_machine_limited_all_there_is_no_error_and_no_verdict(read: ex
     assert document["summary"][0]["mean_error"] is None
 
 
-def test_what_is_simulated_no_machine_limits(read: experiment.Experiment) -> None:
+def test_simulated_figures_are_never_limited_by_a_machine(read: experiment.Experiment) -> None:
     curves = [
         replace(lab(1.0, 1.0, 1.0), limited=(True,) * 3),
         replace(lab(11.3, 11.2, 11.1), place=Realm.SIMULATED),
@@ -112,7 +114,7 @@ def test_what_is_simulated_no_machine_limits(read: experiment.Experiment) -> Non
     assert (emulated.left_out, simulated.left_out, simulated.rows) == (2, 0, 2)
 
 
-def test_reckoned_figures_count_apart_and_meet_no_aim(read: experiment.Experiment) -> None:
+def test_reckoned_figures_count_separately_and_have_no_aim(read: experiment.Experiment) -> None:
     (one,) = read.series
     other = replace(one, name="two", published=(), reckoned=(10.0, 10.0, 10.0))
     both = replace(read, series=(one, other))
@@ -136,7 +138,7 @@ def test_an_aim_is_missed_by_the_mean_or_by_the_worst(read: experiment.Experimen
     assert met(0.5, 2.0, replace(read, aim=experiment.Aim())) is None
 
 
-def test_what_was_not_measured_has_no_error(read: experiment.Experiment) -> None:
+def test_figures_that_were_not_measured_have_no_error(read: experiment.Experiment) -> None:
     rows = list(comparing.rows(read, [lab(11.3, float("nan"), 11.1)]))
     assert rows[1].emulated is None
     assert rows[1].error(rows[1].emulated) is None
@@ -146,7 +148,7 @@ def words(svg: Path) -> list[str | None]:
     return [one.text for one in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_an_axis_by_powers_names_the_few_numbers_that_were_chosen() -> None:
+def test_a_logarithmic_axis_labels_its_few_values() -> None:
     named = []
     for own in ([2, 4, 8], []):
         _, axes = charts.new("t")
@@ -165,7 +167,7 @@ def test_numbers_of_an_axis_are_short() -> None:
     ]  # fmt: skip
 
 
-def test_the_same_chart_is_the_same_bytes_and_names_with_a_dollar_stay_text(tmp_path: Path) -> None:
+def test_charts_are_reproducible_and_names_with_a_dollar_stay_text(tmp_path: Path) -> None:
     for form in charts.FORMS:
         made = []
         for _ in range(2):
@@ -178,7 +180,7 @@ def test_the_same_chart_is_the_same_bytes_and_names_with_a_dollar_stay_text(tmp_
     assert {"5 $ and x_1 $", "a series"} <= set(words(tmp_path / "x.svg"))
 
 
-def test_without_matplotlib_it_is_said_what_to_install(
+def test_without_matplotlib_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -187,7 +189,7 @@ def test_without_matplotlib_it_is_said_what_to_install(
 
 
 @pytest.mark.parametrize("form", experiment.FORMS)
-def test_every_form_is_a_picture_also_of_nearly_nothing(
+def test_every_form_draws_a_picture_even_of_almost_no_data(
     form: str, read: experiment.Experiment, tmp_path: Path
 ) -> None:
     asked = replace(
@@ -201,7 +203,7 @@ def test_every_form_is_a_picture_also_of_nearly_nothing(
         assert "nan" not in (tmp_path / "picture.svg").read_text()
 
 
-def test_several_pictures_are_as_many_files_each_with_its_own_axes(
+def test_several_pictures_are_separate_files_each_with_its_own_axes(
     read: experiment.Experiment, tmp_path: Path
 ) -> None:
     forms = ("histogram", "phase histogram")
@@ -220,7 +222,7 @@ def test_several_pictures_are_as_many_files_each_with_its_own_axes(
     assert "8" not in phases
 
 
-def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, tmp_path: Path) -> None:
+def test_figures_that_the_machine_limited_look_different(read: experiment.Experiment, tmp_path: Path) -> None:
     curve = replace(lab(1.0, 2.0, 3.0), limited=(False, True, False), phase_x=(1.0, 2.0),
                     phase_rates=(2.0, 3.0), phase_limited=(True, False))  # fmt: skip
     for form in ("points", "phases"):
@@ -238,7 +240,7 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
     assert "was the limit of 1 of 2 phases of one" in (tmp_path / "picture.svg").read_text()
 
 
-def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
+def test_differences_of_the_lab_are_reported(read: experiment.Experiment) -> None:
     (series,) = read.series
     other = replace(series, lab_parameters=series.parameters | {"cumulative": "false"})
     said = telling.conditions([MeasuredSeries(other, Realm.EMULATED, (), 10.0, 0.0)])
@@ -247,7 +249,7 @@ def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
     assert telling.conditions([MeasuredSeries(other, Realm.SIMULATED, (), 1.0, 0.0)]) == []
 
 
-def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
+def test_one_common_dilation_is_reported_once_and_different_ones_by_series(
     read: experiment.Experiment,
 ) -> None:
     (one,) = read.series
@@ -261,7 +263,7 @@ def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
     ]
 
 
-def test_the_switch_of_the_lab_is_told_where_it_is_not_the_plain_one_and_kept_always(
+def test_the_switch_of_the_lab_is_always_recorded_and_reported_unless_it_is_the_default(
     read: experiment.Experiment,
 ) -> None:
     (one,) = read.series
@@ -276,7 +278,7 @@ def test_the_switch_of_the_lab_is_told_where_it_is_not_the_plain_one_and_kept_al
     assert [run["switch"] for run in runs] == ["kernel", "user,forwarding=cut", None]
 
 
-def test_what_a_mark_behind_an_error_means_is_said(read: experiment.Experiment) -> None:
+def test_the_mark_after_an_error_is_explained(read: experiment.Experiment) -> None:
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     said, _ = told(read, rows, [])
     assert "+0.0 % *" in said
@@ -285,7 +287,7 @@ def test_what_a_mark_behind_an_error_means_is_said(read: experiment.Experiment) 
     assert "*" not in said
 
 
-def test_what_the_figures_are_is_said_once_for_each_quantity(read: experiment.Experiment) -> None:
+def test_each_quantity_is_explained_once(read: experiment.Experiment) -> None:
     (one,) = read.series
     both = replace(
         read, series=(one, replace(one, name="two", quantity_name="joint rate"), replace(one, name="3"))
@@ -297,7 +299,7 @@ def test_what_the_figures_are_is_said_once_for_each_quantity(read: experiment.Ex
     assert len(document["compared"]) == 2
 
 
-def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> None:
+def test_axis_labels_name_their_unit(read: experiment.Experiment) -> None:
     (one,) = read.series
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     assert telling.places_on_x(read, rows) == "phase"
@@ -317,7 +319,7 @@ def test_numbers_of_an_axis_have_no_exponent(x: float, said: str) -> None:
     assert telling.shown_x(x, False) == said
 
 
-def test_what_agrees_with_the_paper_is_seen_in_its_empty_ring(read: experiment.Experiment) -> None:
+def test_figures_that_agree_with_the_paper_lie_in_its_empty_ring(read: experiment.Experiment) -> None:
     simulated = SeriesCurve("one", Realm.SIMULATED, (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
     curves = [lab(1.0, 2.0, 3.0), simulated]
     _, axes = charts.new("t")

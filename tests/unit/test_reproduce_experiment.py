@@ -1,4 +1,4 @@
-"""Experiments as files: what is read, and what is refused with the place where it stands."""
+"""Experiment files: what is read, and what is refused with its place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def written(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_what_the_file_says_is_read(tmp_path: Path) -> None:
+def test_the_file_is_read(tmp_path: Path) -> None:
     read = experiment.read(written(tmp_path, WHOLE))
     (series,) = read.series
     assert (read.name, series.dilation, read.aim.mean) == ("it", 10.0, None)
@@ -46,13 +46,13 @@ def test_phases_that_follow_one_another_are_one_job(tmp_path: Path) -> None:
     assert spelling.spans(series.phases) == [(1, 2), (4, 4)]
 
 
-def test_a_network_file_is_looked_for_beside_the_experiment(tmp_path: Path) -> None:
+def test_a_network_file_is_relative_to_the_experiment(tmp_path: Path) -> None:
     text = WHOLE.replace('"xibalba-er16"', '"two.toml"')
     (series,) = experiment.read(written(tmp_path, text)).series
     assert series.network == str(tmp_path / "two.toml")
 
 
-def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None:
+def test_every_included_experiment_is_read_and_names_its_paper() -> None:
     names = experiment.names()
     assert "kurmann-tables-3-5" in names
     for name in names:
@@ -123,20 +123,20 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, before: str, after: st
     assert f"it.toml:{line}: " in str(refused.value)
 
 
-def test_parameters_of_the_lab_are_those_of_the_pattern_but_for_what_they_name(tmp_path: Path) -> None:
+def test_parameters_of_the_lab_override_those_of_the_pattern(tmp_path: Path) -> None:
     text = WHOLE.replace("message =", "lab_parameters = { cumulative = false }\nmessage =", 1)
     (series,) = experiment.read(written(tmp_path, text)).series
     assert series.parameters == {"pairs": "0-1,2-3", "cumulative": "true"}
     assert series.lab_parameters == {"pairs": "0-1,2-3", "cumulative": "false"}
 
 
-def test_a_series_can_have_a_dilation_of_its_own(tmp_path: Path) -> None:
+def test_a_series_can_have_its_own_dilation(tmp_path: Path) -> None:
     other = SERIES.replace('"one"', '"two"').replace("[[series]]", "[[series]]\ndilation = 40")
     read = experiment.read(written(tmp_path, WHOLE + other))
     assert [one.dilation for one in read.series] == [10.0, 40.0]
 
 
-def test_one_picture_or_several_can_be_asked_for(tmp_path: Path) -> None:
+def test_one_picture_or_several_can_be_requested(tmp_path: Path) -> None:
     for text, forms in (
         ("", ["points"]),
         ('[picture]\nform = "scatter"\n', ["scatter"]),
@@ -156,7 +156,7 @@ def test_receivers_behind_a_limit_are_ranges(tmp_path: Path) -> None:
     assert series.limits == ((2, 3), (4, 4))
 
 
-def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> None:
+def test_binary_and_overlong_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         experiment.read(written(tmp_path, b"title = \xff"))
     with pytest.raises(UsageError, match="larger than"):
@@ -165,7 +165,7 @@ def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> Non
         experiment.read(written(tmp_path, "a = " + "[" * 100_000))
 
 
-def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"there is .*kurmann-tables-3-5"):
         experiment.find("zeppelin")
 
@@ -178,7 +178,9 @@ def test_the_guide_lists_every_experiment_with_where_it_runs() -> None:
         assert listed[name] == ", ".join(experiment.read(experiment.find(name)).places), name
 
 
-def test_what_was_probably_meant_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_name_is_answered_with_a_suggestion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="did you mean kurmann-table-4"):
         experiment.find("kurmann-tabl-4")

@@ -1,4 +1,4 @@
-"""What routes have together, from when each was done alone: held against a fluid in which it is known."""
+"""The joint rate of routes, from the end times of each, against a fluid model with a known rate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shares(weights: Floats, capacity: float) -> Floats:
 
 
 def ends(weights: Floats, capacity: float) -> Floats:
-    """When each of as many equal messages is done that share the limit as unevenly as that."""
+    """Returns the end times of equal messages that share the limit by these weights."""
     missing, now = np.full(len(weights), MESSAGE), 0.0
     found = np.zeros(len(weights))
     left = np.arange(len(weights))
@@ -56,7 +56,9 @@ def together(done: Floats) -> float:
 
 @pytest.mark.parametrize("streams", [24, 32, 64])
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.3])
-def test_streams_that_share_a_limit_unevenly_have_that_limit_together(streams: int, spread: float) -> None:
+def test_the_joint_rate_of_streams_that_share_a_limit_unevenly_is_the_limit(
+    streams: int, spread: float
+) -> None:
     weights = np.exp(np.random.default_rng(7).normal(0, spread, streams))
     capacity = 20 * LINK
     done = ends(weights, capacity)
@@ -68,7 +70,7 @@ def test_streams_that_share_a_limit_unevenly_have_that_limit_together(streams: i
         assert slowest < together(done) < own_pace
 
 
-def test_below_the_limit_streams_have_their_links() -> None:
+def test_below_the_limit_streams_have_the_rates_of_their_links() -> None:
     assert together(np.full(8, MESSAGE / LINK)) == pytest.approx(8 * LINK)
     assert together(np.asarray([MESSAGE / LINK])) == pytest.approx(LINK)
 
@@ -80,7 +82,7 @@ def test_a_straggler_does_not_make_the_others_slow() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, float("nan")], [1.0, 0.0]])
-def test_what_was_not_measured_has_no_rate(bad: list[float]) -> None:
+def test_streams_that_were_not_measured_have_no_rate(bad: list[float]) -> None:
     assert np.isnan(joint.least_mean_rate(np.asarray(bad), np.full(len(bad), MESSAGE), LINK))
 
 
@@ -107,14 +109,14 @@ def test_the_pace_is_that_of_the_fastest_route_of_all_runs() -> None:
     assert joint.pace([crowd, alone]) == pytest.approx(LINK)
 
 
-def test_limits_apart_are_added_up_however_long_each_is_busy() -> None:
-    # Ranks 1 to 4 fill a limit of two links, 5 has its own link to itself and is done in half the time.
+def test_separate_limits_are_added_up_however_long_each_is_busy() -> None:
+    # Ranks 1 to 4 fill a limit of two links; rank 5 has its own link and ends in half the time.
     done = np.asarray([np.nan, *[2 * MESSAGE / LINK] * 4, MESSAGE / LINK])
     run = run_of(np.asarray([[done]]))
     (apart,) = joint.rates(run, 0, [(1, 4)], LINK)
     assert apart == pytest.approx(3 * LINK)
     (one,) = joint.rates(run, 0, [], LINK)
-    assert one < 2.6 * LINK  # as of one limit that was busy all the time
+    assert one < 2.6 * LINK  # as for one limit that is always busy
 
 
 def test_a_repetition_in_which_a_rank_failed_does_not_count() -> None:

@@ -1,4 +1,4 @@
-"""Names that an experiment takes from elsewhere: told with their line before anything is built."""
+"""Unknown names in an experiment are reported with their line before anything is built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosscut.base.errors import UsageError
 from crosscut.network import description
 from crosscut.reproduce import experiment, known
 
-# As many phases as it asks for.
+# Just the phases that it requests.
 FEW_PHASES = WHOLE.replace("0-1,2-3", "0..3-4..7")
 
 
@@ -60,7 +60,9 @@ def checked(file: Path) -> None:
         ),
     ],
 )
-def test_what_nobody_knows_is_told_with_its_line(tmp_path: Path, before: str, after: str, said: str) -> None:
+def test_an_unknown_name_is_reported_with_its_line(
+    tmp_path: Path, before: str, after: str, said: str
+) -> None:
     file = written(tmp_path, FEW_PHASES.replace(before, after, 1))
     read = experiment.read(file)
     with pytest.raises(UsageError) as refused:
@@ -68,19 +70,19 @@ def test_what_nobody_knows_is_told_with_its_line(tmp_path: Path, before: str, af
     assert said in str(refused.value)
 
 
-def test_a_network_beside_the_file_is_known(tmp_path: Path) -> None:
+def test_a_network_file_next_to_the_experiment_is_known(tmp_path: Path) -> None:
     catalogue = description.catalogue()
     assert catalogue is not None
     (tmp_path / "two.toml").write_bytes((catalogue / "xibalba-er16.toml").read_bytes())
     checked(written(tmp_path, FEW_PHASES.replace('"xibalba-er16"', '"two.toml"')))
 
 
-def test_a_mistake_in_the_network_s_file_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_the_network_file_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text('[generator]\nkind = "none"\n')
     with pytest.raises(UsageError, match=r"two\.toml:2: .*unknown generator"):
         checked(written(tmp_path, WHOLE.replace('"xibalba-er16"', '"two.toml"')))
 
 
 @pytest.mark.parametrize("name", experiment.names())
-def test_all_names_of_an_experiment_that_comes_along_are_known(name: str) -> None:
+def test_all_names_in_an_included_experiment_are_known(name: str) -> None:
     checked(experiment.find(name))

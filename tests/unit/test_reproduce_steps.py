@@ -1,4 +1,4 @@
-"""Series that are no run of a pattern on a network alone: what their file may say, and their figures."""
+"""Series that are more than a run of a pattern on a network: their file, and their figures."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ def read(tmp_path: Path) -> Experiment:
     return experiment.read(written(tmp_path, WHOLE))
 
 
-def test_a_walk_needs_no_pattern_and_goes_both_on_a_lab_and_by_the_tables(read: Experiment) -> None:
+def test_a_walk_needs_no_pattern_and_runs_both_in_a_lab_and_by_the_tables(read: Experiment) -> None:
     walk = read.series[0]
     assert (walk.pattern, walk.quantity.step, walk.on) == ("", "walk", ("lab", "sim"))
 
 
-def test_ranks_of_this_machine_need_no_network_and_are_not_part_of_what_is_emulated(read: Experiment) -> None:
+def test_ranks_of_this_machine_need_no_network_and_are_not_emulated(read: Experiment) -> None:
     waits = read.series[2]
     assert (waits.network, waits.on, waits.rank_counts, waits.ranks) == ("", ("local",), (2, 8, 4), 0)
     assert waits.settings.options() == {"wait": "poll"}
 
 
-def test_figures_of_a_step_are_rows_as_those_of_runs_are(read: Experiment) -> None:
+def test_figures_of_a_step_are_rows_like_those_of_runs(read: Experiment) -> None:
     walked = MeasuredSeries(read.series[0], Realm.EMULATED, (), 1.0, 0.0, (324.0, 503.0, 432.0))
     rows = list(comparing.rows(read, [comparing.curve(walked)]))
     assert [(row.x, row.emulated) for row in rows[:3]] == [(0, 324), (1, 503), (2, 432)]
@@ -81,7 +81,7 @@ def test_a_figure_of_a_step_that_the_machine_limited_is_marked(read: Experiment)
     ]
 
 
-def test_figures_by_ranks_stand_in_a_column_of_this_machine(read: Experiment) -> None:
+def test_figures_by_ranks_have_a_column_for_this_machine(read: Experiment) -> None:
     here = SeriesCurve("waits", Realm.HERE, (2.0, 4.0, 8.0), (5.0, 6.0, 7.0))
     rows = [row for row in comparing.rows(read, [here]) if row.series == "waits"]
     assert [(row.x, row.at(Realm.HERE), row.at(Realm.EMULATED), row.at(Realm.SIMULATED)) for row in rows] == [

@@ -1,4 +1,4 @@
-"""Figures that were the machine's, by what a run says about the lab that it was measured on."""
+"""Figures that the machine limited, according to a run's record of its lab."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_phases_are_those_of_the_same_size_by_their_own_numbers() -> None:
     assert trusting.phases(run(limited=LIMITED), 0) == [False, True, False, True]
 
 
-def test_a_simulation_and_a_run_that_says_nothing_are_nobody_s_limit() -> None:
+def test_simulations_and_runs_without_a_record_are_not_limited() -> None:
     assert not any(trusting.phases(run("sim", limited=LIMITED), 0))
     assert not any(trusting.phases(run(), 0))
     assert not any(trusting.phases(run(limited="all"), 0))
@@ -41,7 +41,7 @@ def test_a_figure_of_a_phase_is_as_good_as_its_phase() -> None:
     assert trusting.figures(QUANTITIES["median rate"], [False, True]) == [False, True]
 
 
-def test_a_figure_of_many_phases_stands_while_few_of_them_are_the_machine_s() -> None:
+def test_a_figure_of_many_phases_counts_if_the_machine_limited_few_of_them() -> None:
     few, many = [True] + [False] * 9, [True] * 2 + [False] * 9
     assert trusting.figures(QUANTITIES["total seconds"], few) == [False]
     assert trusting.figures(QUANTITIES["total seconds"], many) == [True]

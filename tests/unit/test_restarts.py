@@ -1,4 +1,4 @@
-"""Ranks that take all others with them: who is left out, how often it is tried, what is said."""
+"""Restarts after lost ranks that end all others: which node is left out, how often, with which messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_files_of_hosts_lose_the_node(tmp_path: Path) -> None:
     assert Path(name).read_text() == "# rack 1\nn1:2\nn20\n"
 
 
-def test_where_nobody_knows_which_node_was_lost_none_is_left_out() -> None:
+def test_if_the_lost_node_is_unknown_none_is_left_out() -> None:
     for is_srun in (False, True):
         assert without(("-hosts", "n1"), [], is_srun=is_srun) == ("-hosts", "n1")
 
@@ -97,7 +97,7 @@ def test_a_tolerated_loss_is_resumed_without_the_node(tmp_path: Path) -> None:
     assert elsewhere.options.secret != decided.options.secret
 
 
-def test_a_loss_of_which_the_launcher_says_nothing_is_resumed_on_all_nodes(tmp_path: Path) -> None:
+def test_a_loss_that_the_launcher_does_not_explain_is_resumed_on_all_nodes(tmp_path: Path) -> None:
     job, decided = situation(tmp_path)
     heard: list[object] = []
     losing = Losing(1, "the ranks ended unexpectedly (exit status 255), saying:", ())
@@ -107,7 +107,7 @@ def test_a_loss_of_which_the_launcher_says_nothing_is_resumed_on_all_nodes(tmp_p
     assert losing.seen[1][1].options.launcher_arguments == ("-hosts", "n1,n2")
 
 
-def test_what_is_not_tolerated_or_goes_on_and_on_ends(tmp_path: Path) -> None:
+def test_losses_that_are_not_tolerated_or_repeat_too_often_end_the_run(tmp_path: Path) -> None:
     job, decided = situation(tmp_path)
     same = replace(decided, options=replace(decided.options, launcher_arguments=()))
     for task, where, tries in (

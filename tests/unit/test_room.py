@@ -1,4 +1,4 @@
-"""More ranks than a machine has room for are refused before any is started."""
+"""More ranks than a machine has room for are refused before any starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crosscut.places.local import PLACE
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One with room for 5,000 processes, 900 of which are there, and with much memory."""
+    """A machine with room for 5,000 processes, of which 900 exist, and plenty of memory."""
     monkeypatch.setattr(room, "_PROC", tmp_path / "proc")
     monkeypatch.setattr(room, "_CONTROL_GROUPS", tmp_path / "cgroup")
     monkeypatch.setattr(room.os, "geteuid", lambda: 0)
@@ -55,12 +55,12 @@ def test_memory_is_a_limit(machine: Path, monkeypatch: pytest.MonkeyPatch) -> No
         room.refuse_more(9)
 
 
-def test_what_cannot_be_read_is_no_limit(machine: Path) -> None:
+def test_limits_that_cannot_be_read_are_ignored(machine: Path) -> None:
     (machine / "proc" / "sys" / "kernel" / "pid_max").unlink()
     room.refuse_more(1_000_000)
 
 
-def test_nothing_is_started_where_they_do_not_fit(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_started_if_the_ranks_do_not_fit(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "spawn", lambda *_: pytest.fail("something was started"))
     with pytest.raises(UsageError, match="-n 100000: this machine has room for only 2,050 ranks"):
         PLACE.start(base.PlaceOptions(executable=Path("/nowhere"), ranks=100_000))

@@ -1,4 +1,4 @@
-"""Opening runs for reading: what is there is named and exact, what is broken is refused in words."""
+"""Opening runs for reading: contents are exact, and broken runs are refused with a message."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def test_rates_are_bytes_over_seconds_and_a_phase_is_as_fast_as_its_slowest_rank
     np.testing.assert_allclose(run.phase_rates(1).values, 2000 / slowest)
 
 
-def test_what_was_not_measured_is_nan_even_where_a_number_lies(path: Path) -> None:
+def test_cells_that_were_not_measured_are_nan_whatever_the_file_holds(path: Path) -> None:
     status = path / "status/c/0/0/0/0"
     content = bytearray(status.read_bytes())
-    content[48] = 0  # behind an index of 3 entries: repetition 0, phase 0, rank 0
+    content[48] = 0  # after an index of 3 entries: repetition 0, phase 0, rank 0
     status.write_bytes(content)
     run = Run.open(path)
     assert np.isnan(run.message_seconds(0).values[0, 0, 0]).all()
@@ -64,7 +64,7 @@ def test_what_was_not_measured_is_nan_even_where_a_number_lies(path: Path) -> No
     assert np.isfinite(run.phase_rates(0).values[0, 1])
 
 
-def test_bytes_of_minus_one_are_the_size_asked_for(path: Path) -> None:
+def test_bytes_of_minus_one_mean_the_requested_size(path: Path) -> None:
     run = Run.open(path)
     given = np.full((PHASES, RANKS, SLOTS), -1)
     given[0, 0, 1] = 77
@@ -95,7 +95,7 @@ def _whole(extent: int) -> dict[str, Any]:
         (lambda d: arrays_of(d)["phase"].update(shape=[9], chunk_grid=_whole(9)), "along 'phase'"),
     ],
 )  # fmt: skip
-def test_metadata_that_is_no_run_is_refused_in_words(
+def test_invalid_metadata_is_refused_with_a_message(
     path: Path, change: Callable[[dict[str, Any]], object], words: str
 ) -> None:
     edit(path, change)
@@ -110,7 +110,7 @@ def test_broken_json_names_the_file(path: Path, text: str) -> None:
         Run.open(path)
 
 
-def test_what_is_no_directory_of_a_run_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_run_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for name, words in (
         ("file", "a run is a directory"),
@@ -167,7 +167,7 @@ def test_a_run_that_lost_a_chunk_is_refused(path: Path, name: str) -> None:
         Run.open(path)
 
 
-def test_a_run_that_ended_early_is_no_damage(tmp_path: Path) -> None:
+def test_a_run_that_ended_early_is_not_damaged(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run.zarr", measured_repetitions=3, state="stopped")
     counts = np.full((len(SIZES), PHASES), 3, "<i8")
     counts[1] = 0  # the second size was never begun: no files, no counts
@@ -179,12 +179,12 @@ def test_a_run_that_ended_early_is_no_damage(tmp_path: Path) -> None:
     assert not np.isfinite(opened.phase_rates(1).values).any()
 
 
-def test_a_directory_of_runs_is_told_from_a_run(path: Path) -> None:
+def test_a_directory_of_runs_is_distinguished_from_a_run(path: Path) -> None:
     with pytest.raises(UsageError, match=r"a folder of runs; name one of them: .*run\.zarr"):
         Run.open(path.parent)
 
 
-def test_implied_peers_are_computed_for_the_phases_asked_for_and_no_others(tmp_path: Path) -> None:
+def test_implied_peers_are_computed_only_for_the_requested_phases(tmp_path: Path) -> None:
     asked: list[tuple[int, int]] = []
 
     def compute(first: int, last: int) -> Coordinates:

@@ -1,4 +1,4 @@
-"""What is written into a run is written by one process at a time, and lasts."""
+"""Only one process at a time writes to a run, and its writes are durable."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_a_repair_keeps_writers_out_until_its_end(path: Path, monkeypatch: pytes
     assert seen == [True]
 
 
-def test_what_a_lab_saw_is_added_after_the_core_has_let_go(path: Path) -> None:
-    """Else the core's last words, or these, are lost."""
+def test_a_lab_s_record_is_added_after_the_core_has_released_the_run(path: Path) -> None:
+    """Otherwise the core's last changes, or these, would be lost."""
 
     def attributes() -> dict[str, object]:
         return json.loads((path / "zarr.json").read_text())["attributes"]
@@ -58,7 +58,7 @@ def test_what_a_lab_saw_is_added_after_the_core_has_let_go(path: Path) -> None:
 
 
 def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a power loss leaves an empty file in place of the old one."""
+    """Otherwise a power loss could replace the old file by an empty one."""
     done: list[str] = []
     sync, replace = os.fsync, Path.replace
 
@@ -77,10 +77,10 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "x").read_bytes() == b"1"
 
 
-def test_a_file_in_place_is_no_failure_where_its_folder_may_not_be_read(
+def test_a_written_file_is_not_a_failure_if_its_folder_is_unreadable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a person who may only add files to the folder (mode 0300) finds it; root may read any."""
+    """As for a user who may only add files to the folder (mode 0300); root may read any folder."""
 
     def refused(path: Path, flags: int) -> int:
         raise PermissionError(13, "Permission denied", str(path))

@@ -1,4 +1,4 @@
-"""Reading a run takes no more memory than it may: what is too large or does not fit is refused by name."""
+"""Reading a run keeps to its memory limit: arrays that are too large are refused by name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Path:
         ("node", 2**24 + 1, "at most 16,777,216"),
     ],
 )
-def test_an_array_has_no_more_than_a_run_can_have(run: Path, name: str, extent: int, words: str) -> None:
+def test_an_array_larger_than_a_run_can_be_is_refused(run: Path, name: str, extent: int, words: str) -> None:
     metadata = json.loads((run / name / "zarr.json").read_text())
     metadata["shape"] = metadata["chunk_grid"]["configuration"]["chunk_shape"] = [extent]
     with pytest.raises(ValueError, match=words):
@@ -43,7 +43,7 @@ def test_an_array_has_no_more_than_a_run_can_have(run: Path, name: str, extent: 
 
 
 @pytest.mark.parametrize("inner", [[2, 2, 7, 4], [1, 2**50, 7, 4], [1, 1, 7, 4]])
-def test_a_chunk_is_not_larger_than_its_array_nor_too_small(run: Path, inner: list[int]) -> None:
+def test_a_chunk_that_is_too_large_or_too_small_is_refused(run: Path, inner: list[int]) -> None:
     metadata = json.loads((run / "status" / "zarr.json").read_text())
     chunk = [1, inner[1] if inner[1] > 6 else 2**26, 7, 4]
     metadata["chunk_grid"]["configuration"]["chunk_shape"] = chunk
@@ -54,7 +54,7 @@ def test_a_chunk_is_not_larger_than_its_array_nor_too_small(run: Path, inner: li
 
 
 def stretch(run: Path, dimension: str, extent: int) -> Path:
-    """The dimension is so long in all arrays: files become sparse, samples are lost, the run stays tiny."""
+    """Lengthens the dimension in all arrays: files become sparse, samples are lost, the run stays tiny."""
 
     def longer(arrays: dict[str, Any]) -> None:
         for name, metadata in arrays.items():
@@ -77,7 +77,7 @@ def stretch(run: Path, dimension: str, extent: int) -> Path:
 
 @contextmanager
 def address_space(further_bytes: int) -> Iterator[None]:
-    """So much more than now."""
+    """Limits the address space to `further_bytes` more than now."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + further_bytes, hard))
@@ -118,7 +118,7 @@ def test_holes_take_memory_only_when_they_are_read(run: Path, capsys: pytest.Cap
 def test_other_processes_of_a_control_group_leave_less_memory(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """4 GB, of which 3.9 GB are in use, 0.5 GB of these by pages of files, which the kernel can drop."""
+    """4 GB, of which 3.9 GB are in use, 0.5 GB of these for file pages, which the kernel can drop."""
     names = ("limit_in_bytes", "usage_in_bytes", "total_") if version == 1 else ("max", "current", "")
     files = {
         "proc/self/cgroup": "4:memory:/job\n" if version == 1 else "0::/job\n",
@@ -143,7 +143,7 @@ def test_the_limit_on_memory_is_an_option(run: Path, capsys: pytest.CaptureFixtu
     assert main(["show", str(run), "--memory", "100GB"]) == 0
 
 
-def test_where_memory_ends_all_the_same_there_is_an_error_and_no_traceback(
+def test_running_out_of_memory_is_an_error_without_a_traceback(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stretch(run, "repetition", 10**8)

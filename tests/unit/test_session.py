@@ -1,4 +1,4 @@
-"""The client of a session against a core that speaks the protocol, or does not."""
+"""The client of a session, with a core that follows the protocol or not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_job_is_followed_to_the_end_of_its_own_run(open_fake: Open, tmp_path: 
     session = open_fake(listener=lambda event: heard.append(str(event["event"])))
     assert session.wait_ready()["ranks"] == 2
     outcome = session.run(job(tmp_path))
-    # The fake first reports another run as failed: an old job's end must not be taken for this one's.
+    # The fake first reports the failure of another run, which must not be taken for this job's end.
     assert (outcome.state, outcome.elapsed_seconds) == ("complete", 1.5)
     assert outcome.warnings == ("a [bold] warning",)
     assert heard == ["ready", "started", "progress", "warning", "finished", "finished"]
@@ -51,7 +51,7 @@ def test_a_job_is_followed_to_the_end_of_its_own_run(open_fake: Open, tmp_path: 
     assert session.close() == 0
 
 
-def test_ranks_that_die_are_an_error_with_what_they_said(open_fake: Open, tmp_path: Path) -> None:
+def test_ranks_that_die_are_an_error_with_their_output(open_fake: Open, tmp_path: Path) -> None:
     session = open_fake("crash")
     session.wait_ready()
     with pytest.raises(
@@ -68,7 +68,7 @@ def test_ranks_that_never_get_ready_are_an_error(open_fake: Open) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "shown"), [("garbage", "hello, world"), ("no-event", "JSON that is not an event")]
 )
-def test_a_line_that_is_no_event_is_shown(
+def test_a_line_that_is_not_an_event_is_shown(
     open_fake: Open, tmp_path: Path, behaviour: str, shown: str
 ) -> None:
     session = open_fake(behaviour)
@@ -77,7 +77,7 @@ def test_a_line_that_is_no_event_is_shown(
         session.run(job(tmp_path))
 
 
-def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lost(
+def test_a_launcher_s_message_about_a_killed_process_comes_with_the_lost_rank(
     open_fake: Open, tmp_path: Path
 ) -> None:
     session = open_fake("launcher")
@@ -88,7 +88,7 @@ def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lo
         session.run(job(tmp_path))
 
 
-def test_ranks_that_take_too_long_to_start_are_ended_with_what_they_said(
+def test_ranks_that_take_too_long_to_start_are_ended_and_their_output_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "never-ready")
@@ -100,7 +100,7 @@ def test_ranks_that_take_too_long_to_start_are_ended_with_what_they_said(
         assert not session.alive
 
 
-def test_a_launchers_words_are_told_as_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_launcher_s_message_is_attributed_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "banner")
     with Session(spawn([FAKE, "node"], {"ranks": 2}, Hooks(launcher="mpiexec"))) as session:
         said = _failure_of(session, tmp_path)
@@ -109,7 +109,7 @@ def test_a_launchers_words_are_told_as_its_words(monkeypatch: pytest.MonkeyPatch
     assert "not an event" not in said
 
 
-def test_what_the_place_knows_comes_with_a_failure_and_not_with_wrong_usage(
+def test_the_place_s_explanation_comes_with_failures_but_not_with_wrong_usage(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said = {}
@@ -150,7 +150,7 @@ def test_a_wrong_byte_names_its_route(open_fake: Open, tmp_path: Path) -> None:
 
 
 def signal_at_progress(monkeypatch_number: int) -> Callable[[Event], None]:
-    """A listener that sends this process a signal when it first hears that the job waits for a stop."""
+    """Returns a listener that signals this process when it first hears that the job waits for a stop."""
 
     def listener(event: Event) -> None:
         if event["event"] == "progress" and event.get("phase") == 3:
@@ -172,7 +172,7 @@ def test_a_signal_stops_the_job_in_order(open_fake: Open, tmp_path: Path, number
 
 
 def wait_long(session: Session) -> None:
-    """For a second `ready`, which never comes: the signal may be heard before or after the first."""
+    """Waits for a second `ready`, which never comes: the signal may arrive before or after the first."""
     for _ in range(2):
         session.wait_ready()
 
@@ -193,7 +193,7 @@ def test_closing_twice_is_harmless(open_fake: Open) -> None:
     assert not session.alive
 
 
-def test_ranks_that_die_with_their_place_are_told_by_the_place(
+def test_ranks_that_die_with_their_place_are_explained_by_the_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "crash")
@@ -209,10 +209,10 @@ def test_ranks_that_die_with_their_place_are_told_by_the_place(
     assert str(ended.value) == "lab x was taken down"
 
 
-def test_a_place_that_goes_because_the_ranks_died_is_not_the_cause(
+def test_a_place_that_ends_because_its_ranks_died_is_not_the_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lab that was built for one run is taken down when the ranks have ended."""
+    """A lab built for one run is taken down when its ranks have ended."""
     monkeypatch.setenv("CROSSCUT_FAKE", "crash")
     gone: list[str] = []
     hooks = Hooks(release=lambda: gone.append("lab x was taken down"), gone=lambda: "".join(gone))

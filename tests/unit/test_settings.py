@@ -1,4 +1,4 @@
-"""Settings that differ between hosts: told first, and beside what those hosts show."""
+"""Settings that differ between hosts are reported first, and with these hosts' findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADAPTER = {"name": "eth0", "mtu": 1500, "speed_mbit_s": 10000, "duplex": "full",
 
 
 def attributes(**odd: dict[str, object]) -> dict[str, object]:
-    """Nodes alike, but for what is given of their adapters; `control` is the node's congestion control."""
+    """Equal nodes but for the given settings of their adapters; `control`: a node's congestion control."""
     nodes = []
     for node in NODES:
         own = odd.get(node, {})
@@ -30,7 +30,7 @@ def told(*found: Finding, **odd: dict[str, object]) -> list[Finding]:
     return settings.tied(found, settings.of_nodes(attributes(**odd)), NODES)
 
 
-def test_hosts_alike_add_nothing() -> None:
+def test_equal_hosts_add_nothing() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n1 sends at half.", ranks=(1,), hosts=("n1",))
     assert told(slow) == [slow]
 
@@ -52,7 +52,7 @@ def test_one_host_that_differs_is_named(odd: dict[str, object], said: str) -> No
     assert (found.kind, found.ranks, found.hosts) == (FindingKind.SETTINGS, (2,), ("n2",))
 
 
-def test_a_slow_host_that_differs_says_so_and_nobody_is_sent_to_its_cable() -> None:
+def test_a_slow_host_with_different_settings_names_them_instead_of_its_cable() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n1 sends at half.", ranks=(1,), hosts=("n1",), advice="swap it")
     sound = Finding(FindingKind.SLOW_HOST, "n3 sends at half", ranks=(3,), hosts=("n3",), advice="swap it")
     first, tied, other = told(slow, sound, n1={"mtu": 576})
@@ -62,7 +62,7 @@ def test_a_slow_host_that_differs_says_so_and_nobody_is_sent_to_its_cable() -> N
     assert other == sound
 
 
-def test_two_kinds_of_hosts_are_told_without_naming_either_as_odd() -> None:
+def test_two_kinds_of_hosts_are_reported_without_calling_either_odd() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n0 sends at half", ranks=(0,), hosts=("n0",))
     found = told(slow, n0={"mtu": 9000}, n1={"mtu": 9000}, n2={"mtu": 4000})
     assert found[0].what == "MTU differs between hosts: 9000 at n0, n1, 4000 at n2, 1500 at n3, n4"
@@ -73,7 +73,7 @@ def test_two_kinds_of_hosts_are_told_without_naming_either_as_odd() -> None:
 @pytest.mark.parametrize(
     "nodes", [None, 3, "n0", [1, None], [{"name": "n0", "adapters": {}}, {"adapters": [7, {"offloads": 3}]}]]
 )
-def test_damaged_attributes_say_nothing(nodes: object) -> None:
+def test_damaged_attributes_are_ignored(nodes: object) -> None:
     assert settings.tied([], settings.of_nodes({"nodes": nodes}), NODES) == []
 
 

@@ -1,4 +1,4 @@
-"""How results of a pattern are read: as its run recorded, or as was known before runs recorded it."""
+"""The shape of a pattern's results: recorded in the run, or known for runs from before it was recorded."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def test_a_run_is_read_by_the_shape_that_it_recorded() -> None:
 
 
 @pytest.mark.parametrize("shape", ["spiral", "", None, 7, ["dense"]])
-def test_a_shape_that_is_not_known_is_drawn_by_phase_and_tells_no_findings(shape: object) -> None:
+def test_an_unknown_shape_is_drawn_by_phase_without_findings(shape: object) -> None:
     pattern = {"name": "aapc", "shape": shape, "findings": True, "latency": True}
     assert reading({"pattern": pattern}) == Reading(Shape.DENSE, findings=False, latency=False)
 
 
-def test_an_old_run_is_read_as_a_new_one_of_the_same_pattern() -> None:
+def test_an_old_run_is_read_like_a_new_one_of_the_same_pattern() -> None:
     for pattern in core.load().patterns:
         before = reading({"pattern": {"name": pattern.name}})
         assert before.shape.value == pattern.shape, pattern.name

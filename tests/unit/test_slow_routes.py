@@ -1,4 +1,4 @@
-"""Single slow routes, told from routes that met at a limit."""
+"""Single slow routes, as distinguished from routes that met at a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RANKS = 24
 
 
 def found(slow_at: dict[tuple[int, int], float]) -> list[Finding]:
-    """In an all-to-all of equal hosts, whose routes (phase, source) run at a share of the others' rate."""
+    """Findings of an all-to-all of equal hosts. `slow_at`: rate shares of routes (phase, source)."""
     observed = aapc(slow_at)
     seen = slow_routes.suspected(observed, infer.infer(observed))
     return [*slow_routes.once(seen.slow, lambda rank: f"n{rank}"), *([seen.crowd] if seen.crowd else [])]
@@ -30,7 +30,7 @@ def aapc(slow_at: dict[tuple[int, int], float]) -> Observed:
     return of_phases(RANKS, phases, rates.ravel())
 
 
-def test_one_run_suspects_a_route_that_is_slow_and_calls_it_no_fault() -> None:
+def test_one_run_makes_a_slow_route_a_suspect_not_a_fault() -> None:
     (one,) = found({(5, 3): 0.5})
     assert (one.kind, one.routes) == (FindingKind.SUSPECT, ((3, 9),))
     assert not one.kind.fault
@@ -41,14 +41,14 @@ def test_two_slow_routes_that_were_measured_at_once_are_suspects() -> None:
     assert one.routes == ((3, 9), (7, 13))
 
 
-def test_routes_that_are_slow_now_and_then_at_one_host_are_put_down_to_the_host() -> None:
+def test_routes_of_one_host_that_are_occasionally_slow_are_attributed_to_the_host() -> None:
     (one,) = found({(5, 3): 0.5, (7, 3): 0.6, (8, 18): 0.4, (11, 5): 0.7})
     assert (one.kind, one.ranks) == (FindingKind.UNSTABLE, (3,))
     assert "n3 is unsteady: 3 of 4 routes" in one.what
 
 
 def measured_again(share: float, times: int) -> list[Finding]:
-    """Findings for a suspect route that ran at this share in so many further measurements."""
+    """Findings for a suspect route with this share of the rate in `times` further measurements."""
     observed = aapc({(5, 3): 0.5})
     again = of_phases(RANKS, [[(3, 9)]] * times, np.full(times, 1e8 * share), first_phase=RANKS)
     return slow_routes.after_search(observed, again, infer.infer(observed), lambda rank: f"n{rank}", ())
@@ -61,12 +61,12 @@ def test_a_route_that_is_slow_whenever_it_is_measured_again_is_a_fault() -> None
 
 
 @pytest.mark.parametrize(("share", "times"), [(1.0, 5), (0.5, 4)])
-def test_a_route_that_was_fast_again_or_seldom_measured_is_none(share: float, times: int) -> None:
+def test_a_route_that_was_fast_again_or_seldom_measured_is_not_a_fault(share: float, times: int) -> None:
     assert measured_again(share, times) == []
 
 
 def of_a_host(slow_again: float, routes: int, others: float = 1.0) -> list[Finding]:
-    """Some of what host 3 sends is slow, and runs at this share again; the rest runs at `others`."""
+    """Some routes from host 3 are slow, and run at `slow_again` when repeated; the rest run at `others`."""
     phases = range(4, 4 + routes)
     observed = aapc({(phase, 3): 0.5 if phase in phases else others for phase in range(RANKS - 1)})
     again = [[(3, (3 + phase + 1) % RANKS)] for phase in phases] * 3
@@ -80,11 +80,11 @@ def test_routes_of_one_host_that_stay_slow_are_one_finding_about_it() -> None:
     assert "on 4 routes, 16 times, and its 19 other routes that were measured are sound" in one.what
 
 
-def test_routes_of_one_host_that_were_fast_again_are_none() -> None:
+def test_routes_of_one_host_that_were_fast_again_are_not_a_finding() -> None:
     assert not any(one.kind.fault for one in of_a_host(1.0, routes=4))
 
 
-def test_a_route_whose_end_is_slow_in_all_it_does_is_not_told_by_itself() -> None:
+def test_a_route_of_a_generally_slow_host_is_not_reported_separately() -> None:
     observed = aapc({(phase, 3): 0.5 if phase == 5 else 0.7 for phase in range(RANKS - 1)})
     assert not slow_routes.others_sound((3, 9), np.log(0.5), observed, infer.infer(observed))
     assert slow_routes.others_sound((4, 10), np.log(0.5), observed, infer.infer(observed))
@@ -98,7 +98,7 @@ def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:
     assert "in one phase up to 9 routes at once ran at about 89 %" in one.what
 
 
-def test_a_route_that_is_as_slow_as_a_crowd_met_the_same_limit() -> None:
+def test_a_route_as_slow_as_many_others_met_the_same_limit() -> None:
     met = {(5, source): 0.89 for source in range(0, 18, 2)}
     assert [one.kind for one in found(met | {(11, 3): 0.89})] == [FindingKind.SHARED_LIMIT]
 

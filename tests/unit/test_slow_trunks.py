@@ -1,4 +1,4 @@
-"""Limits from one group to another: what fills them by itself decides whether one is slow."""
+"""Limits between groups: whether one is slow is decided by traffic that fills it alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def slow_trunks(truth: Truth, noise: float | Noise, seed: int) -> list[Finding]:
 
 
 def modules() -> Truth:
-    """Modules that are wired each to each other."""
+    """Modules wired to each other."""
     for seed in range(20):
         truth = networks.chassis(np.random.default_rng(seed))
         if any(reach == "between" for reach, *_ in truth.limits):
@@ -29,21 +29,21 @@ def modules() -> Truth:
     raise AssertionError("no such chassis")
 
 
-def test_a_way_between_two_groups_that_carries_half_of_its_like_is_named() -> None:
+def test_a_trunk_between_two_groups_at_half_the_rate_of_others_is_named() -> None:
     truth = modules()
     capacities = truth.capacities.copy()
-    capacities[2 * truth.ranks] *= 0.5  # the first after those of hosts
+    capacities[2 * truth.ranks] *= 0.5  # the first trunk, after the hosts' links
     (one,) = slow_trunks(replace(truth, capacities=capacities), 0.01, 1)
     assert len(one.groups) == 2
     assert one.effect is not None
     assert abs(one.effect.share - 0.5) < 0.03
-    # A neighbour who takes half of it all the time leaves as much: either may be the cause.
+    # Other traffic that always takes half leaves as much: either may be the cause.
     assert one.what.endswith(": a cable is down, or other traffic was present all the time")
     assert "rates alone do not tell" in one.advice
 
 
-def test_a_way_that_carries_as_much_as_others_by_itself_is_not_slow() -> None:
-    """Routers of a dragonfly hold back what goes from one group to another while everybody sends."""
+def test_a_trunk_that_carries_as_much_as_others_when_alone_is_not_slow() -> None:
+    """While all hosts send, a dragonfly's routers limit the traffic between groups."""
     truth = fabrics.dragonfly(np.random.default_rng(4000))
     noise = Noise.drawn(truth.ranks, np.random.default_rng(2_004_000))
     assert slow_trunks(truth, noise, 1_004_000) == []

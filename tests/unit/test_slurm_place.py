@@ -1,4 +1,4 @@
-"""What the place `slurm` makes of Slurm's environment, and its batch scripts."""
+"""How the place `slurm` reads Slurm's environment, and its batch scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_counts_by_node_are_read() -> None:
             parse_counts(bad)
 
 
-def test_an_allocation_is_what_slurms_environment_says() -> None:
+def test_an_allocation_is_read_from_slurm_s_environment() -> None:
     environment = {
         "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "3", "SLURM_JOB_NODELIST": "n[1-3]",
         "SLURM_JOB_CPUS_PER_NODE": "8(x3)", "SLURM_TASKS_PER_NODE": "4(x2),3",
@@ -58,7 +58,7 @@ def test_ranks_follow_tasks_and_then_cores() -> None:
         layout_in(found, 25)
 
 
-def test_outside_an_allocation_the_words_say_how_many_nodes() -> None:
+def test_outside_an_allocation_the_options_give_the_number_of_nodes() -> None:
     assert layout_outside(5, ["-p", "debug", "--nodes=2"]) == [3, 2]
     assert layout_outside(3, []) == [1, 1, 1]
     assert nodes_asked(["-N", "4"]) == nodes_asked(["-N4"]) == nodes_asked(["--nodes", "4"]) == 4
@@ -70,7 +70,7 @@ def test_outside_an_allocation_the_words_say_how_many_nodes() -> None:
 @pytest.mark.parametrize(
     "words", [["--nodes=2-4"], ["-N2-4"], ["-N", "2-4"], ["--nodes", "2-4"], ["-N"], ["--nodes=0"], ["-N0"]]
 )
-def test_words_that_do_not_give_one_number_of_nodes_are_refused(words: list[str]) -> None:
+def test_options_that_do_not_give_one_number_of_nodes_are_refused(words: list[str]) -> None:
     for asked in (nodes_asked, lambda words: layout_outside(8, words)):
         with pytest.raises(UsageError, match=f"{words[0]}.*a single number of nodes"):
             asked(words)

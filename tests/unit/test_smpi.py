@@ -1,4 +1,4 @@
-"""What is asked of SimGrid's SMPI, and what its answers mean; no SimGrid is needed."""
+"""Calls of SimGrid's SMPI and the reading of its output; SimGrid is not needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LD = b"\x7fELF" + bytes(60)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """Takes the core's place: what it was asked. It writes options as the core does."""
+    """Stands in for the core: records the requests, and writes options like the core."""
     words: list[tuple[str, ...]] = []
 
     def ask(*these: str) -> None:
@@ -37,11 +37,11 @@ def platform(tmp_path: Path) -> Platform:
 
 
 def options_of(words: list[str]) -> dict[str, str]:
-    """SimGrid takes the later of two options of one name."""
+    """Returns the options by name; SimGrid takes the later of two with one name."""
     return dict(word.removeprefix("--cfg=").split(":", 1) for word in words if word.startswith("--cfg="))
 
 
-def test_a_platform_is_asked_for_with_what_goes_beside_it(tmp_path, asked):
+def test_a_platform_is_requested_with_its_options(tmp_path, asked):
     made = smpi.write_platform(SimulationSettings("net.toml", ranks_per_host=2), 4, tmp_path)
     words = ("platform", "net.toml", "--ranks", "4", "--ranks-per-host", "2", "--out", str(made.file))
     assert asked == [words]
@@ -49,7 +49,7 @@ def test_a_platform_is_asked_for_with_what_goes_beside_it(tmp_path, asked):
     assert made.options == ("network/model:CM02", "smpi/wtime:0")
 
 
-def test_smpirun_gets_platform_ranks_program_and_its_words(tmp_path, platform):
+def test_smpirun_gets_platform_ranks_program_and_its_arguments(tmp_path, platform):
     words = smpi.command(SimulatedProgram(Path("/bin/ring"), ("7", "x=y")), SETTINGS, 4, platform, tmp_path)
     assert words[words.index("-platform") + 1] == str(platform.file)
     assert words[words.index("-hostfile") + 1] == str(platform.hosts)
@@ -57,13 +57,13 @@ def test_smpirun_gets_platform_ranks_program_and_its_words(tmp_path, platform):
     assert words[-3:] == ["/bin/ring", "7", "x=y"]
 
 
-def test_options_of_the_network_are_in_force(tmp_path, platform):
+def test_options_of_the_network_are_applied(tmp_path, platform):
     given = options_of(smpi.command(SimulatedProgram(Path("p")), SETTINGS, 4, platform, tmp_path))
     assert given["network/model"] == "CM02"
     assert given["smpi/wtime"] == "0"
 
 
-def test_an_option_that_was_typed_wins(tmp_path, platform):
+def test_an_option_on_the_command_line_wins(tmp_path, platform):
     settings = SimulationSettings("net.toml", 4, options=("network/model:SMPI",))
     given = options_of(smpi.command(SimulatedProgram(Path("p")), settings, 4, platform, tmp_path))
     assert given["network/model"] == "SMPI"
@@ -77,19 +77,19 @@ def test_computing_is_scaled_by_the_speed_that_this_machine_is_said_to_have(comp
 
 
 @pytest.mark.parametrize("compute", ["", "fast", "0", "-1", "nan", "inf", "1e9"])
-def test_a_compute_scale_that_means_nothing_is_refused(compute):
+def test_an_invalid_compute_scale_is_refused(compute):
     with pytest.raises(UsageError, match="--compute"):
         smpi.compute_options(compute)
 
 
 @pytest.mark.parametrize("text", ["", "smpi/bcast", ":x", "a:", "a b:c", "a:b c"])
-def test_an_option_that_is_no_pair_is_refused(text):
+def test_an_option_that_is_not_a_pair_is_refused(text):
     with pytest.raises(UsageError, match="NAME:VALUE"):
         smpi.checked_option(text)
 
 
 @pytest.mark.parametrize("word", ["a b", "", "--cfg=x:y", "--log=root", "tab\there", " x"])
-def test_a_word_that_the_script_would_change_is_refused(word, tmp_path):
+def test_an_argument_that_the_script_would_change_is_refused(word, tmp_path):
     with pytest.raises(UsageError, match="smpirun"):
         smpi.checked_words(SimulatedProgram(Path("p"), (word,)), tmp_path)
 
@@ -99,12 +99,12 @@ def test_a_folder_with_a_blank_is_refused(tmp_path):
         smpi.checked_words(SimulatedProgram(Path("p")), tmp_path / "a b")
 
 
-def test_more_ranks_than_a_platform_has_ways_for_are_refused():
+def test_more_ranks_than_a_platform_has_routes_for_are_refused():
     with pytest.raises(UsageError, match="2048"):
         smpi.rank_count(SimulationSettings("net.toml", smpi.MOST_RANKS + 1))
 
 
-def test_all_ranks_of_the_network_are_taken_where_none_are_named(monkeypatch):
+def test_all_ranks_of_the_network_are_the_default(monkeypatch):
     monkeypatch.setattr(description, "ranks", lambda file, per_host: {("net.toml", 3): 24}[file, per_host])
     assert smpi.rank_count(SimulationSettings("net.toml", ranks_per_host=3)) == 24
 
@@ -125,7 +125,7 @@ def test_a_log_without_the_time_has_none(tmp_path, text):
     assert smpi.simulated_seconds(tmp_path / "absent") is None
 
 
-def test_a_deadlock_is_told_by_what_each_rank_waits_for(tmp_path):
+def test_a_deadlock_is_reported_with_what_each_rank_waits_for(tmp_path):
     log = tmp_path / "log"
     actor = "Actor 2 (1@r1): waiting for communication activity 0x5 () in state WAITING to finish"
     log.write_text(f"[1.5] Oops! Deadlock detected, some activities\n[1.5] {actor}\n")
@@ -135,7 +135,7 @@ def test_a_deadlock_is_told_by_what_each_rank_waits_for(tmp_path):
     assert smpi.stuck_ranks(tmp_path / "absent") == ()
 
 
-def test_programs_that_know_no_simgrid_are_told_apart(tmp_path):
+def test_programs_without_simgrid_are_recognised(tmp_path):
     program = tmp_path / "program"
     for content, fits in [
         (LD + b"libsimgrid.so.3.32", True),
@@ -155,7 +155,7 @@ def test_an_mpi_program_of_another_mpi_is_refused_with_how_to_compile_it(tmp_pat
         smpi.prepared(SimulatedProgram(program), tmp_path)
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path):
+def test_a_missing_program_is_named(tmp_path):
     with pytest.raises(UsageError, match="no such program"):
         smpi.prepared(SimulatedProgram(tmp_path / "absent"), tmp_path)
 
@@ -182,7 +182,7 @@ def test_without_simgrid_the_reason_says_how_to_get_it(tmp_path, monkeypatch):
         smpi.prepared(SimulatedProgram(source), tmp_path)
 
 
-def test_with_simgrid_nothing_is_amiss(monkeypatch):
+def test_with_simgrid_nothing_is_missing(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     assert smpi.unavailable() is None
 

@@ -1,4 +1,4 @@
-"""What starting the command costs: the modules that it imports."""
+"""The cost of starting the command: the modules that it imports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from crosscut.cli import COMMANDS
 
-# Each takes longer to import than Python to start.
+# Importing any of these takes longer than starting Python.
 HEAVY = {"numpy", "xarray", "pandas", "zarr", "scipy", "rich", "importlib.metadata"}
 
 

@@ -1,4 +1,4 @@
-"""A run that a stranger made runs no code, reads no file outside of itself, and hangs nothing."""
+"""A stranger's run executes no code, reads no file outside itself, and hangs nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Payload:
 
 VERSION_2 = {
     "zarr_format": 2, "shape": [RANKS], "chunks": [RANKS], "dtype": "|O", "compressor": None, "order": "C",
-    # zarr takes the type from the first filter alone
+    # zarr takes the type from the first filter only
     "filters": [{"id": "vlen-utf8"}, {"id": "pickle"}], "fill_value": None,
     "attributes": {"_ARRAY_DIMENSIONS": ["rank"]},
 }  # fmt: skip
@@ -64,7 +64,7 @@ VERSION_3 = {
     ("metadata", "file", "consolidated"),
     [(VERSION_2, ".zarray", True), (VERSION_2, ".zarray", False), (VERSION_3, "zarr.json", True)],
 )
-def test_a_pickle_beside_the_arrays_is_not_read_and_fsck_names_it(
+def test_a_pickle_next_to_the_arrays_is_not_read_and_fsck_names_it(
     run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -72,7 +72,7 @@ def test_a_pickle_beside_the_arrays_is_not_read_and_fsck_names_it(
     file: str,
     consolidated: bool,
 ) -> None:
-    # As in numcodecs before 0.16.6, and wherever somebody allowed it.
+    # As in numcodecs before 0.16.6, and wherever it is allowed.
     monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True)
     mark = tmp_path / "code-ran"
     (run / "rank" / "c").mkdir(parents=True)
@@ -110,7 +110,7 @@ def at_most_a_second() -> Iterator[None]:
 
 
 def replace_by_link(file: Path) -> None:
-    """The same content, outside of the run."""
+    """Moves the content outside the run and links to it."""
     outside = file.parents[len(file.parts) - 1 - file.parts.index("run.zarr")] / "outside"
     shutil.move(file, outside)
     file.symlink_to(outside)
@@ -130,16 +130,16 @@ def test_a_link_out_of_the_run_is_refused_and_named(run: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [STATUS, "node/c/0", "status/zarr.json", "zarr.json"])
-def test_a_pipe_in_place_of_a_file_is_named_and_not_waited_for(run: Path, name: str) -> None:
+def test_a_pipe_instead_of_a_file_is_named_without_waiting(run: Path, name: str) -> None:
     replace_by_pipe(run / name)
     with at_most_a_second():
         assert "not a regular file" in problems(run)
-        if name != "status/zarr.json":  # which is not needed
+        if name != "status/zarr.json":  # not needed
             with pytest.raises(DamagedRun, match="not a regular file"):
                 Run.open(run)
 
 
-def test_repairing_and_resuming_write_to_nothing_outside_of_the_run(
+def test_repairing_and_resuming_write_nothing_outside_the_run(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outside = tmp_path / "precious"

@@ -1,4 +1,4 @@
-"""Rates of phases and routes of runs whose figures are known."""
+"""Rates of phases and routes of runs with known figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_pattern_formula_uses_the_credited_bytes() -> None:
     assert summary.formula_rates(samples).median == pytest.approx(2 * summary.phase_rates(samples).median)
 
 
-def test_every_route_is_found_once_and_the_slow_one_first() -> None:
+def test_every_route_is_listed_once_with_the_slow_one_first() -> None:
     samples = aapc_view(ranks=5, slow_route=(4, 1)).samples(1)
     routes = summary.routes(samples)
     pairs = set(zip(routes.source.tolist(), routes.destination.tolist(), strict=True))

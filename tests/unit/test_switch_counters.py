@@ -1,4 +1,4 @@
-"""What the switch's own ports counted, beside findings."""
+"""Counters of the switch's ports in findings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def quiet_ports(but: int = 0) -> str:
     return "".join(f"leaf1,{at},crc_errors,3\n" for at in range(1, 9) if at != but)
 
 
-def test_what_grew_is_told_and_bytes_are_not(tmp_path: Path) -> None:
+def test_counters_that_grew_are_reported_but_not_bytes(tmp_path: Path) -> None:
     found = lists(
         tmp_path, quiet_ports() + "leaf1,1,rx_bytes,5\n",
         quiet_ports(4) + "leaf1,4,crc_errors,15\nleaf1,4,out_discards,7\nleaf1,1,rx_bytes,900\n",
@@ -41,14 +41,14 @@ def test_what_grew_is_told_and_bytes_are_not(tmp_path: Path) -> None:
     assert switch_counters.of_wire(found["leaf1", "4"]) == {"crc_errors": 12}
 
 
-def test_a_port_that_had_to_wait_is_told_of_under_either_name_but_may_be_sound(tmp_path: Path) -> None:
+def test_a_port_that_had_to_wait_is_reported_under_either_name_but_may_be_sound(tmp_path: Path) -> None:
     after = quiet_ports() + "leaf1,4,PortXmitWait,7\nleaf1,5,port_xmit_wait,8\n"
     found = lists(tmp_path, quiet_ports(), after)
     assert found == {("leaf1", "4"): {"PortXmitWait": 7}, ("leaf1", "5"): {"port_xmit_wait": 8}}
     assert [switch_counters.of_wire(grown) for grown in found.values()] == [{}, {}]
 
 
-def test_what_half_of_the_ports_count_is_the_places(tmp_path: Path) -> None:
+def test_counts_of_half_of_the_ports_are_not_a_finding(tmp_path: Path) -> None:
     before = quiet_ports()
     after = "".join(f"leaf1,{at},crc_errors,{3 + (at <= 5)}\n" for at in range(1, 9))
     assert lists(tmp_path, before, after) == {}
@@ -61,7 +61,7 @@ def cabling(**counted: int) -> Cabling:
     )
 
 
-def test_a_slow_host_is_told_with_what_its_port_counted() -> None:
+def test_a_slow_host_is_reported_with_its_port_s_counters() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n4 sends at half.", ranks=(3,), hosts=("n4",))
     found, _ = cable_names.named([slow], None, cabling(p4=12))
     assert [one.what for one in found] == [
@@ -69,19 +69,19 @@ def test_a_slow_host_is_told_with_what_its_port_counted() -> None:
     ]
 
 
-def test_errors_of_a_port_without_a_finding_are_one_of_their_own() -> None:
+def test_errors_of_a_port_without_a_finding_are_a_separate_finding() -> None:
     found, _ = cable_names.named([], None, cabling(p2=1, p49=5))
     assert [one.kind for one in found] == [FindingKind.COUNTED, FindingKind.COUNTED]
     assert "switch leaf1 port 2 (to n2) counted" in found[0].what
     assert "switch leaf1 port 49 (to spine port 1) counted" in found[1].what
 
 
-def test_discards_alone_are_no_finding() -> None:
+def test_discards_alone_are_not_a_finding() -> None:
     full = replace(cabling(), counted={("leaf1", "3"): {"out_discards": 99}})
     assert cable_names.named([], None, full)[0] == []
 
 
-def test_of_many_ports_with_errors_the_first_of_them_are_named() -> None:
+def test_the_first_of_many_ports_with_errors_are_named() -> None:
     dropped = {("leaf0", str(at)): {"rx_dropped": 7} for at in range(1, 9)}
     wrong = {("leaf1", str(at)): {"crc_errors": 7} for at in range(1, 11)}
     ((one,), _) = cable_names.named([], None, replace(cabling(), counted=dropped | wrong))

@@ -1,4 +1,4 @@
-"""What carried a lab is told wherever it is not the plain default, whatever a run's attributes hold."""
+"""A lab's switch is named unless it is the default, whatever a run's attributes hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lab_view(switch: object, dilation: object = 1.0):
     ("switch", "words"),
     [
         ("kernel", ""),
-        ("", ""),  # of runs that knew no other
+        ("", ""),  # in runs from before there were others
         ("kernel,queues=routers", ""),
         ("kernel,queues=fair", "senders in turn (queues=fair)"),
         ("kernel,queues=fifo", "first come, first served (queues=fifo)"),
@@ -30,11 +30,11 @@ def lab_view(switch: object, dilation: object = 1.0):
         ("abacus\x1b[2J", r"carried by a switch unknown here ('abacus\x1b[2J')"),
     ],
 )
-def test_a_switch_is_told_where_it_is_not_the_plain_one(switch: str, words: str) -> None:
+def test_a_switch_is_named_unless_it_is_the_default(switch: str, words: str) -> None:
     assert switch_words.clause(switch) == words
 
 
-def test_beside_another_the_plain_switch_has_a_name_too() -> None:
+def test_next_to_another_the_default_switch_is_named_too() -> None:
     assert switch_words.noun("kernel") == "the kernel's"
     assert switch_words.noun("kernel,queues=fair") == "the kernel's, senders in turn (queues=fair)"
     assert switch_words.noun("user,forwarding=cut") == "crosscut-switch (forwarding=cut)"
@@ -51,11 +51,11 @@ def test_beside_another_the_plain_switch_has_a_name_too() -> None:
         ("abacus", "abacus", True),
     ],
 )
-def test_one_switch_typed_in_two_ways_is_one(one: str, other: str, same: bool) -> None:
+def test_two_spellings_of_one_switch_are_equal(one: str, other: str, same: bool) -> None:
     assert (switch_words.identity(one) == switch_words.identity(other)) is same
 
 
-def test_where_a_run_was_measured_names_the_switch_and_the_slow_motion() -> None:
+def test_the_place_of_a_run_names_the_switch_and_the_dilation() -> None:
     assert about.where(lab_view("kernel")).endswith("1 rank on each")
     assert about.where(lab_view("user,forwarding=cut", 10.0)).endswith(
         "1 rank on each, carried by crosscut-switch (forwarding=cut); in slow motion: multiply rates by 10 "
@@ -64,11 +64,11 @@ def test_where_a_run_was_measured_names_the_switch_and_the_slow_motion() -> None
 
 
 @pytest.mark.parametrize("switch", [None, 7, ["user"], {"kind": "user"}])
-def test_a_switch_that_is_no_text_is_passed_over(switch: object) -> None:
+def test_a_switch_that_is_not_text_is_ignored(switch: object) -> None:
     assert about.where(lab_view(switch)) == about.where(lab_view("kernel"))
 
 
-def test_no_switch_is_told_of_what_is_no_lab() -> None:
+def test_no_switch_is_named_outside_labs() -> None:
     view = lab_view("user")
     elsewhere = replace(view, dataset=view.dataset.assign_attrs(place="hosts"))
     assert "switch" not in about.where(elsewhere)

@@ -1,4 +1,4 @@
-"""A run that was tampered with is read, or refused with what is wrong; a person never sees a traceback."""
+"""A run that was tampered with is read, or refused with the mistake; a person never sees a traceback."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def copied(run: Path) -> Iterator[Path]:
 
 
 def read_everything(run: Path) -> None:
-    """Whatever is wrong must be said by a CrosscutError, or by the command's exit status."""
+    """Reads everything; errors must be CrosscutErrors, or exit statuses of commands."""
     with contextlib.suppress(CrosscutError):
         fsck.check(run)
     with contextlib.suppress(CrosscutError):
@@ -60,7 +60,7 @@ def read_everything(run: Path) -> None:
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where in a document something else may be put."""
+    """Yields the places in a document where a value may be replaced."""
     yield path
     members = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -80,7 +80,9 @@ def put(document: Any, path: tuple[str | int, ...], change: Callable[[Any, str |
 
 @EXAMPLES
 @given(data=st.data())
-def test_metadata_with_any_member_changed_or_gone(whole: Path, data: st.DataObject) -> None:
+def test_metadata_with_any_member_changed_or_missing_is_read_or_refused(
+    whole: Path, data: st.DataObject
+) -> None:
     with copied(whole) as run:
         document = json.loads((run / "zarr.json").read_text())
         for _ in range(data.draw(st.integers(1, 2))):
@@ -110,7 +112,7 @@ def test_values_in_another_order_of_bytes_are_refused(whole: Path, value: object
 @example(text=b"[" * 100_000)
 @example(text=b'{"a":' * 100_000)
 @given(text=st.binary(max_size=200))
-def test_metadata_that_is_something_else(whole: Path, text: bytes) -> None:
+def test_other_text_instead_of_metadata_is_refused(whole: Path, text: bytes) -> None:
     with copied(whole) as run:
         (run / "zarr.json").write_bytes(text)
         read_everything(run)
@@ -118,7 +120,9 @@ def test_metadata_that_is_something_else(whole: Path, text: bytes) -> None:
 
 @EXAMPLES
 @given(data=st.data())
-def test_files_cut_lengthened_overwritten_or_gone(whole: Path, data: st.DataObject) -> None:
+def test_files_truncated_lengthened_overwritten_or_missing_are_read_or_refused(
+    whole: Path, data: st.DataObject
+) -> None:
     with copied(whole) as run:
         files = sorted(path for path in run.rglob("*") if path.is_file())
         for _ in range(data.draw(st.integers(1, 3))):

@@ -1,4 +1,4 @@
-"""What `show` draws of runs whose figures are known."""
+"""What `show` draws of runs with known figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_header_says_what_where_when_and_how() -> None:
+def test_the_header_has_pattern_place_time_and_settings() -> None:
     text = one_line(drawn(aapc_view(ranks=4)))
     assert "aapc over tcp: 4 ranks, 3 phases" in text
     assert "hosts: 4 nodes (n001 … n004), 1 rank on each" in text
@@ -53,7 +53,7 @@ def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     assert row.split() == ["n002:1", "→", "n004:3", "49.78", "49.60", "–", "49.95", "50", "%", "10"]
 
 
-def test_details_are_of_the_size_asked_for() -> None:
+def test_details_are_of_the_requested_size() -> None:
     view = aapc_view()
     assert "1 KB messages" in drawn(view, size=1000)
     assert "1 MB messages" in drawn(view)
@@ -109,7 +109,7 @@ def cautions(view: View) -> list[str]:
         ({"backend": {"name": "null"}}, ["null backend"]),
     ],
 )
-def test_a_run_is_shown_with_what_to_beware_of(attributes: dict[str, Any], expected: list[str]) -> None:
+def test_a_run_is_shown_with_its_cautions(attributes: dict[str, Any], expected: list[str]) -> None:
     assert cautions(aapc_view(attributes=attributes, seconds=10e-3, repetitions=20)) == expected
 
 
@@ -137,7 +137,7 @@ def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:
     )
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_attributes_of_any_shape_are_no_crash(attributes: dict[str, Any]) -> None:
+def test_attributes_of_any_shape_do_not_crash(attributes: dict[str, Any]) -> None:
     view = aapc_view(ranks=3, repetitions=2, sizes=(1000,), attributes=attributes)
     assert "made.zarr" in drawn(view)
     assert sentences.figures_of(view)
@@ -145,14 +145,14 @@ def test_attributes_of_any_shape_are_no_crash(attributes: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("network", [{}, {"hosts": "many"}, {"hosts": float("inf")}, [], None])
 @pytest.mark.parametrize("parameters", [{}, {"share-spread": "wide"}, {"share-spread": []}, None])
-def test_a_simulated_run_that_says_nothing_sensible_of_its_network_is_shown(
+def test_a_simulated_run_with_senseless_network_attributes_is_shown(
     network: object, parameters: object
 ) -> None:
     attributes = {"backend": {"name": "sim", "parameters": parameters}, "network": network}
     assert "of its ? hosts" in one_line(drawn(aapc_view(sizes=(1000,), attributes=attributes)))
 
 
-def test_a_run_of_which_nothing_is_measured_says_so() -> None:
+def test_a_run_without_measurements_says_so() -> None:
     view = aapc_view()
     view.dataset["status"][:] = 0
     assert "Nothing is measured yet" in drawn(view)
@@ -178,7 +178,7 @@ def test_congestors_are_compared_with_idle_by_raw_values() -> None:
     assert rows[1][-3:] == ["3.00", "–", "3.00"]
 
 
-def test_values_far_out_share_a_row_that_names_the_furthest() -> None:
+def test_outliers_share_a_row_that_names_the_furthest() -> None:
     values = np.concatenate([np.linspace(95.0, 105.0, 100), [12.0]])
     lines = histogram_plot(binning.histogram(values), unit=(1.0, "B/s"), width=60, glyphs=UNICODE)
     assert lines[1].split()[:2] == ["<", "95"]
@@ -189,14 +189,14 @@ def test_values_far_out_share_a_row_that_names_the_furthest() -> None:
 def test_a_wide_interval_is_a_caution() -> None:
     view = aapc_view(repetitions=20)
     assert cautions(view) == []
-    view.dataset["rank_seconds"][1, 10:, 0] *= 1.5  # a second heap: the median lies between the two
+    view.dataset["rank_seconds"][1, 10:, 0] *= 1.5  # a second peak: the median lies between the two
     (caution,) = about.beware(view, [view.samples(1)])
     assert caution.kind is CautionKind.WIDE_INTERVALS
     assert "1 of 3 phases at 1 MB" in caution.text
 
 
 def congested(sent_seconds: float) -> View:
-    """Ranks 0 and 1 are victims for 10 ms a phase, 2 and 3 congest but in the first phase."""
+    """Ranks 0 and 1 are victims for 10 ms per phase; 2 and 3 congest in all phases but the first."""
     view = aapc_view(
         sizes=(1000,),
         repetitions=20,
@@ -232,7 +232,7 @@ def test_summaries_say_that_an_interval_was_not_applied() -> None:
     assert cautions(summarised) == ["summaries only", "interval not applied"]
 
 
-def test_the_lines_after_a_run_have_a_row_a_size_and_no_trailing_blanks(
+def test_the_lines_after_a_run_have_a_row_per_size_and_no_trailing_blanks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = aapc_view(ranks=4, sizes=(1000, 30_000, 1_000_000), slow_route=(1, 3))
@@ -258,7 +258,7 @@ def test_columns_stand_on_zero_and_end_at_a_round_number() -> None:
     assert lines[-1].split() == ["1", "2", "3", "phase"]
 
 
-def test_many_columns_share_one_from_the_least_to_the_greatest() -> None:
+def test_many_values_share_a_column_from_the_least_to_the_greatest() -> None:
     low = np.full(1000, 5.0)
     low[500] = 1.0
     columns = PlotColumns(list(range(1, 1001)), low, np.full(1000, 5.0))
@@ -274,7 +274,7 @@ def test_a_bar_is_never_longer_than_its_room_and_never_hides_something(share: fl
     assert bool(drawn_bar) == (share > 0)
 
 
-def test_one_message_in_the_tail_shows_beside_ten_thousand() -> None:
+def test_one_message_in_the_tail_is_visible_next_to_ten_thousand() -> None:
     x, y = np.full(10_001, 1000.0), np.full(10_001, 1e-4)
     x[-1], y[-1] = 2000.0, 1.0
     lines = scatter_plot(x, y, width=50, height=8, glyphs=UNICODE, x_text=str, y_text=str, x_label="x")

@@ -1,4 +1,4 @@
-"""Tables of TOML files become dataclasses, and whatever does not fit is refused with its line and key."""
+"""Tables of TOML files become dataclasses; anything that does not fit is refused with its line and key."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_every_kind_of_field_is_read() -> None:
     assert (wheel.name, wheel.bytes_each, wheel.spans, wheel.at.line("size")) == ("left", 2000, ((0, 9),), 12)
 
 
-def test_what_is_not_in_the_file_has_its_default() -> None:
+def test_missing_keys_have_their_defaults() -> None:
     assert cart('kind = "horse"\n') == Cart(kind="horse")
 
 
@@ -123,13 +123,13 @@ WHEEL = '[[wheel]]\nname = "a"\n'
         (WHEEL + "spans = [[1, 2, 3]]", "4: [[wheel]] 1, key 'spans': [1, 2, 3] is not a list of 2"),
     ],
 )
-def test_a_mistake_is_told_with_file_line_and_key(added: str, said: str) -> None:
+def test_a_mistake_is_reported_with_file_line_and_key(added: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         cart(f'kind = "hand"\n{added}\n')
     assert str(refused.value).startswith(f"folder/cart.toml:{said}")
 
 
-def test_a_name_is_there_once() -> None:
+def test_a_duplicate_name_is_refused() -> None:
     with pytest.raises(
         UsageError, match=r"^folder/cart.toml:5: \[\[wheel\]\] 2, key 'name': .* already .* line 3;"
     ):
@@ -144,7 +144,7 @@ VALUES = st.recursive(
 
 
 @given(key=st.sampled_from(sorted(toml_fields.keys(Cart))), value=VALUES)
-def test_whatever_a_key_has_it_is_read_or_refused(key: str, value: str) -> None:
+def test_any_value_of_a_key_is_read_or_refused(key: str, value: str) -> None:
     try:
         first = "" if key == "kind" else "kind = 'hand'"
         cart(f"{first}\n{key} = {value}\n")

@@ -1,4 +1,4 @@
-"""Lines of tables and keys, in every way in which TOML lets them be written."""
+"""Lines of tables and keys, in every form that TOML allows."""
 
 from __future__ import annotations
 
@@ -66,28 +66,28 @@ def line(*where: str | int) -> int:
         (("series", 1, "inner", 1, "d"), "d = 2"),
     ],
 )
-def test_a_key_is_found_where_it_stands(where: tuple[str | int, ...], said: str) -> None:
+def test_a_key_is_found_on_its_line(where: tuple[str | int, ...], said: str) -> None:
     assert TEXT.splitlines()[line(*where) - 1].strip().startswith(said)
 
 
-def test_what_is_missing_is_in_the_table_that_it_would_be_in() -> None:
+def test_a_missing_key_is_reported_at_its_table() -> None:
     assert line("series", 1, "message") == line("series", 1)
     assert line("series", 0, "a", "b") == line("series", 0, "a")
     assert line("nothing") == 1
 
 
-def test_text_that_looks_like_a_table_is_none() -> None:
+def test_text_that_looks_like_a_table_is_not_one() -> None:
     assert line("no") == 1
     assert line("k") == 1
 
 
-def test_lines_end_as_on_any_system() -> None:
+def test_line_ends_of_all_systems_are_recognised() -> None:
     windows = TEXT.replace("\n", "\r\n")
     tomllib.loads(windows)
     assert toml_lines.lines(windows).of(("series", 1, "a")) == line("series", 1, "a")
 
 
-def test_characters_that_other_rules_end_a_line_at_end_none_here() -> None:
+def test_characters_that_end_a_line_only_elsewhere_do_not_end_one_here() -> None:
     text = 'a = "\u2028\u0085"\nb = 1\n'
     tomllib.loads(text)
     assert toml_lines.lines(text).of(("b",)) == 2
@@ -97,7 +97,7 @@ def test_characters_that_other_rules_end_a_line_at_end_none_here() -> None:
     ("text", "expected"),
     [("a = 1\nb = [\n[c]\n", 3), ("a = 1\n\n[lab\n", 3), ("a = 1\nb = 'x", 2), ("a = 1\na = 2\n", 2)],
 )
-def test_a_text_that_is_no_toml_is_told_with_its_line(text: str, expected: int) -> None:
+def test_text_that_is_not_toml_is_reported_with_its_line(text: str, expected: int) -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as refused:
         tomllib.loads(text)
     number, what = toml_lines.mistake(refused.value, text)

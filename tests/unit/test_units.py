@@ -1,4 +1,4 @@
-"""Quantities as people write and read them."""
+"""Quantities in the forms that people write and read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_bad_size_is_named_in_the_error(text: str) -> None:
     [(1, "1 byte"), (9_999, "9,999 bytes"), (24 * 10**9, "24 GB (24,000,000,000 bytes)"),
      (2**21, "2.1 MB (2,097,152 bytes)")],
 )  # fmt: skip
-def test_bytes_that_matter_one_by_one_are_scaled_and_exact(value: int, text: str) -> None:
+def test_exact_byte_counts_are_scaled_and_also_written_out(value: int, text: str) -> None:
     assert units.exact_bytes(value) == text
 
 
@@ -60,7 +60,7 @@ def test_phases_count_from_one_and_upward(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["101%", "2", "5ms", "%"])
-def test_a_share_is_at_most_all(text: str) -> None:
+def test_a_share_is_at_most_1(text: str) -> None:
     with pytest.raises(UsageError, match=text):
         units.parse_fraction(text)
 
@@ -70,7 +70,7 @@ def test_a_share_is_at_most_all(text: str) -> None:
     [(81.27e6, "81.3 MB/s"), (999.7e6, "1.00 GB/s"), (9.996e6, "10.0 MB/s"), (12, "12.0 B/s"), (0, "0 B/s"),
      (999.4, "999 B/s"), (float("nan"), "–")],
 )  # fmt: skip
-def test_rates_have_three_digits_and_the_unit_that_reads_well(value: float, expected: str) -> None:
+def test_rates_have_three_digits_and_a_readable_unit(value: float, expected: str) -> None:
     assert units.rate(value) == expected
 
 
@@ -78,7 +78,7 @@ def test_rates_have_three_digits_and_the_unit_that_reads_well(value: float, expe
     ("value", "expected"),
     [(1.234e-5, "12.3 µs"), (0.9999e-3, "1.00 ms"), (3.2e-9, "3.20 ns"), (75, "75.0 s")],
 )
-def test_times_have_three_digits_and_the_unit_that_reads_well(value: float, expected: str) -> None:
+def test_times_have_three_digits_and_a_readable_unit(value: float, expected: str) -> None:
     assert units.seconds(value) == expected
 
 
@@ -98,12 +98,12 @@ def test_sizes_are_written_exactly(value: int, expected: str) -> None:
 
 
 @given(st.integers(min_value=0, max_value=2**53))
-def test_a_size_that_is_written_reads_back_as_itself(value: int) -> None:
+def test_a_written_size_reads_back_unchanged(value: int) -> None:
     assert units.parse_bytes(units.size(value)) == value
 
 
 @given(st.floats(min_value=1e-3, max_value=1e14))
-def test_a_rate_that_is_written_is_within_half_of_its_last_digit(value: float) -> None:
+def test_a_written_rate_is_within_half_of_its_last_digit(value: float) -> None:
     text, unit = units.rate(value, 4).replace(",", "").split()
     factor = {"B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}[unit]
     assert float(text) * factor == pytest.approx(value, rel=5.1e-4)
@@ -127,5 +127,5 @@ def test_a_wide_interval_leaves_few_digits() -> None:
     [("1", 1), ("64", 64), ("007", 7), ("65", None), ("0", None), ("00064", 64), ("6400", None), ("٣", None),
      ("", None), ("-1", None), ("+1", None), (" 1", None), ("1.0", None), ("9" * 5000, None)],
 )  # fmt: skip
-def test_a_whole_number_is_of_digits_alone_and_in_range(text: str, value: int | None) -> None:
+def test_a_whole_number_has_only_digits_and_is_in_range(text: str, value: int | None) -> None:
     assert units.whole(text, 1, 64) == value

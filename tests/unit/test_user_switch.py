@@ -1,4 +1,4 @@
-"""What the user-space switch is told, and what is made of its answers."""
+"""The input of the user-space switch, and the reading of its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_addresses_carry_adapter_and_host() -> None:
     assert mac_of(258, 1) == "02:cc:01:00:01:02"
 
 
-def test_list_of_taps_has_an_object_a_line_and_ends_with_an_empty_line() -> None:
+def test_the_list_of_taps_has_an_object_per_line_and_ends_with_an_empty_line() -> None:
     text = taps_list(
         [Tap(0, Path("/run/netns/a"), addresses=("10.0.0.1",)), Tap(1, Path("/run/netns/b"), "e1")]
     )
@@ -51,7 +51,7 @@ def test_statistics_without_a_figure_are_refused_by_its_name(broken: dict[str, o
         trust_of(broken)
 
 
-def test_a_variable_that_names_no_program_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_does_not_name_a_program_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROSSCUT_SWITCH", "/nowhere/crosscut-switch")
     with pytest.raises(UserSwitchError, match="no executable file"):
         find_switch()

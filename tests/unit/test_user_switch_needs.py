@@ -1,4 +1,4 @@
-"""What a switch in user space needs, told before anything is built."""
+"""The needs of the user-space switch are checked before anything is built."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def refusal(network: str) -> str:
     return str(caught.value)
 
 
-def test_a_machine_without_tun_is_told(network, tmp_path, monkeypatch):
+def test_a_machine_without_tun_is_reported(network, tmp_path, monkeypatch):
     monkeypatch.setattr(program, "TUN", tmp_path / "tun")
     assert refusal(network).startswith("--switch user: there is no ")
     assert not (tmp_path / "labs").exists()
 
 
-def test_a_device_that_is_not_everybodys_is_told_with_its_mode(network, tmp_path, monkeypatch):
+def test_a_device_without_permissions_for_all_is_reported_with_its_mode(network, tmp_path, monkeypatch):
     tun = tmp_path / "tun"
     tun.touch(mode=0o600)
     monkeypatch.setattr(program, "TUN", tun)

@@ -14,15 +14,15 @@ def test_spread_is_the_interquartile_range_and_the_tail_the_longest_over_the_med
     assert found.tail[0] == pytest.approx(9 / 5)
 
 
-def test_of_a_hundred_repetitions_the_tail_is_the_99th_percentile() -> None:
+def test_with_a_hundred_repetitions_the_tail_is_the_99th_percentile() -> None:
     times = np.ones((200, 1))
     times[:3] = 50.0
     assert variation(times).tail[0] > 1
     times[1:3] = 1.0
-    assert variation(times).tail[0] == pytest.approx(1.0)  # one in two hundred is beyond it
+    assert variation(times).tail[0] == pytest.approx(1.0)  # one in two hundred lies beyond
 
 
-def test_what_was_measured_too_seldom_has_neither() -> None:
+def test_too_few_repetitions_have_neither_spread_nor_tail() -> None:
     times = np.full((10, 3), np.nan)
     times[:, 0] = 1.0
     times[:5, 1] = 1.0

@@ -1,4 +1,4 @@
-"""Verdicts read from the JSON of `crosscut check`: as they were reached, whoever wrote the file."""
+"""Verdicts read from the JSON of `crosscut check` are those reached, or the file is refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stored(tmp_path, value) -> Path:
     return file
 
 
-def test_what_check_wrote_is_read_as_it_was_reached(tmp_path, judged, document):
+def test_verdicts_written_by_check_read_back_unchanged(tmp_path, judged, document):
     promised, checked = judged
     read, found = verdicts_file.read(stored(tmp_path, document), 8)
     assert (read.title, read.error_rate) == (promised.title, promised.error_rate)
@@ -62,7 +62,7 @@ def test_what_check_wrote_is_read_as_it_was_reached(tmp_path, judged, document):
     assert [one.broken != () for one in found] == [True, True, False, True, False]
 
 
-def test_whether_launches_were_judged_is_read_back_and_a_file_from_before_has_repetitions(
+def test_the_unit_of_judgement_is_read_back_and_defaults_to_repetitions_for_old_files(
     tmp_path, judged, document
 ):
     promised, checked = judged
@@ -76,8 +76,8 @@ def test_whether_launches_were_judged_is_read_back_and_a_file_from_before_has_re
     assert not any(one.of_launches for one in verdicts_file.read(stored(tmp_path, document), 8)[1])
 
 
-def test_a_page_tells_them_without_judging_anew(tmp_path, document):
-    few = aapc(2, repetitions=3)  # by itself it would leave everything undecided
+def test_a_page_shows_verdicts_without_judging_again(tmp_path, document):
+    few = aapc(2, repetitions=3)  # alone it would leave everything undecided
     view = View.of(few)
     read, found = verdicts_file.read(stored(tmp_path, document), 8)
     judgement = write.judged(read, [view], found)
@@ -111,21 +111,21 @@ def test_a_page_tells_them_without_judging_anew(tmp_path, document):
         (lambda d: d["promises"][0].pop("broken_labels"), "promise 1: it has no member 'broken_labels'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_in_it_is_named(tmp_path, document, change, said):
+def test_a_mistake_in_the_file_is_named(tmp_path, document, change, said):
     change(document)
     with pytest.raises(UsageError, match=said):
         verdicts_file.read(stored(tmp_path, document), 8)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "nan", "[" * 100_000, "\ud800"])
-def test_what_is_no_json_is_refused(tmp_path, text):
+def test_text_that_is_not_json_is_refused(tmp_path, text):
     file = tmp_path / "check.json"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(UsageError, match=r"check\.json"):
         verdicts_file.read(file, 8)
 
 
-def test_judging_anew_and_telling_what_was_judged_are_not_asked_for_together(tmp_path, capsys):
+def test_judging_again_and_showing_verdicts_exclude_each_other(tmp_path, capsys):
     words = ["report", "x.zarr", "--spec", "s.toml", "--verdicts", str(tmp_path / "c.json")]
     assert cli.main(words) == 2
     assert "give only one of the two" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Names, numbers of ranks and results of workloads, without running any."""
+"""Names, numbers of ranks and results of workloads, without running them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_workloads_are_found_by_name_once_each_and_all_at_once():
     assert "".join(one.name for one in applications.find(["npb"])) == "btcgepftislumgsp"
 
 
-def test_an_unknown_workload_is_named_with_those_that_there_are():
+def test_an_unknown_workload_is_named_with_the_known_ones():
     names = ", ".join(one.name for one in WORKLOADS)
     with pytest.raises(UsageError, match=f"no workload 'xx'; there is {names}"):
         applications.find(["is", "xx"])
@@ -81,12 +81,12 @@ def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
     ["", "0", "-1", "1-", "-", "4-2", "a", "1,", "1.5", "１", "99999999999", "1-999999999999", "1--2",
      "0000000011111111", "1-0000000199999", "1" * 5000],
 )  # fmt: skip
-def test_what_is_no_number_of_ranks_is_refused(text):
+def test_an_invalid_number_of_ranks_is_refused(text):
     with pytest.raises(UsageError):
         applications.parse_rank_counts(text)
 
 
-def test_of_a_range_a_workload_runs_with_what_it_can_use():
+def test_a_workload_runs_on_the_valid_numbers_of_a_range():
     by_name = {one.name: one for one in WORKLOADS}
     counts = tuple(range(1, 17))
     assert applications.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
@@ -127,13 +127,13 @@ def test_the_last_line_that_a_workload_printed_is_its_result():
         {"figures": [{"name": "gets", "value": math.inf, "unit": "1/s", "at": ""}]},
     ],
 )
-def test_a_result_that_makes_no_sense_is_refused(change):
+def test_a_senseless_result_is_refused(change):
     with pytest.raises(WorkloadError, match="did not end with its result"):
         applications.parse_result(json.dumps(SAID | change))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "hello", "[]", "3", '{"name": "cg"', "[" * 100_000])
-def test_what_is_no_result_is_refused(text):
+def test_text_that_is_not_a_result_is_refused(text):
     with pytest.raises(WorkloadError):
         applications.parse_result(text)
 
@@ -145,7 +145,7 @@ def test_a_speed_up_is_against_the_fewest_ranks_and_of_medians():
     assert applications.speed_up(base, base) == 2
 
 
-def test_the_deviation_is_that_of_a_sample_and_none_of_one_run():
+def test_the_deviation_is_the_sample_s_and_one_run_has_none():
     assert ScalingRow((result(2, 1),)).deviation_seconds is None
     assert ScalingRow((result(2, 1), result(2, 2), result(2, 3))).deviation_seconds == 1
 
@@ -194,7 +194,7 @@ def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks
     ]
 
 
-def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is_cut():
+def test_more_numbers_of_ranks_than_fit_get_further_tables_and_no_figure_is_truncated():
     printed = io.StringIO()
     rows = [
         ScalingRow(
@@ -209,7 +209,7 @@ def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is
     assert 2 < shown.count("bytes a step") < 8
 
 
-def test_a_row_is_verified_where_all_its_runs_are():
+def test_a_row_is_verified_if_all_its_runs_are():
     assert ScalingRow((result(2, 1), result(2, 1))).verified
     assert not ScalingRow((result(2, 1), result(2, 1, verified=False))).verified
 
@@ -219,7 +219,7 @@ def curve(name: str, problem_class: str, *rows: ScalingRow, failed: tuple[int, .
     return ScalingCurve(workload, problem_class, rows, failed)
 
 
-def test_a_curve_is_verified_where_something_ran_and_all_of_it_was_right():
+def test_a_curve_is_verified_if_something_ran_and_all_runs_were_right():
     right, wrong = (
         ScalingRow((result(2, 1), result(2, 1))),
         ScalingRow((result(4, 1), result(4, 1, verified=False))),
@@ -239,11 +239,11 @@ def test_a_curve_is_verified_where_something_ran_and_all_of_it_was_right():
         ((1, 4, 5, 6, 9), "1, 4 to 6, 9"),
     ],
 )  # fmt: skip
-def test_numbers_in_a_row_are_said_by_their_ends(counts, said):
+def test_consecutive_numbers_are_written_as_a_range(counts, said):
     assert tables.spans(counts) == said
 
 
-def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
+def test_the_summary_has_the_runs_and_which_of_them_are_right():
     printed = io.StringIO()
     screen = Screen(Console(file=printed, width=100), ASCII)
     many = [ScalingRow((result(ranks, 1),)) for ranks in range(1, 17)]
@@ -283,10 +283,10 @@ def test_every_workload_is_listed_with_what_it_computes():
     assert shown.index("NAS Parallel") < shown.index("bt ") < shown.index("data-server")
 
 
-def test_a_question_in_vain_costs_a_simulated_workload_no_more_than_on_a_machine(
+def test_an_unsuccessful_mpi_test_costs_a_simulated_workload_no_more_than_a_real_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SimGrid's own 0.1 ms for each MPI_Test would be most of what workloads take that poll."""
+    """SimGrid's 0.1 ms per MPI_Test would be most of the time of workloads that poll."""
     asked: list[smpi.SimulationSettings] = []
 
     def simulate(

@@ -1,4 +1,4 @@
-"""Samples of an all-to-all whose course in time is known: what hosts, routes and moments are slower by."""
+"""Samples of an all-to-all with known slowdowns of hosts, routes and moments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 
 Slower = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""From (repetition, source, destination) of all messages to what their time is multiplied by."""
+"""From (repetition, source, destination) of all messages to the factors of their times."""
 
 
 def all_to_all(
