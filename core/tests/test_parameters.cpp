@@ -92,7 +92,7 @@ TEST(pairs_are_lists_and_ranges) {
   CHECK_EQ(parse_pairs("0..4:2-9..5:2"), (PairList{{0, 9}, {2, 7}, {4, 5}}));
   CHECK_EQ(parse_pairs("1-0\n# both orders are two\n0-1"), (PairList{{1, 0}, {0, 1}}));
   CHECK_THROWS_SAYING(UsageError, "itself", parse_pairs("3-3"));
-  CHECK_THROWS_SAYING(UsageError, "as many", parse_pairs("0..3-4..6"));
+  CHECK_THROWS_SAYING(UsageError, "both sides need the same number", parse_pairs("0..3-4..6"));
   CHECK_THROWS_SAYING(UsageError, "named twice", parse_pairs("0-1,0-1"));
   for (const char* wrong : {"", "0", "0-", "-1", "0-1-2", "0..1", "a-b", "0..999999999-0..999999999"})
     CHECK_THROWS(UsageError, parse_pairs(wrong));

@@ -100,5 +100,5 @@ def test_a_ping_pong_and_a_stream_together_give_parameters_that_neither_gives():
     polling = dataclasses.replace(stream, dataset=stream.dataset.assign_attrs(wait="poll"))
     told = loggp_words.together([bouncing, polling])
     assert told is not None
-    assert "polling ranks are always busy" in loggp_words.sentence(told)
+    assert "processor time of ranks that block" in loggp_words.sentence(told)
     assert loggp_words.together([bouncing, bouncing]) is None

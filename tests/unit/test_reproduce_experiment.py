@@ -92,7 +92,7 @@ def test_every_included_experiment_is_read_and_names_its_paper() -> None:
         ('"median rate"', '"joint rate"\nlimits = [[3, 0]]', "key 'limits': 0 is below 3"),
         ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a list"),
         ('"median rate"', '"joint rate"\nlimits = [[3, -1]]', "key 'limits': -1 is not a whole number"),
-        ("[lab]", "picture = []\n[lab]", "key 'picture': is an empty list"),
+        ("[lab]", "picture = []\n[lab]", "key 'picture': is empty"),
         ("[lab]", '[[picture]]\nform = "pie"\n[lab]', "[[picture]] 1, key 'form': 'pie' is unknown"),
     ],
 )  # fmt: skip

@@ -94,9 +94,8 @@ def format_of(path: Path) -> str:
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in FORMATS:
         return suffix
-    raise UsageError(
-        f"{path}: its name does not tell the format; end it in .{' or .'.join(FORMATS)}, or give --format"
-    )
+    known = ", ".join(f".{one}" for one in FORMATS)
+    raise UsageError(f"{path}: its name does not tell the format; end it in {known}, or give --format")
 
 
 def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:
