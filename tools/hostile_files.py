@@ -6,7 +6,10 @@ a process of its own, under limits of memory and time. It must end by itself wit
 and where it refuses the file, with a message: no traceback, no hang, no signal.
 
     .venv/bin/python tools/hostile_files.py 2000 --seed 7          # executions of each kind
-    .venv/bin/python tools/hostile_files.py 1 --seed 1234 --only run --keep /tmp/case
+    .venv/bin/python tools/hostile_files.py 100 --only run network
+
+The good files are made anew, so a seed alone does not bring a case back: it is kept, by default in
+build/hostile.
 """
 
 from __future__ import annotations
@@ -362,13 +365,21 @@ def works(kind: Kind, target: Path, fixed: dict[str, Path]) -> Iterator[tuple[st
         yield " ".join(command), lambda words=words: cli.main(words)  # type: ignore[misc]
 
 
+def keep(bad: Path, kept: Path) -> None:
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cp", "-a", bad, kept], check=True)  # links and pipes as they are
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
     parser.add_argument("count", type=int, help="Mutated files of each kind.")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the first file; each next has the next.")
     parser.add_argument("--only", nargs="*", help="Kinds: " + ", ".join(kind.name for kind in KINDS))
-    parser.add_argument("--keep", type=Path, help="Folder for the files that did harm.")
+    parser.add_argument(
+        "--keep", type=Path, default=ROOT / "build/hostile", help="Folder for what went wrong."
+    )
     options = parser.parse_args(arguments)
     for module in pkgutil.walk_packages(crosscut_package.__path__, "crosscut."):
         importlib.import_module(module.name)  # once for all children
@@ -403,11 +414,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         continue
                     wrong += 1
                     print(f"{kind.name} {seed}: {which}: {found}", flush=True)
-                    if options.keep:
-                        kept = options.keep / f"{kind.name}-{seed}"
-                        shutil.rmtree(kept, ignore_errors=True)
-                        options.keep.mkdir(parents=True, exist_ok=True)
-                        (shutil.copytree if target.is_dir() else shutil.copyfile)(target, kept)
+                    keep(target, options.keep / f"{kind.name}-{seed}")
                 shutil.rmtree(target) if target.is_dir() else target.unlink()
                 target.with_name(target.name + ".html").unlink(missing_ok=True)
             seconds = time.monotonic() - begun
