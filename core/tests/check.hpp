@@ -1,6 +1,6 @@
-// Tests with nothing but a compiler: TEST(name) { CHECK(...); }. One file is one executable; this header,
-// included once, brings `main`. The last line printed is "N passed, N failed"; the exit status is 0 only
-// when something ran and nothing failed. Words on the command line choose tests whose name contains one.
+// Tests without a framework: TEST(name) { CHECK(...); }. Each file is an executable; this header, included
+// once, defines `main`. The last line printed is "N passed, N failed"; the exit status is 0 only if something
+// ran and nothing failed. Arguments select tests whose names contain any of them.
 #pragma once
 
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Registration {
   Registration(const char* name, void (*body)()) { tests().push_back({name, body}); }
 };
 
-// Ends a test at once; thrown by REQUIRE only.
+// Ends a test at once; thrown only by REQUIRE.
 struct Stop {};
 
 inline int& failures_of_test() {
@@ -37,7 +37,7 @@ inline int& failures_of_test() {
   return count;
 }
 
-// Values as a person reads them: ranges in brackets, bytes and enumerations as numbers.
+// Prints values readably: ranges in brackets, bytes and enumerations as numbers.
 template <typename T>
 void show(std::ostream& out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -167,7 +167,7 @@ inline bool chosen(const Test& test, int argc, char** argv) {
 #define CHECK_THROWS_SAYING(exception, part, ...)                                                       \
   crosscut::tests::check_throws<exception>([&] { static_cast<void>(__VA_ARGS__); }, part, #__VA_ARGS__, \
                                            __FILE__, __LINE__)
-// Where going on makes no sense (an index that would not exist).
+// For conditions without which the test cannot continue (an index that would not exist).
 #define REQUIRE(...)                                                                                  \
   if (!crosscut::tests::check_true(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)) \
     throw crosscut::tests::Stop {}

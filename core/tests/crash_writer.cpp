@@ -1,5 +1,5 @@
 // Writes a made-up run block by block, to be killed at any moment: `crash_writer DIR [resume] [summaries]`.
-// tests/integration/test_store_crash.py kills it, reads what is there, and lets it go on.
+// tests/integration/test_store_crash.py kills it, reads the run, and resumes it.
 #include <algorithm>
 #include <iostream>
 #include <string_view>
@@ -13,7 +13,7 @@ using namespace crosscut::tests;
 
 namespace {
 
-// Many chunks a size in both cuts: by phases (a phase of 400 ranks is large) and by repetitions.
+// Many chunks per size, cut by phases (a phase of 400 ranks is large) or by repetitions.
 const Shape shape_of_many_phases{{1000, 2000}, 3, 300, 100, 3};
 const Shape shape_of_many_repetitions{{1000, 2000}, 500, 15, 24, 2};
 

@@ -1,4 +1,4 @@
-// Random flow tables, and what makes rates max-min fair, looked at directly.
+// Random flow tables, and a direct check of max-min fairness.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct RandomTable {
   networks::FlowTable table() const { return table_of(rows); }
 };
 
-// Some capacities without a bound, many that are equal, rows of any length, uses that occur twice.
+// Draws a table with some infinite and many equal capacities, rows of any length, and repeated uses.
 inline RandomTable random_table(std::uint64_t seed) {
   Random random(seed);
   RandomTable made;
@@ -53,8 +53,8 @@ inline RandomTable random_table(std::uint64_t seed) {
   return made;
 }
 
-// Empty: every capacity holds its flows, and every flow has a bottleneck: a full capacity on which none is
-// faster (Bertsekas and Gallager, section 6.5.2: this is max-min fairness). Else what is wrong.
+// Returns an empty string if no capacity is exceeded and every flow has a bottleneck, a full capacity on
+// which no flow is faster (max-min fairness by Bertsekas and Gallager, section 6.5.2); otherwise the mistake.
 inline std::string unfairness(std::span<const double> capacities, const networks::FlowTable& table,
                               std::span<const double> rates) {
   constexpr double slack = 1e-9;

@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target ends the process where an invariant does not hold; UsageError and
-// RunError are answers, any other exception is a finding.
+// Shared by the fuzz targets. A target aborts if an invariant does not hold; UsageError and RunError are
+// valid answers, any other exception is a finding.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -20,7 +20,7 @@ inline void hold(bool condition, std::string_view what) {
   std::abort();
 }
 
-// True: `body` did its work; false: it refused the input in the way it may.
+// Returns true if `body` completed, false if it refused the input in a valid way.
 template <typename Body>
 bool accepts(Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// What a rank of a copy hears: messages about it, and its neighbours on a connection of the chain.
+// The input of a rank in a copy: messages about the copy, and its neighbours' bytes in the chain.
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ Image image() {
   return {std::move(fd), "image", image_bytes};
 }
 
-// All that a neighbour will ever say, and its silence.
+// A neighbour that sends these bytes and then nothing.
 Fd neighbour(std::span<const std::byte> bytes, Fd& here) {
   std::array<int, 2> ends{};
   hold(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, "there are sockets");

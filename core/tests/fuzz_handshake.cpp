@@ -1,4 +1,4 @@
-// A stranger at a rank's door. It is let in when it gave the one right answer, all of it, and never else.
+// A stranger connects to a rank. It is accepted only after the complete right answer.
 #include "tests/fuzz.hpp"
 #include "tests/stranger.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 const std::string secret(32, 's');
 
-// Reset instead of closed: a port that waits for late segments would soon be the last one free.
+// Resets connections instead of closing them: ports in TIME_WAIT would soon run out.
 void hang_up(Fd fd) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -21,7 +21,7 @@ struct Answer {
   bool is_right = false;
 };
 
-// The right one, but for what the input changes of it.
+// The right answer, changed by the input.
 Answer answer_to(const Digest& nonce, FuzzedDataProvider& input) {
   const Hello hello{static_cast<Purpose>(input.ConsumeIntegral<std::uint32_t>()),
                     input.ConsumeIntegral<Rank>(), input.ConsumeIntegral<std::uint32_t>(), 0, 0};
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     left = left.subspan(now.size());
     try {
       send_all(fd.get(), now, after_seconds(enough_seconds));
-    } catch (const ConnectionLost&) {  // shown the door before it had said all
+    } catch (const ConnectionLost&) {  // disconnected before it had sent everything
     }
     door.serve();
   }

@@ -1,4 +1,4 @@
-// A job as a session is handed it.
+// A session's job.
 #include "conduct/job.hpp"
 #include "tests/fuzz.hpp"
 

@@ -1,4 +1,4 @@
-// What is read as JSON is written, and read again as the same.
+// JSON that was read can be written, and reads back the same.
 #include "base/json.hpp"
 #include "tests/fuzz.hpp"
 

@@ -1,5 +1,4 @@
-// A network file from anywhere: an error or a network on which messages can be routed, in little time and
-// memory.
+// Any network file gives an error, or a network on which messages can be routed, in little time and memory.
 #include <cmath>
 
 #include "networks/network.hpp"
@@ -47,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   hold(graph.hosts >= 1 && graph.vertices() <= vertices_max, "no more vertices than were allowed");
   const Vertex last = graph.hosts - 1;
   for (const Vertex other : {Vertex{0}, last / 2, last}) {
-    // Hosts whose adapters meet nowhere may be refused, for there are too many pairs to check them all
-    // beforehand.
+    // Hosts whose adapters do not meet may be refused only here: there are too many pairs to check all of
+    // them earlier.
     accepts([&] { walk(*network, 0, other, size); });
     accepts([&] { walk(*network, last, other, 0); });
   }

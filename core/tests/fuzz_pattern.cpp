@@ -1,4 +1,4 @@
-// Every registered pattern with parameters from a stranger: it refuses them, or its programs are sound.
+// Every registered pattern refuses parameters from a stranger, or its programs are sound.
 #include <map>
 
 #include "program/registry.hpp"
@@ -11,7 +11,7 @@ using namespace crosscut::tests;
 
 namespace {
 
-// `tame`: so that programs are short enough to be gone through.
+// `tame`: keeps programs short enough to be checked.
 std::string value_for(const Parameter& parameter, FuzzedDataProvider& input, bool tame) {
   using Kind = Parameter::Kind;
   const auto number = [&] {
@@ -44,7 +44,7 @@ std::string value_for(const Parameter& parameter, FuzzedDataProvider& input, boo
   return {};
 }
 
-// What a pattern promises without a program being made.
+// Checks what a pattern promises without making a program.
 void check_extent(const Pattern& pattern, Rank ranks, std::int64_t bytes) {
   const Extent extent = pattern.extent(ranks, bytes);
   hold(extent.phases >= 0 && extent.slots >= 0, "phases and slots are counted");

@@ -1,5 +1,5 @@
-// All lines that a session hears before and beside its jobs: its configuration, where rank 0 is, and reports
-// of other nodes. The first byte says which.
+// The lines that a session reads besides its jobs: its configuration, rank 0's address, and reports of other
+// nodes. The first byte selects one.
 #include "conduct/session_lines.hpp"
 #include "launch/node_report.hpp"
 #include "session/resolve_interface.hpp"
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 3:
         return address(line);
       case 4:
-        // Not "auto": it would ask a name server.
+        // Not "auto", which would ask a name server.
         if (line != "auto") static_cast<void>(resolve_interface(line, ""));
         return;
       default:

@@ -1,4 +1,4 @@
-// A run on disk that was tampered with, resumed: refused with what is wrong, or gone on with.
+// Resuming a run that was tampered with: refused with the mistake, or continued.
 #include <stdlib.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct Original {
 
 void write(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-// A run half measured, and all its files as they are.
+// A half-measured run, and the contents of all its files.
 class Run {
  public:
   Run() {
@@ -38,7 +38,7 @@ class Run {
     }
     for (const auto& entry : fs::recursive_directory_iterator(run()))
       if (entry.is_regular_file()) keep(entry.path());
-    std::ranges::sort(originals_, {}, &Original::path);  // one input means the same everywhere
+    std::ranges::sort(originals_, {}, &Original::path);  // an input means the same on every machine
   }
   ~Run() { fs::remove_all(folder_); }
   Run(const Run&) = delete;
@@ -66,7 +66,7 @@ class Run {
   std::vector<Original> originals_;
 };
 
-// Changes a file at a few places, in length, or all of it.
+// Changes some bytes of a file, its length, or all of it.
 std::string tampered(std::string bytes, FuzzedDataProvider& input) {
   for (int changes = input.ConsumeIntegralInRange(0, 4); changes > 0 && !bytes.empty(); --changes) {
     const auto at = input.ConsumeIntegralInRange<std::size_t>(0, bytes.size() - 1);

@@ -1,5 +1,5 @@
-// What a host may write into its adapter: any offload header before any bytes. Whatever is taken for a bundle
-// must come apart into frames that have all of its payload, once, and nothing else.
+// A host may write any offload header before any bytes. A bundle must be split into frames that have all of
+// its payload once, and nothing else.
 #include <span>
 #include <vector>
 
@@ -29,7 +29,7 @@ std::size_t check_run(const Bundle& bundle, std::span<const std::byte> all, int 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A copy of exactly this length, so that the sanitizer sees a read beyond it.
+  // A copy of exactly this length, so that the sanitizer detects reads beyond it.
   const std::vector<std::byte> copy(reinterpret_cast<const std::byte*>(data),
                                     reinterpret_cast<const std::byte*>(data) + size);
   const std::span<const std::byte> all(copy);

@@ -1,4 +1,4 @@
-// Datagrams from anybody: pieces of messages in any order, of any length, of messages that nobody awaits.
+// Datagrams from anybody: pieces in any order, of any length, and of messages that nobody awaits.
 #include <memory>
 
 #include "backends/udp/inbox.hpp"
@@ -17,7 +17,7 @@ constexpr OpIndex receives = 4;
 struct Rig {
   UdpInbox inbox{{.reordering_nanoseconds = 10, .grace_nanoseconds = 100, .early_bytes = 4000}};
   std::array<std::uint32_t, 2> lanes{};
-  // Each of its own length exactly, so that a byte beyond is seen.
+  // Buffers of exactly each length, so that the sanitizer detects reads beyond them.
   std::array<std::unique_ptr<std::byte[]>, receives> memory;
   std::array<std::int64_t, receives> bytes{};
   std::array<int, receives> posted{}, completed{};

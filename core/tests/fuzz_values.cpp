@@ -1,4 +1,4 @@
-// Every parser of a value that a person types. The first byte says which.
+// Every parser of a value that a person types. The first byte selects one.
 #include <algorithm>
 #include <cmath>
 
@@ -19,8 +19,8 @@ bool each_once(List list) {
   return !list.empty() && std::ranges::adjacent_find(list) == list.end();
 }
 
-// Ranges of a hundred thousand and more are bounded by the parsers, but take a second to sort when every step
-// is watched; what overflows has more digits.
+// The parsers bound ranges of a hundred thousand and more, but under a sanitizer these take a second to sort;
+// numbers that overflow have more digits.
 bool makes_a_long_list(std::string_view text) {
   std::size_t digits = 0;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Frames from a connection, and every message that a frame may hold.
+// Frames from a connection, and every kind of message in a frame.
 #include <sys/socket.h>
 
 #include <array>
@@ -39,7 +39,7 @@ void message(std::uint8_t kind, std::span<const std::byte> payload) {
   }
 }
 
-// As many frames as come before the other end closes.
+// Reads frames until the other end closes.
 void frames(std::span<const std::byte> bytes) {
   std::array<int, 2> ends{};
   hold(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, "there are sockets");

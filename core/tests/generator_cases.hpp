@@ -1,4 +1,4 @@
-// Small networks of every generator, for tests of what they all must have.
+// Small networks of every generator, for tests of their common properties.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ using Values = std::map<std::string, std::string>;
 struct GeneratorCase {
   std::string generator;
   Values values;
-  int adapters = 1;  // as the file's [host] says
+  int adapters = 1;  // as in the file's [host]
 };
 
 inline std::string text_of(const GeneratorCase& which) {
@@ -104,10 +104,10 @@ inline std::vector<std::vector<networks::Lane>> leaving_lanes(const networks::Gr
   return leaving;
 }
 
-// Links from `source`, and in how many ways so few: hosts are passed through only if they forward.
+// Fewest links from `source`, and the number of such routes; only hosts that forward are passed through.
 struct Distances {
   std::vector<int> links;          // [vertex]; -1: not reached
-  std::vector<std::int64_t> ways;  // [vertex]; parallel edges are ways of their own
+  std::vector<std::int64_t> ways;  // [vertex]; parallel edges are different routes
 };
 
 inline Distances distances_from(networks::Vertex source, const networks::Graph& graph,

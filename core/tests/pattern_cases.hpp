@@ -1,4 +1,4 @@
-// Patterns as the tests make them, and what a phase does, as pairs of ranks.
+// Makes patterns for tests, and lists the pairs of ranks in a phase.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ inline std::vector<program::Op> program_of(const program::Pattern& pattern, Rank
   return ops;
 }
 
-// Every send that carries bytes, from 0 as the core counts; one entry for each message.
+// One entry for each send that carries bytes; ranks count from 0.
 inline std::multiset<RankPair> routes(const program::Pattern& pattern, Rank ranks, std::int64_t phase,
                                       std::int64_t bytes = 1000) {
   std::multiset<RankPair> result;
@@ -36,7 +36,7 @@ inline std::multiset<RankPair> routes(const program::Pattern& pattern, Rank rank
   return result;
 }
 
-// Routes that are timed: (rank with the slot, its peer).
+// Timed routes: (rank with the slot, its peer).
 inline std::multiset<RankPair> timed(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
   std::multiset<RankPair> result;
   for (Rank rank = 0; rank < ranks; ++rank)

@@ -1,5 +1,5 @@
-// Ranks as threads of one process, each with its control thread, barrier and acceptor on loopback: enough to
-// run a transport or a live backend without a conductor.
+// Ranks as threads of one process, each with control thread, barrier and acceptor on loopback: enough to run
+// a transport or a live backend without a conductor.
 #pragma once
 
 #include <sys/socket.h>
@@ -56,7 +56,7 @@ class RankThreads {
   Member& at(Rank rank) { return *members_[static_cast<std::size_t>(rank)]; }
   const measure::BackendContext& context(Rank rank) { return *at(rank).context; }
 
-  // Runs `body` as every rank; rethrows what the first of them threw.
+  // Runs `body` as every rank; rethrows the first exception.
   void run(const std::function<void(Rank)>& body) {
     std::vector<std::exception_ptr> failures(members_.size());
     std::vector<std::thread> threads;

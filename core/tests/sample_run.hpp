@@ -1,4 +1,4 @@
-// A made-up run whose every sample tells its own place: what is read back shows what was mixed up.
+// A made-up run whose samples encode their place, so that reading back shows what was mixed up.
 #pragma once
 
 #include <limits>
@@ -13,7 +13,7 @@ inline bool has_message(std::int64_t phase, std::int64_t rank, std::int64_t slot
   return (phase + rank + slot) % 5 != 0;
 }
 
-// A number of its own for each cell; exact in a double, and so in every reader.
+// A unique number for each cell; exact in a double, and so in every reader.
 inline double seconds_at(const store::Shape& shape, std::int64_t size, std::int64_t repetition,
                          std::int64_t phase, std::int64_t rank, std::int64_t slot) {
   const std::int64_t cell =
@@ -77,7 +77,7 @@ inline store::BlockData data(const store::Store::Options& options, const store::
   return data;
 }
 
-// The block that may follow: across phases first, then on to the next repetitions.
+// The next block: across phases first, then on to the next repetitions.
 inline bool next_block(const store::Store& store, const store::Shape& shape, store::Block& block) {
   const std::int64_t phase = block.phase_end == shape.phases ? 0 : block.phase_end;
   const std::int64_t repetition = phase == 0 ? block.repetition_end : block.repetition_first;

@@ -1,4 +1,4 @@
-// The other end of a handshake, spoken by hand: what a stranger may say to a rank's listener.
+// The other end of a handshake, step by step: what a stranger may send to a rank's listener.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace crosscut::tests {
 
 inline constexpr std::size_t challenge_bytes = 40;  // magic, nonce
 inline constexpr std::size_t proof_bytes = 84;      // hello, nonce, code
-inline constexpr double enough_seconds = 20;        // for what must happen, on a busy machine
+inline constexpr double enough_seconds = 20;        // enough on a busy machine
 
 using Proof = std::array<std::byte, proof_bytes>;
 
@@ -27,7 +27,7 @@ inline std::span<const std::uint8_t> as_octets(std::span<const std::byte> bytes)
   return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
 }
 
-// What a rank that knows `secret` answers to a challenge.
+// Returns the answer to a challenge of a rank that knows `secret`.
 inline Proof proof_of(std::string_view secret, const session::Hello& hello, const Digest& listener_nonce,
                       const Digest& own_nonce) {
   Proof proof;
@@ -41,7 +41,7 @@ inline Proof proof_of(std::string_view secret, const session::Hello& hello, cons
   return proof;
 }
 
-// A listener with the connections that it took for ranks.
+// A listener and the connections that it accepted as ranks.
 class Door {
  public:
   explicit Door(std::string secret, double patience_seconds = enough_seconds)
@@ -50,7 +50,7 @@ class Door {
   void serve() {
     acceptor_.service([this](session::Acceptor::Accepted one) { let_in_.push_back(std::move(one)); });
   }
-  // Serves until `done` holds; false: it never did.
+  // Serves until `done` holds; returns false if it never did.
   template <typename Done>
   bool serve_until(Done&& done) {
     const auto deadline = after_seconds(enough_seconds);

@@ -1,5 +1,5 @@
-// `node` with ranks that only meet: tests of the launcher without the machinery it launches. Rank 0 says who
-// came, passes on requests {"do": "crash" | "exit", "rank": N}, repeats reports, and ends with its input.
+// `node` with ranks that only join, to test the launcher without real ranks. Rank 0 reports who joined,
+// passes on requests {"do": "crash" | "exit", "rank": N}, repeats reports, and ends with its input.
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ void send_line(int fd, const std::string& line) {
   send_all(fd, std::as_bytes(std::span(text)), after_seconds(5));
 }
 
-// Does as rank 0 says until rank 0 is gone.
+// Obeys rank 0 until rank 0 is gone.
 int run_other(const RankSetup& setup) {
   if (std::getenv("STUB_CRASH_EARLY") != nullptr && setup.rank == 1) ::raise(SIGSEGV);
   const Fd rank_0 = connect_to(Address::parse(setup.conductor), std::nullopt, after_seconds(10));

@@ -21,18 +21,18 @@ TEST(the_loopback_has_settings) {
   CHECK(found.at("offloads").find("tso") != nullptr);
 }
 
-TEST(an_interface_that_is_not_there_has_no_settings) {
+TEST(a_missing_interface_has_no_settings) {
   const json::Value found = adapter_settings("no-such-if");
   CHECK(found.at("mtu").is_null());
   CHECK(found.find("driver") == nullptr);
 }
 
-TEST(an_interface_that_is_not_there_has_no_counters) {
+TEST(a_missing_interface_has_no_counters) {
   CHECK(adapter_counters("no-such-if").empty());
   CHECK(adapter_counters(std::string(300, 'x')).empty());
 }
 
-TEST(counters_about_errors_loss_and_pauses_tell_of_trouble) {
+TEST(counters_of_errors_loss_and_pauses_count_as_trouble) {
   for (const std::string name :
        {"rx_prio3_pause", "tx_pause_ctrl_phy", "rx_discards_phy", "rx_symbol_err_phy", "RX_CRC_ERR",
         "fec_uncorrectable_errors", "rx_out_of_buffer_drops"}) {

@@ -1,4 +1,4 @@
-// The barrier between phases, with threads for ranks.
+// The barrier between phases, with threads as ranks.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<Rank> everybody(Rank ranks) {
   return living;
 }
 
-// A tree over socket pairs, set up as the ranks do it over TCP.
+// A tree over socket pairs, set up like the ranks' over TCP.
 class Forest {
  public:
   explicit Forest(Rank ranks) : trees_(static_cast<std::size_t>(ranks)) {
@@ -55,7 +55,7 @@ class Forest {
 
 }  // namespace
 
-TEST(every_rank_has_one_place_and_nobody_too_many_children) {
+TEST(every_rank_has_one_place_and_none_too_many_children) {
   for (const Rank ranks : {1, 2, 16, 17, 18, 273, 274, 4096}) {
     const auto living = everybody(ranks);
     std::vector<Rank> parent(living.size(), -2);
@@ -83,7 +83,7 @@ TEST(a_tree_of_the_living_leaves_out_the_lost) {
   for (const Rank rank : {3, 4, 9, 12}) CHECK_EQ(BarrierTree::place(rank, living).parent, 0);
 }
 
-TEST(nobody_leaves_before_everybody_has_come) {
+TEST(no_rank_leaves_before_all_have_come) {
   constexpr int rounds = 50;
   for (const bool polling : {false, true}) {
     Forest forest(20);
@@ -102,13 +102,13 @@ TEST(nobody_leaves_before_everybody_has_come) {
   }
 }
 
-TEST(a_rank_alone_waits_for_nobody) {
+TEST(a_single_rank_waits_for_nobody) {
   BarrierTree tree;
   tree.wait();
   CHECK_EQ(tree.measure_offset().seconds, 0.0);
 }
 
-TEST(clocks_that_are_the_same_are_found_to_agree_within_the_stated_uncertainty) {
+TEST(equal_clocks_agree_within_the_stated_uncertainty) {
   Forest forest(19);  // two levels
   std::vector<BarrierTree::ClockOffset> offsets(19);
   forest.run([&](Rank rank) { offsets[static_cast<std::size_t>(rank)] = forest.at(rank).measure_offset(); });
@@ -119,13 +119,13 @@ TEST(clocks_that_are_the_same_are_found_to_agree_within_the_stated_uncertainty) 
   }
 }
 
-TEST(a_rank_that_is_gone_breaks_the_barrier_for_all) {
+TEST(a_dead_rank_breaks_the_barrier_for_all) {
   Forest forest(18);
   std::atomic<int> broken{0};
   forest.run([&](Rank rank) {
     try {
       if (rank == 17) {
-        forest.at(rank).clear();  // as a process that dies
+        forest.at(rank).clear();  // like a process that dies
         return;
       }
       forest.at(rank).wait();
@@ -137,7 +137,7 @@ TEST(a_rank_that_is_gone_breaks_the_barrier_for_all) {
   CHECK_EQ(broken.load(), 17);
 }
 
-TEST(an_interrupt_frees_whoever_waits) {
+TEST(an_interrupt_frees_all_waiting_ranks) {
   Forest forest(3);
   std::atomic<bool> freed{false};
   std::thread waiting([&] {

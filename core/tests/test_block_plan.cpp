@@ -1,4 +1,4 @@
-// In which order a size is measured, what a resume leaves out, and when repetition stops.
+// The order in which a size is measured, what a resume leaves out, and when repetition stops.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t ranks = 3;
 
-// Holds a run in memory: which cells are done, and how long each took.
+// A run in memory: which cells are done, and how long each took.
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::int64_t phases, std::int64_t cap, std::int64_t chunk_phases,
@@ -23,7 +23,7 @@ class MemoryStore final : public Store {
       : phases_(phases), cap_(cap), chunk_phases_(chunk_phases), chunk_repetitions_(chunk_repetitions) {}
 
   using Cell = std::pair<std::int64_t, std::int64_t>;  // repetition, phase
-  std::map<Cell, std::vector<double>> cells;           // rank_seconds of what is done
+  std::map<Cell, std::vector<double>> cells;           // rank_seconds of done cells
   bool summed = false;
   mutable int read_back = 0;
 
@@ -74,7 +74,7 @@ BlockData measured(const Block& block, double (*seconds)(MemoryStore::Cell)) {
   return data;
 }
 
-// Measures all that the plan asks for; the blocks in their order.
+// Measures all that the plan requests. Returns the blocks in order.
 std::vector<Block> measure(BlockPlan& plan, MemoryStore& store, double phase_seconds,
                            double (*seconds)(MemoryStore::Cell) = steady) {
   std::vector<Block> blocks;
@@ -114,17 +114,17 @@ TEST(every_cell_is_measured_once_repetition_by_repetition) {
       }
 }
 
-TEST(a_block_takes_about_a_second_as_far_as_is_known) {
+TEST(a_block_takes_about_a_second_by_the_latest_estimate) {
   MemoryStore store(100, 20, 100, 20);
   BlockPlan plan(store, 0, 100, ranks, {.minimum = 6, .cap = 20});
   CHECK_EQ(plan.next(0)->phase_end, 1);            // nothing known: one phase
-  CHECK_EQ(plan.next(0.1)->phase_end, 10);         // ten phases a second
+  CHECK_EQ(plan.next(0.1)->phase_end, 10);         // ten phases per second
   CHECK_EQ(plan.next(5)->phase_end, 1);            // never less than one
   CHECK_EQ(plan.next(0.001)->repetition_end, 10);  // a thousand phases: ten repetitions of a hundred
   CHECK_EQ(plan.next(1e-6)->repetition_end, 20);
 }
 
-TEST(a_resume_measures_the_holes_and_nothing_else) {
+TEST(a_resume_measures_only_the_holes) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 50; ++trial) {
     MemoryStore store(11, 6, trial % 2 == 0 ? 4 : 11, trial % 2 == 0 ? 1 : 3);
@@ -138,7 +138,7 @@ TEST(a_resume_measures_the_holes_and_nothing_else) {
   }
 }
 
-TEST(a_run_that_is_done_has_no_block_left) {
+TEST(a_complete_run_has_no_block_left) {
   MemoryStore store(3, 2, 3, 2);
   for (std::int64_t r = 0; r < 2; ++r)
     for (std::int64_t p = 0; p < 3; ++p) store.cells[{r, p}] = {1, 1, 1};
@@ -163,14 +163,14 @@ TEST(repetition_goes_on_to_the_cap_while_one_phase_varies) {
   CHECK_EQ(store.cells.size(), 4 * 40);
 }
 
-TEST(a_phase_in_which_nobody_is_timed_does_not_keep_repetition_going) {
+TEST(a_phase_without_timed_ranks_does_not_prolong_repetition) {
   MemoryStore store(2, 40, 2, 40);
   BlockPlan plan(store, 0, 2, ranks, {.minimum = 6, .cap = 40, .interval = 0.05});
   measure(plan, store, 1e-6, [](MemoryStore::Cell cell) { return cell.second == 1 ? std::nan("") : 0.01; });
   CHECK_EQ(store.cells.size(), 2 * 6);
 }
 
-TEST(after_a_resume_the_repetitions_of_before_count) {
+TEST(after_a_resume_earlier_repetitions_count) {
   MemoryStore store(2, 40, 2, 40);
   for (std::int64_t r = 0; r < 5; ++r)
     for (std::int64_t p = 0; p < 2; ++p) store.cells[{r, p}] = {0.01, 0.01, 0.01};
@@ -180,7 +180,7 @@ TEST(after_a_resume_the_repetitions_of_before_count) {
   CHECK_EQ(store.read_back, 5);
 }
 
-TEST(what_failed_with_a_rank_lost_is_not_tried_again) {
+TEST(cells_that_failed_with_a_lost_rank_are_not_tried_again) {
   MemoryStore store(5, 3, 5, 3);
   BlockPlan plan(store, 0, 5, ranks, {.minimum = 3, .cap = 3});
   std::set<MemoryStore::Cell> tried;
@@ -189,7 +189,7 @@ TEST(what_failed_with_a_rank_lost_is_not_tried_again) {
     for (auto r = block->repetition_first; r < block->repetition_end; ++r)
       for (auto p = block->phase_first; p < block->phase_end; ++p)
         CHECK(tried.insert(MemoryStore::Cell(r, p)).second);
-    plan.remember(measured(*block, steady), true);  // the store calls none of it done
+    plan.remember(measured(*block, steady), true);  // the store has none of it
   }
   CHECK_EQ(tried.size(), 15);
 }

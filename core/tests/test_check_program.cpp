@@ -1,4 +1,4 @@
-// The checker finds what it promises to find: each test breaks one sound program in one way.
+// The checker finds every mistake that it promises to find: each test breaks a sound program in one way.
 #include <functional>
 
 #include "tests/check.hpp"
@@ -44,7 +44,7 @@ constexpr std::int64_t size = 100;
 Op receive(Rank peer) { return {.kind = Op::Kind::receive, .peer = peer, .bytes = size, .slot = 0}; }
 Op send(Rank peer) { return {.kind = Op::Kind::send, .peer = peer, .bytes = size}; }
 
-// Two ranks exchange twice; `change` spoils what it likes.
+// Two ranks exchange twice; `change` breaks the program.
 std::string problem_of(const std::function<void(Rank, std::vector<Op>&)>& change) {
   const MadePattern pattern([&](Rank rank, std::vector<Op>& ops) {
     if (rank > 1) return;
@@ -80,13 +80,13 @@ TEST(operations_outside_the_extent_are_found) {
   check_finds("divisor", [](Rank, auto& ops) { ops[0].divisor = 0; });
 }
 
-TEST(references_that_do_not_look_back_are_found) {
+TEST(references_to_later_operations_are_found) {
   check_finds("not an earlier one", [](Rank, auto& ops) { ops[1].after[0] = 1; });
   check_finds("not an earlier one", [](Rank, auto& ops) { ops[1].since = 3; });
   check_finds("not an earlier one", [](Rank, auto& ops) { ops[1].after[1] = -2; });
 }
 
-TEST(sends_and_receives_that_do_not_meet_are_found) {
+TEST(unmatched_sends_and_receives_are_found) {
   check_finds("nobody receives", [](Rank rank, auto& ops) {
     if (rank == 0) ops.erase(ops.begin() + 2);
   });
@@ -105,7 +105,7 @@ TEST(sends_and_receives_that_do_not_meet_are_found) {
 }
 
 TEST(a_deadlock_is_found) {
-  // Both send first, and post the receive only when the send is met.
+  // Both send first, and post the receive only when the send is matched.
   check_finds("deadlock", [](Rank, auto& ops) {
     std::swap(ops[0], ops[1]);
     ops[1].after = {0, -1};
@@ -119,7 +119,7 @@ TEST(operations_of_a_lane_that_may_overtake_are_found) {
   });
 }
 
-TEST(receives_at_one_place_at_once_are_found) {
+TEST(simultaneous_receives_into_the_same_memory_are_found) {
   check_finds("receives over operation 0", [](Rank, auto& ops) {
     for (std::size_t i : {2u, 3u}) {
       ops[i].offset = size / 2;
@@ -128,7 +128,7 @@ TEST(receives_at_one_place_at_once_are_found) {
   });
 }
 
-TEST(forwarding_what_is_not_there_is_found) {
+TEST(forwarding_data_not_yet_received_is_found) {
   check_finds("may forward before", [](Rank, auto& ops) { ops[1].forwards = 0; });
   check_finds("forwards what is no receive", [](Rank, auto& ops) { ops[3].forwards = 1; });
   check_finds("did not bring", [](Rank, auto& ops) { ops[3].forwards = 0; });

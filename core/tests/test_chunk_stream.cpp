@@ -1,4 +1,4 @@
-// Two neighbours of a chain over a real pair of sockets, and what stands between them.
+// Two neighbours of a chain over a real socket pair, and interference between them.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ void forward(int from, int to, std::size_t bytes, bool damage) {
   send_all(to, held, after_seconds(10));
 }
 
-// Runs the sender; returns what the receiver could not do, empty where it could.
+// Runs the sender; returns the receiver's error, or an empty string.
 std::string received(Side& source, Side& target, const Fd& sending, const Fd& receiving) {
   std::thread sender([&] {
     try {
@@ -88,7 +88,7 @@ std::string received(Side& source, Side& target, const Fd& sending, const Fd& re
   return why;
 }
 
-// Between two sockets: hands everything on, and damages the last byte of chunk `damaged` so many times.
+// Forwards everything between two sockets, and damages the last byte of chunk `damaged` a number of times.
 void stand_between(int sender, int receiver, Chunk damaged, int times) {
   try {
     while (true) {
@@ -116,7 +116,7 @@ std::string received_through(Side& source, Side& target, Chunk damaged, int time
   return why;
 }
 
-// Says something to a receiver in a sender's place; returns the complaint.
+// Sends something to a receiver as its sender; returns the complaint.
 std::string complaint_about(const std::array<std::uint64_t, 4>& head) {
   Side target(ChunkMap::Owner::target);
   Pair pair;
@@ -131,7 +131,7 @@ std::string complaint_about(const std::array<std::uint64_t, 4>& head) {
 
 }  // namespace
 
-TEST(all_chunks_arrive_and_what_is_right_already_is_not_sent) {
+TEST(all_chunks_arrive_and_those_already_right_are_not_sent) {
   Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
   const auto bytes = content(source.image);
   for (const Chunk chunk : {Chunk{0}, Chunk{10}}) {
@@ -140,7 +140,7 @@ TEST(all_chunks_arrive_and_what_is_right_already_is_not_sent) {
     target.image.write_at(own, chunk * chunk_bytes);
     target.map.note(chunk, xxh64(own));
   }
-  target.map.note(3, 42);  // something else lies there
+  target.map.note(3, 42);  // wrong content
   Pair pair;
   CHECK_EQ(received(source, target, pair.a, pair.b), "");
   CHECK(content(target.image) == bytes);
@@ -148,14 +148,14 @@ TEST(all_chunks_arrive_and_what_is_right_already_is_not_sent) {
   CHECK_EQ(target.map.counts().received_bytes, 9 * chunk_bytes);
 }
 
-TEST(what_arrives_damaged_is_asked_for_again_and_never_handed_on) {
+TEST(a_damaged_chunk_is_requested_again_and_never_forwarded) {
   Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
   CHECK_EQ(received_through(source, target, 4, 2), "");
   CHECK(content(target.image) == content(source.image));
   CHECK_EQ(target.map.counts().received_bytes, image_bytes);
 }
 
-TEST(what_arrives_damaged_again_and_again_ends_the_connection) {
+TEST(a_repeatedly_damaged_chunk_ends_the_connection) {
   Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
   const std::string why = received_through(source, target, 4, 1000);
   CHECK(why.find("arrived damaged") != std::string::npos);
@@ -165,17 +165,17 @@ TEST(what_arrives_damaged_again_and_again_ends_the_connection) {
 
 TEST(a_sender_that_breaks_the_rules_is_named_and_writes_nothing) {
   constexpr std::uint64_t bytes = 1, right = 2;
-  for (const auto& head : {std::array<std::uint64_t, 4>{1, bytes, 1000, 0},  // not what was asked for
+  for (const auto& head : {std::array<std::uint64_t, 4>{1, bytes, 1000, 0},  // not requested
                            {~0ull, bytes, 1000, 0},
                            {0, bytes, 1001, 0},  // longer than a chunk
                            {0, bytes, ~0ull, 0},
-                           {0, 3, 0, 0},  // of no kind
+                           {0, 3, 0, 0},  // of unknown kind
                            {0, right, 1000, 0}})
     CHECK(complaint_about(head).find("a chunk other than the one requested") != std::string::npos);
   CHECK(complaint_about({0, right, 0, 5}).find("confirmed a chunk that differs") != std::string::npos);
 }
 
-TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
+TEST(a_receiver_that_requests_a_nonexistent_chunk_is_named) {
   const auto ask = [](const std::vector<Chunk>& chunks, std::size_t flags) {
     Side source(ChunkMap::Owner::source);
     Pair pair;
@@ -194,10 +194,10 @@ TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
   CHECK(ask({1, 2}, 1).find("chunks that do not exist") != std::string::npos);
 }
 
-TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
+TEST(wrong_bytes_from_a_disk_are_found_before_they_are_forwarded) {
   Side middle(ChunkMap::Owner::target), behind(ChunkMap::Owner::target);
   for (Chunk chunk = 0; chunk < middle.map.chunks(); ++chunk)
-    middle.map.hold(chunk, 42, ChunkMap::Origin::received);  // no bytes there have this checksum
+    middle.map.hold(chunk, 42, ChunkMap::Origin::received);  // a wrong checksum
   Pair pair;
   std::string why;
   std::thread sender([&] {

@@ -1,4 +1,4 @@
-// What people, conductor and ranks say to each other about a copy: taken as it is meant, or refused by name.
+// Messages between user, conductor and ranks about a copy are understood, or refused by name.
 #include "base/error.hpp"
 #include "clone/clone_messages.hpp"
 #include "tests/check.hpp"
@@ -22,7 +22,7 @@ TEST(a_job_needs_a_source_and_a_target_and_replaces_nothing_by_itself) {
   CHECK_THROWS_SAYING(UsageError, "no `target`", job_from(R"({"source": "/a"})"));
 }
 
-TEST(what_is_wrong_with_a_job_is_named) {
+TEST(a_mistake_in_a_job_is_named) {
   const auto with = [](const std::string& member) {
     return parse_clone_job(json::parse(R"({"source": "/a", "target": "/b", )" + member + "}"));
   };
@@ -35,7 +35,7 @@ TEST(what_is_wrong_with_a_job_is_named) {
   CHECK_THROWS_SAYING(UsageError, "`source`: text with a NUL", job_from(R"({"source": "/a\u0000b"})"));
 }
 
-TEST(every_message_survives_its_way) {
+TEST(every_message_survives_transmission) {
   const CloneJob job{.source = "/a",
                      .target = "/b-{rank}",
                      .overwrite = true,

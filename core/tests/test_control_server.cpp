@@ -1,4 +1,4 @@
-// A rank that stalls or dies at any moment holds up no other, and is named.
+// A rank that stalls or dies at any moment blocks no other, and is named.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -71,7 +71,7 @@ TEST(a_rank_that_stalls_while_it_joins_leaves_the_conductor_able_to_hear) {
   }
 }
 
-TEST(what_a_rank_refuses_to_join_for_is_told_though_it_then_dies_and_others_are_missing) {
+TEST(a_rank_s_reason_not_to_join_is_reported_although_it_then_dies_and_others_are_missing) {
   ControlServer server = make_server();
   std::thread rank([&] {
     const Fd refusing = connected(server, 1);

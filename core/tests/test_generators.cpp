@@ -1,4 +1,4 @@
-// What generators make: whole graphs, as many of everything as formulas say, and no more than was allowed.
+// Generators make connected graphs, with the numbers of their formulas and within the limits of size.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -74,7 +74,7 @@ TEST(graphs_are_whole_and_every_vertex_has_its_name_class_level_and_group) {
   }
 }
 
-TEST(hosts_that_are_said_to_look_alike_see_as_many_others_at_every_distance) {
+TEST(hosts_declared_alike_see_as_many_others_at_every_distance) {
   for (const GeneratorCase& which : generator_cases()) {
     const auto network = made(which);
     const Graph& graph = network->graph;
@@ -117,7 +117,7 @@ TEST(ports_of_a_fat_tree_switch_are_its_radix) {
   }
 }
 
-TEST(a_taper_asks_for_the_spines_that_carry_it) {
+TEST(a_taper_gives_the_number_of_spines) {
   const auto spines = [](const Values& values) {
     const auto network = made({"clos", values});
     return std::ranges::count(network->graph.level, 1);
@@ -247,7 +247,7 @@ TEST(a_chassis_is_filled_chip_by_chip_and_bounds_its_chips_and_modules) {
   CHECK(!network->forms.bisection.has_value());
 }
 
-TEST(nothing_larger_than_allowed_is_made_whatever_is_asked_for) {
+TEST(nothing_larger_than_allowed_is_made) {
   constexpr std::int64_t vertices_max = 2'000;
   for (const GeneratorInfo* info : all_generators())
     for (const Parameter& parameter : info->parameters) {
@@ -281,7 +281,7 @@ TEST(nothing_larger_than_allowed_is_made_whatever_is_asked_for) {
     }
 }
 
-TEST(values_that_do_not_fit_together_are_named) {
+TEST(inconsistent_values_are_named) {
   const auto fails = [](const GeneratorCase& which, std::string_view part) {
     CHECK_THROWS_SAYING(UsageError, part, made(which));
   };

@@ -1,4 +1,4 @@
-// Closed forms of the bisection, held against the largest flow across every cut of the hosts into halves.
+// Closed forms of the bisection, compared with the maximum flow across every cut of the hosts into halves.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr double boundless = 1e18;  // bits/s, far above any link here, and exact with them
 
-// The largest flow between two sets of hosts, by Edmonds and Karp. A switch that bounds what its hosts send
-// and get has a vertex more for each of the two.
+// Returns the maximum flow between two sets of hosts, by Edmonds and Karp. A switch that limits what its
+// hosts send and receive has an extra vertex for each of the two.
 class Flow {
  public:
   explicit Flow(const Graph& graph)
@@ -62,7 +62,7 @@ class Flow {
   bool bounds(Vertex v, Vertex other) const {
     return !graph_.is_host(v) && graph_.is_host(other) && graph_.switch_of(v).capacity > 0;
   }
-  // Where what comes from a host enters a switch, and where what goes to one leaves it.
+  // Where traffic from hosts enters a switch, and traffic to hosts leaves it.
   std::int32_t inlet(Vertex v, Vertex from) { return bounds(v, from) ? extra(v, 0) : v; }
   std::int32_t outlet(Vertex v, Vertex to) { return bounds(v, to) ? extra(v, 1) : v; }
   std::int32_t extra(Vertex v, std::size_t which) {
@@ -115,7 +115,7 @@ class Flow {
 double narrowest_cut(const Graph& graph) {
   Flow flow(graph);
   double narrowest = std::numeric_limits<double>::infinity();
-  // Host 0 is on one side: each cut once.
+  // Host 0 stays on one side, so that each cut occurs once.
   for (std::uint32_t half = 1; half < 1U << graph.hosts; half += 2)
     if (std::popcount(half) == graph.hosts / 2) narrowest = std::min(narrowest, flow.across(half));
   return narrowest;
@@ -198,7 +198,7 @@ TEST(closed_forms_are_the_narrowest_of_all_cuts_into_halves) {
   }
 }
 
-TEST(where_no_closed_form_holds_none_is_given) {
+TEST(no_closed_form_is_given_where_none_holds) {
   for (const GeneratorCase& which :
        std::vector<GeneratorCase>{{"torus", {{"dimensions", "3x3"}}},
                                   {"clos", {{"leaves", "3"}}},

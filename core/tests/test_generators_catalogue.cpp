@@ -1,4 +1,4 @@
-// The networks that come with crosscut: all can be read, and the published ones have the published figures.
+// The networks included in crosscut: all can be read, and the published ones have the published figures.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -38,7 +38,7 @@ double price_per_host(const std::string& name) {
   return found ? found->total() / network->graph.hosts : 0;
 }
 
-// Payload bytes per second between two hosts that nobody disturbs.
+// Returns the payload bytes per second between two hosts without other traffic.
 double alone(const std::string& name, Vertex source, Vertex destination) {
   const auto network = catalogued(name);
   std::vector<CapacityIndex> uses;
@@ -49,7 +49,7 @@ double alone(const std::string& name, Vertex source, Vertex destination) {
   return rate;
 }
 
-// Megabits per second of all that bounds the way from one host to another.
+// Returns the Mbit/s of all limits on the route from one host to another.
 std::set<double> passed(const Network& network, Vertex source, Vertex destination, int adapter = 0) {
   std::vector<CapacityIndex> uses;
   network.path({.source = source,
@@ -90,8 +90,8 @@ TEST(every_network_of_the_catalogue_is_read_says_where_it_comes_from_and_is_in_t
   }
 }
 
-TEST(the_networks_of_kurmann_cost_what_the_paper_says) {
-  // Section 7.2, US dollars a port.
+TEST(the_networks_of_kurmann_have_the_paper_s_prices) {
+  // Section 7.2, US dollars per port.
   const auto near = [](double found, double published) { return std::abs(found - published) < 0.01; };
   CHECK(near(price_per_host("xibalba-maintenance"), 145));
   CHECK(near(price_per_host("xibalba-e7-config1"), 480));
@@ -109,21 +109,21 @@ TEST(the_xibalba_networks_are_built_as_published) {
   CHECK_EQ(catalogued("xibalba-maintenance")->forms.bisection.value_or(0), 4 * 100e6);
   CHECK_EQ(catalogued("xibalba-e7-config1")->forms.bisection.value_or(0), 4 * 800e6);
   CHECK_EQ(catalogued("xibalba-er16")->forms.bisection.value_or(0), 64 * 100e6);
-  // Table 3: (1,2) are on one chip, (1,25) on two of a module, (1,49) on two modules.
+  // Table 3: (1,2) are on one chip, (1,25) on two chips of a module, (1,49) on two modules.
   const auto config2 = catalogued("xibalba-e7-config2");
   CHECK_EQ(passed(*config2, 0, 1), (std::set<double>{100, 1600}));
   CHECK_EQ(passed(*config2, 0, 24), (std::set<double>{100, 1600}));
   CHECK_EQ(passed(*config2, 0, 48), (std::set<double>{100, 800, 1600}));
 }
 
-TEST(streams_into_xibalba_pass_the_trunk_and_what_bounds_their_receivers) {
+TEST(streams_into_xibalba_pass_the_trunk_and_the_limits_of_their_receivers) {
   // Figure 7: hosts 0 to 15 are the senders.
   const auto e7 = catalogued("xibalba-e7-streams"), er16 = catalogued("xibalba-er16-streams");
   CHECK_EQ(e7->graph.hosts, 16 + 128);
   CHECK_EQ(er16->graph.hosts, 16 + 128);
   CHECK_EQ(passed(*e7, 0, 16), (std::set<double>{100, 800, 1000, 1600, 2000}));
   CHECK_EQ(passed(*er16, 0, 16), (std::set<double>{100, 1000, 2000}));
-  // Among themselves the receivers have what configuration 1 has.
+  // Among themselves the receivers have the limits of configuration 1.
   const auto config1 = catalogued("xibalba-e7-config1");
   for (const Vertex other : {1, 15, 16, 31, 32, 127})
     CHECK_EQ(passed(*e7, 16, 16 + other), passed(*config1, 0, other));
@@ -140,9 +140,9 @@ TEST(each_adapter_of_xibalbas_two_ethernets_leads_to_a_network_of_its_own) {
 }
 
 TEST(two_nodes_alone_get_the_published_rates) {
-  // Kurmann et al.: 11.3 MByte/s, which must be of 2^20 bytes: of 10^6 it would be 95 % of what frames allow.
+  // Kurmann et al.: 11.3 MByte/s, which must be of 2^20 bytes: of 10^6 it would be 95 % of the frames' limit.
   CHECK(std::abs(alone("xibalba-er16", 0, 127) / 1048576 - 11.3) < 0.05);
-  // Bode et al. 2004, Mbit/s. The two of Ethernet are computed from their frames and must be near; the others
+  // Bode et al. 2004, Mbit/s. The two Ethernets are computed from their frames and must be close; the others
   // are the paper's own peaks.
   const auto megabits = [](const std::string& name) { return alone("bode-" + name + "-2", 0, 1) * 8e-6; };
   CHECK(std::abs(megabits("gige-broadcom") / 900 - 1) < 0.06);
@@ -155,7 +155,7 @@ TEST(two_nodes_alone_get_the_published_rates) {
   CHECK(std::abs(megabits("10gige") - 3700) < 0.5);
 }
 
-TEST(what_two_nodes_get_they_also_get_in_the_large_network) {
+TEST(two_nodes_get_the_same_rates_in_the_large_network) {
   for (const std::string name : {"gige-acenic", "gige-broadcom", "myrinet-single", "myrinet-dual", "sci",
                                  "quadrics-qsnet2", "infiniband-4x", "10gige"}) {
     const std::string size = name == "10gige" ? "-48" : "-64";
@@ -164,7 +164,7 @@ TEST(what_two_nodes_get_they_also_get_in_the_large_network) {
   }
 }
 
-TEST(the_routed_beowulf_has_salmons_figures_and_passes_two_gateways_at_most) {
+TEST(the_routed_beowulf_has_salmons_figures_and_at_most_two_gateways_per_route) {
   const auto network = catalogued("beowulf-routed-4x9");
   CHECK_EQ(figure(*network, "edge_weight"), 3.0);
   CHECK_EQ(figure(*network, "bisection_per_node"), 1.0 / 3);

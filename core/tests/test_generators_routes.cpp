@@ -1,4 +1,4 @@
-// Ways that are computed from coordinates, held against a search of the graph.
+// Routes computed from coordinates, compared with a search of the graph.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +22,7 @@ std::vector<Lane> way(const Network& network, const RouteRequest& request) {
   return lanes;
 }
 
-// Empty: a way from source to destination, through nothing that does not pass messages on.
+// Returns an empty string for a route from source to destination through vertices that forward.
 std::string broken(const Graph& graph, const RouteRequest& request, const std::vector<Lane>& lanes) {
   if (lanes.empty()) return "has no lane";
   Vertex here = request.source;
@@ -36,10 +36,10 @@ std::string broken(const Graph& graph, const RouteRequest& request, const std::v
   return here == request.destination ? "" : "ends elsewhere";
 }
 
-// Kim et al. 2008: minimal is by global links, of which there is one at most; two may be fewer links in all.
+// Kim et al. 2008: minimal routes have at most one global link, although two might mean fewer links in all.
 bool is_shortest(const GeneratorCase& which) { return which.generator != "dragonfly"; }
 
-// All of the equally short ways are used, not only those of one order of dimensions.
+// All equally short routes are used, not only those of one order of dimensions.
 bool uses_all_ways(const GeneratorCase& which) {
   const std::string& kind = which.generator;
   if (kind == "hyperx") return which.values.contains("order");
@@ -109,7 +109,7 @@ TEST(flows_of_one_pair_use_every_equally_short_way) {
         if (destination == source) continue;
         const auto ways = found.ways[at(destination)];
         std::set<std::vector<Lane>> used;
-        // Each way is missed by 20 draws a way with a chance of e^-20.
+        // With 20 draws per route, a route is missed with a probability of e^-20.
         for (std::uint64_t key = 0; key < static_cast<std::uint64_t>(20 * ways); ++key)
           used.insert(way(*network, {.source = source, .destination = destination, .key = key}));
         if (std::cmp_not_equal(used.size(), ways))
@@ -120,7 +120,7 @@ TEST(flows_of_one_pair_use_every_equally_short_way) {
   }
 }
 
-TEST(both_ways_round_a_ring_are_taken_where_they_are_as_long) {
+TEST(both_directions_round_a_ring_are_used_if_equally_long) {
   const auto network = made({"ring", {{"length", "8"}}});
   std::set<Lane> first;
   for (std::uint64_t key = 0; key < 64; ++key)
@@ -135,11 +135,11 @@ TEST(equally_short_ways_are_used_about_equally) {
   for (std::uint64_t key = 0; key < flows; ++key)
     ++uses[way(*network, {.source = 1, .destination = 9, .key = key})[1]];
   CHECK_EQ(uses.size(), 8);
-  // 1000 each; five standard deviations of a binomial distribution are 148.
+  // 1000 are expected of each; five standard deviations of the binomial distribution are 148.
   for (const auto& [lane, count] : uses) CHECK(count > 850 && count < 1150);
 }
 
-TEST(the_seed_and_the_pair_change_the_ways_and_nothing_else_does) {
+TEST(only_the_seed_and_the_pair_change_the_ways) {
   const GeneratorCase which{"clos", {{"leaves", "4"}, {"hosts_per_leaf", "16"}, {"rate", "100 Gbit/s"}}};
   const auto first = made(which), again = made(which);
   auto other = std::make_unique<Network>();
@@ -157,7 +157,7 @@ TEST(the_seed_and_the_pair_change_the_ways_and_nothing_else_does) {
 TEST(by_destination_the_next_lane_is_a_function_of_the_place_and_the_destination) {
   for (const GeneratorCase& which : generator_cases()) {
     const auto network = made(which, Spread::destination_modulo);
-    // The one orders its steps anew, the other compares the global links as seen from each source.
+    // One reorders its steps; the other compares the global links as seen from each source.
     if (!network->router || which.values.contains("order") || which.generator == "dragonfly") continue;
     std::map<std::pair<Vertex, Vertex>, Lane> next;
     for_all_pairs(*network, [&](RouteRequest request) {
@@ -172,7 +172,7 @@ TEST(by_destination_the_next_lane_is_a_function_of_the_place_and_the_destination
 }
 
 TEST(by_destination_a_full_fat_tree_carries_every_shift_without_two_flows_on_a_lane) {
-  // Zahavi 2010, section 5: trees whose bandwidth does not shrink upwards and whose hosts all take part.
+  // Zahavi 2010, section 5: trees whose bandwidth does not shrink upwards, with all hosts taking part.
   const std::vector<GeneratorCase> full{
       {"fat-tree", {{"radix", "4"}}},
       {"fat-tree", {{"radix", "8"}}},
@@ -193,7 +193,7 @@ TEST(by_destination_a_full_fat_tree_carries_every_shift_without_two_flows_on_a_l
   }
 }
 
-TEST(a_way_leaves_and_arrives_by_the_adapters_that_were_asked_for) {
+TEST(a_way_leaves_and_arrives_by_the_requested_adapters) {
   const std::vector<GeneratorCase> several{
       {"clos", {{"leaves", "3"}, {"hosts_per_leaf", "3"}}, 2},
       {"fat-tree", {{"radix", "4"}}, 3},

@@ -1,4 +1,4 @@
-// A stranger without the run's secret does not get in, and a crowd of them keeps no rank out.
+// A stranger without the run's secret does not get in, and a crowd of strangers keeps no rank out.
 #include <algorithm>
 
 #include "session/handshake.hpp"
@@ -18,7 +18,7 @@ Deadline soon() { return after_seconds(enough_seconds); }
 
 bool same(const Hello& a, const Hello& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-// What a listener did with this answer to its challenge: true, it took it for a rank's.
+// Returns true if a listener accepted this answer to its challenge as a rank's.
 bool lets_in(Door& door, Fd fd, std::span<const std::byte> answer) {
   const auto before = door.let_in().size();
   send_all(fd.get(), answer, soon());
@@ -26,7 +26,7 @@ bool lets_in(Door& door, Fd fd, std::span<const std::byte> answer) {
   return door.let_in().size() > before;
 }
 
-// Connects in another thread, as a rank does; empty: accepted, else why not.
+// Connects in another thread, as a rank does. The result is empty, or why it was not accepted.
 class Caller {
  public:
   Caller(const Address& to, std::string with_secret, double patience_seconds = enough_seconds)
@@ -53,7 +53,7 @@ class Caller {
   std::thread thread_;
 };
 
-// Says what it is told to whoever connects, and keeps what it hears.
+// Sends the given bytes to a peer that connects, and keeps what it receives.
 class Impostor {
  public:
   Address address() const { return local_address(listener_.get()); }
@@ -97,7 +97,7 @@ TEST(two_that_know_the_secret_meet_and_the_hello_arrives_as_it_was) {
   CHECK(sent == received);
 }
 
-TEST(whoever_knows_another_secret_is_turned_away_and_told_nothing) {
+TEST(a_peer_with_another_secret_is_turned_away_and_told_nothing) {
   for (const std::string& wrong : {std::string(32, 'x'), std::string(), std::string(33, 's')}) {
     Door door(secret);
     Caller caller(door.address(), wrong);
@@ -108,7 +108,7 @@ TEST(whoever_knows_another_secret_is_turned_away_and_told_nothing) {
   }
 }
 
-TEST(a_listener_that_does_not_know_the_secret_is_found_out) {
+TEST(a_listener_without_the_secret_is_detected) {
   for (const bool reflects : {false, true}) {
     Impostor impostor;
     Caller caller(impostor.address(), secret);
@@ -124,7 +124,7 @@ TEST(a_listener_that_does_not_know_the_secret_is_found_out) {
   }
 }
 
-TEST(something_else_on_the_port_is_called_that) {
+TEST(another_service_on_the_port_is_named_as_such) {
   Impostor impostor;
   Caller caller(impostor.address(), secret);
   Fd fd = impostor.take();
@@ -134,7 +134,7 @@ TEST(something_else_on_the_port_is_called_that) {
   CHECK(caller.problem().find("something other than crosscut answers there") != std::string::npos);
 }
 
-TEST(a_listener_that_says_nothing_is_given_up) {
+TEST(a_silent_listener_is_given_up) {
   Impostor impostor;
   Caller caller(impostor.address(), secret, 0.05);
   const Fd fd = impostor.take();
@@ -142,7 +142,7 @@ TEST(a_listener_that_says_nothing_is_given_up) {
   CHECK(caller.problem().find("no answer in time") != std::string::npos);
 }
 
-TEST(a_right_answer_opens_and_every_flipped_bit_of_it_does_not) {
+TEST(a_right_answer_is_accepted_but_not_with_any_bit_flipped) {
   Door door(secret);
   auto [fd, nonce] = door.knock();
   CHECK(lets_in(door, std::move(fd), proof_of(secret, hello, nonce, Digest{})));
@@ -154,7 +154,7 @@ TEST(a_right_answer_opens_and_every_flipped_bit_of_it_does_not) {
   }
 }
 
-TEST(a_hello_heard_before_cannot_be_said_again) {
+TEST(a_hello_cannot_be_replayed) {
   Door door(secret);
   auto [first, nonce] = door.knock();
   const Proof proof = proof_of(secret, hello, nonce, Digest{});
@@ -177,7 +177,7 @@ TEST(the_answer_may_come_byte_by_byte) {
   CHECK(door.serve_until([&] { return door.let_in().size() == 1; }));
 }
 
-TEST(who_hangs_up_in_the_middle_is_forgotten) {
+TEST(a_peer_that_disconnects_in_the_middle_is_forgotten) {
   Door door(secret);
   for (std::size_t said = 0; said < proof_bytes; said += 7) {
     auto [fd, nonce] = door.knock();
@@ -188,7 +188,7 @@ TEST(who_hangs_up_in_the_middle_is_forgotten) {
   }
 }
 
-TEST(who_dawdles_is_shown_the_door) {
+TEST(a_peer_that_is_too_slow_is_disconnected) {
   Door door(secret, 0.05);
   const Fd silent = door.knock().first;
   CHECK(door.serve_until([&] { return !door.has_pending(); }));
@@ -211,7 +211,7 @@ TEST(a_crowd_of_strangers_does_not_keep_a_rank_out) {
   CHECK_EQ(caller.problem(), "");
   REQUIRE(door.let_in().size() == 1);
   CHECK(same(door.let_in()[0].hello, hello));
-  // At most so many of the crowd are held; the oldest were let go.
+  // At most this many of the crowd are held; the oldest were dropped.
   std::size_t held = 0;
   for (const Fd& fd : crowd) {
     std::array<std::byte, 64> said;

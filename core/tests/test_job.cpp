@@ -19,7 +19,7 @@ TEST(a_job_needs_only_a_pattern) {
   CHECK_THROWS_SAYING(UsageError, "missing member \"pattern\"", job_from("{}"));
 }
 
-TEST(every_member_survives_the_way_through_json) {
+TEST(every_member_survives_conversion_to_json_and_back) {
   Job job;
   job.pattern = "pairs";
   job.pattern_parameters = {{"pairs", "0-1"}};
@@ -46,7 +46,7 @@ TEST(every_member_survives_the_way_through_json) {
   CHECK(to_json(parse_job(written)) == written);
   const Job defaults = job_from(R"({"pattern": "aapc"})");
   for (const auto& [name, value] : written.object())
-    CHECK(value != to_json(defaults).at(name));  // each member was given another value: none is forgotten
+    CHECK(value != to_json(defaults).at(name));  // every member was changed: none is forgotten
 }
 
 TEST(a_bad_member_is_named) {

@@ -113,7 +113,7 @@ TEST(metadata_is_indented_with_plain_lists_on_one_line) {
   CHECK_EQ(write(Object{{"a", 1}, {"b", 2}}), R"({"a": 1, "b": 2})");
 }
 
-TEST(a_value_of_another_kind_is_named) {
+TEST(a_value_of_the_wrong_type_is_named) {
   CHECK_THROWS_SAYING(UsageError, "expected a string, found an object", Value(Object{}).string());
   CHECK_THROWS_SAYING(UsageError, "expected true or false, found a number", Value(1).boolean());
   CHECK_THROWS_SAYING(UsageError, "missing member \"x\"", Value(Object{}).at("x"));

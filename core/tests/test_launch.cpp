@@ -1,4 +1,4 @@
-// The launcher in this process, with bodies in place of run_rank.
+// The launcher in this process, with other functions instead of run_rank.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ void give_address(const RankSetup& setup) {
   if (::write(setup.address_fd, line.data(), line.size()) < 0) ::_exit(9);
 }
 
-// Runs a session whose ranks write a line each to the returned text.
+// Runs a session. Returns the text to which each rank writes a line.
 struct Ran {
   int status = 0;
   std::set<std::string> lines;
@@ -74,7 +74,7 @@ TEST(every_rank_runs_and_knows_the_conductor) {
   CHECK(ran.lines == std::set<std::string>{"0 of 3 at ", "1 of 3 at 127.0.0.1:1", "2 of 3 at 127.0.0.1:1"});
 }
 
-TEST(ranks_are_pinned_while_there_are_cores_enough) {
+TEST(ranks_are_pinned_if_there_are_enough_cores) {
   const auto core_count = [](const RankSetup&) {
     cpu_set_t cores;
     ::sched_getaffinity(0, sizeof cores, &cores);
@@ -91,7 +91,7 @@ TEST(ranks_are_pinned_while_there_are_cores_enough) {
   CHECK(run_with(session_of(1), is_oversubscribed).lines == std::set<std::string>{"no"});
 }
 
-TEST(a_core_plan_is_round_robin_over_what_was_asked) {
+TEST(a_core_plan_is_round_robin_over_the_requested_cores) {
   const std::vector<int> allowed{0, 1, 4, 5};
   CHECK_EQ(plan_cores(true, {}, allowed, 3), (std::vector<int>{0, 1, 4}));
   CHECK(plan_cores(true, {}, allowed, 5).empty());
@@ -111,7 +111,7 @@ TEST(rank_0_decides_the_exit_status) {
   }
 }
 
-TEST(rank_0_hears_of_a_rank_that_died_and_the_session_counts_as_failed) {
+TEST(rank_0_hears_of_a_dead_rank_and_the_session_counts_as_failed) {
   Pipe told = make_pipe();
   const int out = told.write.get();
   const int status =
@@ -129,7 +129,7 @@ TEST(rank_0_hears_of_a_rank_that_died_and_the_session_counts_as_failed) {
   CHECK(report->reason.find("signal 9") != std::string::npos);
 }
 
-TEST(a_rank_s_last_words_come_with_the_report_of_its_end) {
+TEST(a_rank_s_last_output_comes_with_the_report_of_its_end) {
   Pipe told = make_pipe();
   const int out = told.write.get();
   launch::launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
@@ -223,7 +223,7 @@ TEST(hosts_are_split_evenly_and_in_order) {
   CHECK(split_hosts({}, 4).empty());
 }
 
-TEST(reports_survive_the_wire_and_other_lines_are_none) {
+TEST(reports_survive_transmission_and_other_lines_are_not_reports) {
   const NodeReport report{NodeReport::Kind::unreachable, "n\"3", 8, 4, "Connection refused"};
   const auto read = parse_node_report(to_line(report));
   REQUIRE(read.has_value());

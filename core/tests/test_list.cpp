@@ -1,4 +1,4 @@
-// `crosscut-core list --json` names everything there is, with what the Python side builds its options from.
+// `crosscut-core list --json` names everything, with the data from which the Python side builds its options.
 #include "base/error.hpp"
 #include "program/list.hpp"
 #include "program/registry.hpp"

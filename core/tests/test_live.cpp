@@ -1,5 +1,5 @@
-// The timing loop over a transport that lives in memory, ranks being threads: what goes wrong on the way is
-// found, and its route named.
+// The timing loop over a transport in memory, with threads as ranks: errors on the way are found and their
+// routes named.
 #include <sys/socket.h>
 
 #include <cmath>
@@ -27,14 +27,14 @@ namespace {
 
 constexpr std::int64_t message_bytes = 100;
 
-// Which message has a bit flipped on its way.
+// The message that has a bit flipped on its way.
 struct Fault {
   Rank source = -1, destination = -1;
-  std::int64_t number = 0;  // of those with bytes on this route, whatever the channel
+  std::int64_t number = 0;  // among those with bytes on this route, on any channel
   std::size_t bit = 0;
 };
 
-// The wires between all ranks: a queue for each lane and direction.
+// The wires between all ranks: one queue per lane and direction.
 class Wires {
  public:
   Wires(Rank ranks, Fault fault)
@@ -58,7 +58,7 @@ class Wires {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, take);
   }
-  // Only within `await`. False: nothing has come yet.
+  // Call only within `await`. Returns false if nothing has arrived yet.
   bool receive(Rank to, const Op& op, std::byte* data) {
     auto& queue = queues_[{op.peer, to, op.channel, op.rail}];
     if (queue.empty()) return false;
@@ -79,16 +79,16 @@ class Wires {
   std::vector<Rank> first_rank_sent_to_;  // by rank 0, in time order
   Rank ranks_;
 };
-Wires* wires = nullptr;  // the transport is made by the loop, which knows nothing of them
+Wires* wires = nullptr;  // the loop makes the transport, and does not know the wires
 
 class WireTransport : public HostTransport {
  public:
   WireTransport(const BackendContext& context, const Parameters&) : rank_(context.rank) {}
   WireTransport(const WireTransport&) = delete;
   WireTransport& operator=(const WireTransport&) = delete;
-  ~WireTransport() { CHECK(regions_.empty()); }  // all memory is given back before its owner goes
+  ~WireTransport() { CHECK(regions_.empty()); }  // all memory is released before its owner
 
-  // As of a network that reaches registered memory alone.
+  // Like a network that reaches only registered memory.
   Memory allocate(std::size_t bytes) {
     auto region = std::make_unique<std::vector<std::byte>>(bytes);
     std::byte* at = region->data();
@@ -109,7 +109,7 @@ class WireTransport : public HostTransport {
     sent_.clear();
     if (!completed.empty()) return;
     wires->await([&] {
-      std::erase_if(receives_, [&](const Receive& one) {  // in the order posted, so n-th meets n-th
+      std::erase_if(receives_, [&](const Receive& one) {  // in posting order: n-th matches n-th
         const bool came = wires->receive(rank_, one.op, one.data);
         if (came) completed.push_back(one.index);
         return came;
@@ -140,13 +140,13 @@ class WireTransport : public HostTransport {
   std::deque<Receive> receives_;
 };
 
-// One rank, in this thread, from the memory it takes to the samples it has.
+// One rank, in this thread, from allocating memory to its samples.
 RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const Fd conductor(ends[0]);
   ControlThread control_thread(Fd(ends[1]), {});
-  BarrierTree barrier;  // of this rank alone: the wires keep the order of phases
+  BarrierTree barrier;  // of this rank alone: the wires keep phases in order
   const std::string secret;
   const std::vector<std::vector<Address>> addresses;
   const std::vector<Address> interfaces;
@@ -160,7 +160,7 @@ RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
   LiveBackend<WireTransport> backend(context, Parameters({}, {}, "test"));
   backend.reserve(task.extent, 1 << 28, task.verify);
   RankSamples samples = backend.run(task);
-  // Each phase counts as progress, although these wires count nothing: else a rank at work seems to hang.
+  // Each phase counts as progress, as these wires count nothing: otherwise a working rank would seem to hang.
   CHECK_EQ(control_thread.progress().load(), samples.status.size());
   return samples;
 }
@@ -229,7 +229,7 @@ constexpr Rank everybody = 5;
 
 }  // namespace
 
-TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
+TEST(correct_payload_is_accepted_in_every_pattern) {
   for (const Case& one : cases) {
     const auto outcome = run_once(*make_pattern(one.name, one.given), everybody);
     CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
@@ -238,27 +238,27 @@ TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
   }
 }
 
-TEST(what_ranks_send_is_what_they_receive_and_costs_them_time) {
+TEST(sent_bytes_equal_received_bytes_and_cost_processor_time) {
   for (const Case& one : cases) {
     const auto outcome = run_once(*make_pattern(one.name, one.given), everybody);
     Effort all;
     for (const RankSamples& samples : outcome.samples) {
       CHECK(samples.effort.processor_seconds >= 0);
-      // Whoever has a phase with anything to do spends time in it.
+      // A rank with operations in a phase spends time in it.
       const bool idle = samples.effort.sent_bytes + samples.effort.received_bytes == 0;
       CHECK(idle || samples.effort.elapsed_seconds > 0);
       all.add(samples.effort);
     }
     CHECK(all.sent_bytes > 0);
     CHECK_EQ(all.sent_bytes, all.received_bytes);
-    // The wires count messages that have bytes.
+    // The wires count messages with bytes.
     CHECK(all.sent_bytes >= std::accumulate(outcome.sent.begin(), outcome.sent.end(), std::int64_t{0}));
   }
 }
 
 TEST(a_pair_s_bytes_are_counted_by_repetition) {
   const auto outcome = run_once(*make_pattern("pingpong", {}), 2);
-  // There and back, twice.
+  // There and back, two times.
   for (const RankSamples& samples : outcome.samples) {
     CHECK_EQ(samples.effort.sent_bytes, 2 * message_bytes);
     CHECK_EQ(samples.effort.received_bytes, 2 * message_bytes);
@@ -280,7 +280,7 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
       });
       if (named != 1)
         CHECK_EQ(one.name + " " + std::to_string(route) + " was named " + std::to_string(named), "once");
-      // A chain passes on what it got; who brought the wrong byte first is the one before all others.
+      // A chain forwards what it received; the rank that introduced the wrong byte precedes all others.
       if (one.name != "chain") CHECK_EQ(wrong.size(), 1);
       for (const WrongByte& byte : wrong) {
         const int differing = byte.expected ^ byte.found;
@@ -293,7 +293,7 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
 
 TEST(a_seed_draws_one_order_of_phases_for_all_repetitions) {
   const auto pattern = make_pattern("aapc");
-  const std::vector<Rank> own{1, 2, 3, 4, 1, 2, 3, 4};  // phase i goes to the rank i + 1 further
+  const std::vector<Rank> own{1, 2, 3, 4, 1, 2, 3, 4};  // phase i sends to the rank at distance i + 1
   CHECK(run_once(*pattern, everybody).first_rank_sent_to == own);
   std::set<std::vector<Rank>> orders;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -309,7 +309,7 @@ TEST(a_seed_draws_one_order_of_phases_for_all_repetitions) {
   CHECK(orders.size() > 5);
 }
 
-TEST(samples_lie_at_their_phase_in_whatever_order_phases_ran) {
+TEST(samples_are_stored_at_their_phase_in_any_order_of_phases) {
   const auto measured = [](const Outcome& outcome) {
     std::vector<bool> there;
     for (const RankSamples& one : outcome.samples)
@@ -322,7 +322,7 @@ TEST(samples_lie_at_their_phase_in_whatever_order_phases_ran) {
     const auto own = measured(run_once(*pattern, everybody));
     const auto drawn = run_once(*pattern, everybody, {}, 7);
     CHECK(drawn.wrong.empty());
-    CHECK(measured(drawn) == own);  // which ranks sit a phase out tells the phases apart
+    CHECK(measured(drawn) == own);  // the idle ranks identify the phase
     any_idle |= std::ranges::count(own, false) > 0;
   }
   CHECK(any_idle);

@@ -1,4 +1,4 @@
-// What the patterns with roles, streams, chains and load promise; and NetPIPE's sizes.
+// Promises of the patterns with roles, streams, chains and load; and NetPIPE's sizes.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -23,8 +23,8 @@ std::vector<Op> timed_ops(std::vector<Op> ops) {
   return ops;
 }
 
-// Rehearses one phase in random order and returns how many messages with bytes were under way at once, at
-// most: a send counts from when it is posted to when its receive is met.
+// Rehearses one phase in random order. Returns the largest number of messages with bytes under way at once: a
+// send counts from posting until it is matched.
 int most_at_once(const Pattern& pattern, Rank ranks, std::int64_t phase, std::uint64_t seed) {
   struct State {
     Op op;
@@ -116,7 +116,7 @@ TEST(serial_all_pairs_never_has_two_messages_under_way) {
       for (std::int64_t index = 0; index + 1 < ranks; ++index)
         for (const std::uint64_t seed : {1, 2, 3}) CHECK_EQ(most_at_once(*pattern, ranks, index, seed), 1);
   }
-  // The rehearsal sees more where there is more.
+  // The rehearsal counts more if there is more.
   int most = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     most = std::max(most, most_at_once(*make_pattern("aapc"), 5, 0, seed));
@@ -124,7 +124,7 @@ TEST(serial_all_pairs_never_has_two_messages_under_way) {
 }
 
 TEST(streams_go_to_receiver_s_modulo_m) {
-  // Kurmann et al., figure 7: 16 senders with 4 streams each, one stream for each receiver.
+  // Kurmann et al., figure 7: 16 senders with 4 streams each, one stream per receiver.
   const auto figure7 = make_pattern("streams", {{"senders", "16"}, {"streams", "4"}, {"receivers", "64"}});
   for (Rank receiver = 0; receiver < 64; ++receiver) {
     const std::vector<Op> ops = program_of(*figure7, receiver, 80, 0);
@@ -189,7 +189,7 @@ TEST(the_chain_brings_all_bytes_to_every_rank_and_forwards_as_it_goes) {
     CHECK_EQ(sample[0].sample_bytes, 1000);
     CHECK_EQ(sample[0].origin, 3);
   }
-  // A segment is passed on without waiting for the next: no forward comes after a later receive.
+  // A segment is forwarded without waiting for the next: no forward comes after a later receive.
   for (const Op& op : middle) {
     if (op.kind != Op::Kind::send) continue;
     CHECK_EQ(op.peer, 0);
@@ -291,7 +291,7 @@ TEST(congestor_measures_alone_first_and_then_with_everybody_else_busy) {
     for (Rank rank = 0; rank < 32; ++rank) {
       const std::vector<Op> ops = program_of(*pattern, rank, 32, index);
       busy += ops.empty() ? 0 : 1;
-      // The victims' programs are the same as alone: what changes is the network.
+      // The victims' programs are the same as alone: only the network's load changes.
       if (!measuring.contains(rank)) {
         for (const Op& op : ops) CHECK(!measuring.contains(op.peer));
         continue;

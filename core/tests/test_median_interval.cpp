@@ -1,4 +1,4 @@
-// Held against the binomial distribution itself, in whole numbers where they fit.
+// Compared with the binomial distribution itself, in integers if they fit.
 #include <cmath>
 #include <limits>
 
@@ -10,8 +10,8 @@ using namespace crosscut::conduct;
 
 namespace {
 
-// P(fewer than k of n values lie below the median), by Pascal's rule for the chance of each count: every step
-// halves a sum, which loses nothing that matters.
+// P(fewer than k of n values lie below the median), by Pascal's rule for the probability of each count: every
+// step halves a sum, with negligible loss.
 std::vector<long double> chance_of_each(std::size_t n) {
   std::vector<long double> chance{1};
   for (std::size_t i = 0; i < n; ++i) {
@@ -34,9 +34,9 @@ TEST(the_interval_is_the_narrowest_that_holds_the_median_with_95_percent) {
   for (std::size_t n = 6; n <= 200; ++n) {
     const auto chance = chance_of_each(n);
     const auto [lower, upper] = median_interval_indices(n);
-    CHECK_EQ(lower + upper, n - 1);  // as far from either end
+    CHECK_EQ(lower + upper, n - 1);  // equally far from both ends
     CHECK(lower < upper);
-    // The median is missed on one side when at most `lower` values lie below it.
+    // The interval misses the median on one side if at most `lower` values lie below it.
     CHECK(1 - 2 * below(chance, lower + 1) >= 0.95L);
     CHECK(1 - 2 * below(chance, lower + 2) < 0.95L);
   }
@@ -66,7 +66,7 @@ TEST(many_values_do_not_run_out_of_numbers) {
     const auto [lower, upper] = median_interval_indices(n);
     const double half = static_cast<double>(n) / 2 - static_cast<double>(lower);
     CHECK_EQ(lower + upper, n - 1);
-    // The normal approximation, which holds here: 1.96 standard deviations of sqrt(n) / 2.
+    // The normal approximation holds here: 1.96 standard deviations of sqrt(n) / 2.
     CHECK(std::abs(half / (0.98 * std::sqrt(static_cast<double>(n))) - 1) < 0.05);
   }
 }
@@ -84,7 +84,7 @@ TEST(values_that_follow_each_other_and_are_alike_stretch_the_interval) {
   CHECK_EQ(interval_stretch(spread), 1.0);
   CHECK_EQ(interval_stretch(std::span(wave).first(19)), 1.0);
   CHECK_EQ(relative_interval_width(wave), (9.0 - 3.0) / 6.0);  // the extremes
-  // Independent, the 6th and the 15th bound it; stretched by 1.31, the 4th and the 17th.
+  // For independent values the 6th and 15th bound it; widened by 1.31, the 4th and 17th.
   CHECK_EQ(relative_interval_width(digits), (8.0 - 2.0) / 4.5);
 }
 

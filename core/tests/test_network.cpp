@@ -1,4 +1,4 @@
-// What a network carries and where messages pass: capacities, latencies, routes.
+// A network's capacities, latencies and routes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -27,7 +27,7 @@ std::vector<std::string> used(const Network& network, RouteRequest request, doub
 
 using Names = std::vector<std::string>;
 
-// Two ASICs of two hosts each, joined without a limit of their own, and a third host class with memory.
+// Two ASICs of two hosts each, joined without a limit, and a third host class with memory.
 const std::string asics = R"(
 [host]
 memory_rate = "800 Mbit/s"
@@ -194,7 +194,7 @@ rate = "1 Gbit/s"
 }
 
 TEST(an_adapter_that_is_asked_for_is_the_first_and_the_last_link) {
-  // Two rails that meet nowhere but in the hosts.
+  // Two rails that meet only in the hosts.
   const auto network = parsed(R"(
 [host]
 adapters = 2
@@ -214,7 +214,7 @@ rate = "1 Gbit/s"
     CHECK_EQ(
         used(*network, {.source = 0, .destination = 3, .source_adapter = rail, .destination_adapter = rail}),
         (Names{"n0 -> " + name, name + " -> n3"}));
-    // The other adapter cannot be reached from this one: the source's is kept.
+    // The other adapter cannot be reached from this one, so the source's rail is kept.
     CHECK_EQ(used(*network,
                   {.source = 0, .destination = 3, .source_adapter = rail, .destination_adapter = 1 - rail}),
              (Names{"n0 -> " + name, name + " -> n3"}));

@@ -1,4 +1,4 @@
-// Figures of a network held against published ones, closed forms and counting by hand.
+// Figures of networks, compared with published ones, closed forms and counts by hand.
 #include <cmath>
 #include <map>
 #include <set>
@@ -19,7 +19,7 @@ std::unique_ptr<Network> parsed(const std::string& text) { return parse_network(
 
 std::string named(int host) { return "n" + std::to_string(host); }
 
-// Salmon, Stein and Sterling (SC98): four switches of nine nodes, 18 wires, three between each two groups.
+// Salmon, Stein and Sterling (SC98): four switches of nine nodes, 18 wires, three between any two groups.
 std::string salmon() {
   std::string text =
       "[host]\nforwards = \"ip\"\nadapters = 2\nprice = \"1000 USD\"\nadapter_price = \"50 USD\"\n"
@@ -106,8 +106,8 @@ TEST(distances_counts_and_price_of_the_routed_testbed) {
 }
 
 TEST(the_cut_of_the_routed_testbed_is_the_twelve_wires_between_two_pairs_of_groups) {
-  // Salmon's (C/4)(L/(L-1)) links per node with P = 9, C = 1, L = 4: 1/3 of a link, 12 in all. A cut that
-  // parts groups can be narrower; the best found is never above his.
+  // Salmon's (C/4)(L/(L-1)) links per node with P = 9, C = 1, L = 4: 1/3 of a link, 12 in all. A cut through
+  // groups can be narrower; the best one found is never above his.
   const auto cut = bisection(*parsed(salmon()));
   REQUIRE(cut.has_value());
   CHECK(!cut->is_closed_form);

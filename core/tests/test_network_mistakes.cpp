@@ -1,4 +1,4 @@
-// Every mistake in a network file is named with its line; nothing large is made before it is checked.
+// Every mistake in a network file is named with its line; sizes are checked before anything large is made.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +34,7 @@ void check_says(const std::string& text, const std::string& part) {
     tests::fail(__FILE__, __LINE__, "\"" + found + "\" lacks \"" + part + '"');
 }
 
-// Right as it stands; what is appended is read behind it, from line 8 on.
+// A valid file; appended text starts at line 8.
 const std::string pair = R"([[hosts]]
 names = "n[0-1]"
 [[switches]]

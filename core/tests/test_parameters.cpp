@@ -1,4 +1,4 @@
-// Values as people type them, and the answers they get when they mistype.
+// Values as people type them, and the messages for mistakes.
 #include <unistd.h>
 
 #include <filesystem>
@@ -120,12 +120,12 @@ TEST(defaults_fill_in_what_is_not_given) {
   CHECK_THROWS(std::logic_error, values.integer("undeclared"));
 }
 
-TEST(what_is_given_complete_is_read_back_the_same) {
+TEST(complete_values_are_read_back_unchanged) {
   const Parameters once = parameters({{"order", "3,1"}, {"mode", "careful"}});
   CHECK(parameters(once.all()).all() == once.all());
 }
 
-TEST(mistakes_name_owner_parameter_and_what_would_be_right) {
+TEST(mistakes_name_owner_parameter_and_valid_values) {
   CHECK_THROWS_SAYING(UsageError, "pattern x has no parameter \"segmnt\"; did you mean segment?",
                       parameters({{"segmnt", "1"}}));
   CHECK_THROWS_SAYING(UsageError,
@@ -138,7 +138,7 @@ TEST(mistakes_name_owner_parameter_and_what_would_be_right) {
   CHECK_THROWS_SAYING(UsageError, "--segment", parameters({{"segment", "-1"}}));
 }
 
-// A job comes from anywhere: from a run that a stranger made, for one.
+// A job may come from anywhere, for example from a stranger's run.
 TEST(a_value_never_names_a_file_to_read) {
   const auto path = std::filesystem::temp_directory_path() / ("crosscut-pairs-" + std::to_string(::getpid()));
   std::ofstream(path) << "0-8\n";

@@ -1,4 +1,4 @@
-// What each dense pattern promises to cover, and the examples that the papers print.
+// The coverage that each dense pattern promises, and examples printed in the papers.
 #include <numeric>
 
 #include "base/error.hpp"
@@ -40,7 +40,7 @@ bool disjoint(const std::set<RankPair>& pairs) {
   return true;
 }
 
-// (1,25)(2,26)..(24,48) as Kurmann et al. count, from 1.
+// (1,25)(2,26)..(24,48), from 1 as in Kurmann et al.
 std::set<RankPair> counted_from_one(Rank first_from, Rank first_to, Rank step, int pairs) {
   std::set<RankPair> result;
   for (int i = 0; i < pairs; ++i) result.emplace(first_from - 1 + i * step, first_to - 1 + i * step);
@@ -76,7 +76,7 @@ TEST(aapc_burst_sends_over_every_route_in_one_phase) {
   }
 }
 
-TEST(simple_pairwise_meets_everybody_and_the_middle_partner_twice) {
+TEST(simple_pairwise_meets_every_rank_and_the_middle_partner_twice) {
   const auto pattern = make_pattern("simple-pairwise");
   for (const Rank ranks : counts()) {
     std::multiset<RankPair> expected = every_route(ranks);
@@ -85,7 +85,7 @@ TEST(simple_pairwise_meets_everybody_and_the_middle_partner_twice) {
     CHECK_EQ(pattern->extent(ranks, 1).phases, ranks / 2);
     CHECK(all_routes(*pattern, ranks) == expected);
   }
-  // Fatoohi et al.: "in the middle phase" both partners are the same one.
+  // Fatoohi et al.: "in the middle phase" both partners are the same rank.
   const std::vector<Op> middle = program_of(*pattern, 1, 8, 3);
   CHECK_EQ(middle.size(), 4);
   for (const Op& op : middle) CHECK_EQ(op.peer, 5);
@@ -100,7 +100,7 @@ TEST(cumulative_pairwise_adds_a_pair_each_phase) {
   }
 }
 
-TEST(random_pairwise_pairs_all_but_an_odd_rank_anew_each_phase) {
+TEST(random_pairwise_draws_new_pairs_each_phase_of_all_but_an_odd_rank) {
   const auto pattern = make_pattern("random-pairwise");
   for (const Rank ranks : counts()) {
     for (std::int64_t index = 0; index < 10; ++index) {
@@ -112,7 +112,7 @@ TEST(random_pairwise_pairs_all_but_an_odd_rank_anew_each_phase) {
   CHECK(pairs_of(*pattern, 64, 0) != pairs_of(*make_pattern("random-pairwise", {{"seed", "2"}}), 64, 0));
   CHECK_EQ(make_pattern("random-pairwise", {{"random-phases", "1234"}})->extent(8, 1).phases, 1234);
   CHECK(pattern->phase(9, 1, 0)->label().starts_with("idle: "));
-  // Asked for more phases than anybody could look through, everybody may be a partner.
+  // With more phases than can be examined, every rank may be a partner.
   CHECK_EQ(make_pattern("random-pairwise", {{"random-phases", "1000000000"}})->peers(3, 9).size(), 8);
 }
 
@@ -122,7 +122,7 @@ TEST(random_pairwise_draws_every_pair_about_as_often) {
   for (std::int64_t index = 0; index < 7000; ++index)
     for (const RankPair& pair : pairs_of(*pattern, 8, index)) ++seen[pair];
   CHECK_EQ(seen.size(), 28);
-  // 1000 expected of each; 160 are more than 5 standard deviations (29.3).
+  // 1000 are expected of each; 160 are more than 5 standard deviations (29.3).
   for (const auto& [pair, times] : seen) CHECK(times > 840 && times < 1160);
 }
 
@@ -173,7 +173,7 @@ TEST(pairs_exchange_as_listed) {
   CHECK_THROWS_SAYING(UsageError, "both orders", make_pattern("pairs", {{"pairs", "0-1,1-0"}}));
 }
 
-TEST(the_tournament_meets_everybody_once_in_the_fewest_rounds) {
+TEST(in_the_tournament_all_meet_once_in_the_fewest_rounds) {
   for (const char* mode : {"pingpong", "transfer"}) {
     const auto pattern = make_pattern("all-pairs", {{"form", "parallel"}, {"mode", mode}});
     for (const Rank ranks : counts()) {

@@ -1,5 +1,5 @@
-// Properties of every pattern that is registered, for every choice it offers: a new pattern is tested here
-// without a line being added.
+// Properties of every registered pattern, for every choice that it offers: new patterns are tested without
+// changes here.
 #include "base/error.hpp"
 #include "tests/check.hpp"
 #include "tests/checking/check_program.hpp"
@@ -11,14 +11,14 @@ using namespace crosscut::tests;
 
 namespace {
 
-// Long programs, cut short where many numbers of ranks are tried; as they are, they are checked once.
+// Long programs are shortened when many numbers of ranks are tried; they are checked once in full.
 Given lighter(std::string_view name) {
   if (name == "loaded-pingpong") return {{"messages", "20"}};
   if (name == "congestor") return {{"load", "2MB"}, {"pings", "5"}};
   return {};
 }
 
-// The defaults, and each value of each choice and switch with the others left alone.
+// The defaults, and each value of each choice and switch with all others at their defaults.
 std::vector<Given> settings_of(const PatternInfo& info) {
   std::vector<Given> all{{}};
   for (const Parameter& parameter : info.parameters) {
@@ -36,7 +36,7 @@ std::string written(const Given& given) {
   return text;
 }
 
-// 1 if checked, 0 if the pattern cannot be had like this (and says why).
+// Returns 1 if checked, 0 if the pattern refuses these parameters (and says why).
 int check_one(const std::string& name, const Given& given, Rank ranks, std::int64_t bytes,
               const ProgramCheck& check = {}) {
   const auto where = name + written(given) + ", " + std::to_string(ranks) + " ranks: ";
@@ -73,7 +73,7 @@ TEST(every_pattern_with_many_ranks_runs_to_its_end_and_matches) {
   check_ranks({64, 100, 257}, {.most_phases = 3});
 }
 
-TEST(every_pattern_as_it_is_without_parameters_is_sound) {
+TEST(every_pattern_with_default_parameters_is_sound) {
   for (const PatternInfo* info : patterns()) CHECK_EQ(check_one(std::string(info->name), {}, 12, 100'000), 1);
 }
 
@@ -83,7 +83,7 @@ TEST(every_pattern_with_messages_of_no_byte_or_one_is_sound) {
       for (const Rank ranks : {4, 9}) check_one(std::string(info->name), lighter(info->name), ranks, bytes);
 }
 
-TEST(patterns_with_parameters_that_must_be_given_are_sound) {
+TEST(patterns_with_required_parameters_are_sound) {
   const std::vector<std::pair<std::string, Given>> cases = {
       {"pairwise", {{"stride", "1-11"}}},
       {"pairs", {{"pairs", "0-11,3-4,0-5,5-11,1-0"}}},
@@ -127,7 +127,7 @@ TEST(a_program_of_a_rank_among_4096_is_made_without_looking_at_the_others) {
   }
 }
 
-TEST(every_pattern_says_what_it_is) {
+TEST(every_pattern_describes_itself) {
   std::set<std::string_view> names;
   for (const PatternInfo* info : patterns()) {
     CHECK(names.insert(info->name).second);

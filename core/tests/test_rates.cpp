@@ -1,4 +1,4 @@
-// Max-min rates: fair by definition, on tables that a network may give and on random ones.
+// Max-min rates satisfy the definition of fairness, on tables like a network's and on random ones.
 #include <set>
 
 #include "base/error.hpp"
@@ -31,12 +31,12 @@ TEST(a_capacity_is_shared_evenly) {
   CHECK_EQ(solved({12}, table_of({{0}, {0}, {0}})), (std::vector<double>{4, 4, 4}));
 }
 
-TEST(what_one_flow_cannot_use_goes_to_the_others) {
+TEST(capacity_that_one_flow_cannot_use_goes_to_the_others) {
   // Bertsekas and Gallager's example: the flow through both links gets the smaller share.
   CHECK_EQ(solved({10, 4}, table_of({{0}, {0, 1}, {1}})), (std::vector<double>{8, 2, 2}));
 }
 
-TEST(a_capacity_of_ones_own_bounds_where_it_is_the_smaller) {
+TEST(a_flow_s_own_capacity_limits_it_if_it_is_smaller) {
   CHECK_EQ(solved({10, 3, 20}, table_of({{0, 1}, {0, 2}})), (std::vector<double>{3, 7}));
 }
 
@@ -55,7 +55,7 @@ TEST(no_flows_and_no_capacities_are_fine) {
   CHECK_EQ(solved({1, 2}, table_of({})), std::vector<double>{});
 }
 
-TEST(a_capacity_of_nothing_stops_its_flows) {
+TEST(a_capacity_of_zero_stops_its_flows) {
   CHECK_EQ(solved({0, 7}, table_of({{0, 1}, {1}})), (std::vector<double>{0, 7}));
 }
 
@@ -75,7 +75,7 @@ TEST(the_check_of_fairness_finds_what_is_unfair) {
   CHECK_EQ(unfairness(capacities, table, std::vector<double>{7, 2, 2}), "flow 0 could be faster");
 }
 
-TEST(a_solver_used_before_gives_the_same_bits) {
+TEST(a_reused_solver_gives_identical_results) {
   const auto a = random_table(1);
   MaxMin solver(a.capacities);
   const auto table = a.table();
@@ -86,7 +86,7 @@ TEST(a_solver_used_before_gives_the_same_bits) {
   CHECK_EQ(first, again);
 }
 
-TEST(every_bottleneck_named_is_one) {
+TEST(every_named_bottleneck_is_one) {
   for (std::uint64_t seed = 0; seed < trials; ++seed) {
     const auto made = random_table(seed);
     const auto table = made.table();
@@ -115,8 +115,8 @@ TEST(a_flow_of_weight_two_gets_twice_the_share) {
   CHECK_EQ(rates, (std::vector<double>{4, 8}));
 }
 
-// A flow of weight w gets what w flows of weight 1 on its way would get.
-TEST(a_weight_stands_for_so_many_flows) {
+// A flow of weight w gets the rate of w flows of weight 1 on its route.
+TEST(a_weight_stands_for_that_many_flows) {
   for (std::uint64_t seed = 0; seed < trials; ++seed) {
     const auto made = random_table(seed);
     Random random(seed + 7);
@@ -133,7 +133,7 @@ TEST(a_weight_stands_for_so_many_flows) {
     for (std::size_t flow = 0; flow < rates.size(); ++flow) {
       double sum = 0;
       for (auto left = static_cast<int>(weights[flow]); left > 0; --left) sum += expected[copy++];
-      // A capacity of one's own is met by all copies at once.
+      // All copies share the flow's own capacity.
       CHECK(near(rates[flow], sum));
     }
   }
@@ -205,7 +205,7 @@ TEST(rates_scale_with_the_capacities) {
   }
 }
 
-// This holds for sorted rates, not for each flow: a faster flow may slow down another.
+// This holds for sorted rates, not for each flow: a faster flow may slow another down.
 TEST(with_more_capacity_the_slowest_flow_is_not_slower) {
   for (std::uint64_t seed = 0; seed < trials; ++seed) {
     auto made = random_table(seed);
@@ -217,7 +217,8 @@ TEST(with_more_capacity_the_slowest_flow_is_not_slower) {
     auto after = solved(made.capacities, made.table());
     std::ranges::sort(before);
     std::ranges::sort(after);
-    // Max-min: lexicographically largest of all feasible, hence not smaller with more room.
+    // Max-min rates are lexicographically largest among all feasible ones, so more capacity never lowers
+    // them.
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (near(before[i], after[i])) continue;
       CHECK(after[i] > before[i]);
@@ -272,7 +273,7 @@ TEST(equal_flows_that_leave_the_fastest_first_need_one_solve) {
   }
 }
 
-TEST(only_what_is_connected_is_solved_anew) {
+TEST(only_connected_flows_are_solved_again) {
   const std::vector<double> capacities{10, 10, 10};
   const auto table = table_of({{0}, {0}, {1}, {1, 2}, {2}});
   FlowSet set(capacities);

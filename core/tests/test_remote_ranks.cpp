@@ -1,4 +1,4 @@
-// The conductor of live ranks: what it records, and what it says of a rank that is lost.
+// The conductor of live ranks: what it records, and what it reports of a lost rank.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ json::Value attributes_of(const std::filesystem::path& run) {
   return json::parse(read_file(run / "zarr.json", 1 << 20)).at("attributes");
 }
 
-// Lets ranks 0 to 2 join, and rank 1 complain of rank 2 just before that one's connection ends. Returns the
+// Lets ranks 0 to 2 join, and rank 1 complain about rank 2 just before rank 2's connection ends. Returns the
 // events that the conductor wrote.
 std::vector<std::string> events_of_a_complaint_and_a_loss() {
   RankSetup setup;

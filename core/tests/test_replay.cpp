@@ -1,5 +1,5 @@
-// Traced programs in virtual time: each rule of the model by times that can be reckoned by hand, and what a
-// damaged trace is answered with.
+// Traced programs in virtual time: each rule of the model, with times computed by hand, and errors of damaged
+// traces.
 #include <stdlib.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ using namespace crosscut::backends::sim;
 using namespace crosscut::networks;
 using namespace crosscut::replay;
 
-// Each rank has a link out and a link in, of a rate of its own.
+// Each rank has a link out and a link in, with its own rate.
 class Star final : public Paths {
  public:
   explicit Star(const std::vector<double>& links) {
@@ -94,10 +94,10 @@ TEST(a_message_takes_overheads_latency_and_its_bytes_at_the_rate) {
   CHECK(near(times[1], 0.5 + 11 + 2 + 0.25));
 }
 
-TEST(frames_that_are_not_full_cost_what_surrounds_them) {
+TEST(short_frames_cost_their_full_framing) {
   const Star star({100, 100});
-  // 150 bytes in two frames of up to 100, each with 25 around: 200 on the wire, of which 100 / 125 is
-  // payload.
+  // 150 bytes in two frames of up to 100, each with 25 of framing: 200 on the wire. A full frame's payload
+  // share is 100 / 125.
   const ReplayModel model{.segment_bytes = 100, .framing_bytes = 25};
   CHECK(near(ended(star, {{"send 1 0 150"}, {"recv 0 0 1"}}, model)[1], 200 * 0.8 / 100));
 }
@@ -107,7 +107,7 @@ TEST(messages_of_a_connection_follow_one_another) {
   const auto times =
       ended(star, {{"isend 1 0 1000", "isend 1 1 1000"}, {"recv 0 0 1000", "send 0 2 100", "recv 0 1 1000"}});
   CHECK(near(times[1], 20));
-  // The first is there after 10, not when both have shared the link.
+  // The first arrives after 10, not only when both have shared the link.
   CHECK(near(ended(star, {{"isend 1 0 1000", "isend 1 1 1000"}, {"recv 0 0 1000"}})[1], 10));
 }
 
@@ -124,46 +124,46 @@ TEST(a_long_message_waits_for_its_receive_and_the_handshake) {
   CHECK(near(times[1], 10 + 1 + 10 + 1));
 }
 
-TEST(what_a_host_has_on_its_way_is_ahead_of_what_it_sends_later) {
+TEST(a_host_s_earlier_bytes_are_ahead_of_its_later_ones) {
   const Star star({100, 100, 100});
   const std::vector<Lines> two{{"isend 1 0 1000", "compute 4e9", "isend 2 0 1000", "isend 2 1 100"},
                                {"recv 0 0 1"},
                                {"recv 0 0 1", "recv 0 1 1"}};
   const auto even = ended(star, two);
-  CHECK(near(even[1], 16));  // from 4 on at half of the rate
+  CHECK(near(even[1], 16));  // from 4 on at half the rate
   // From 4 on 200 bytes are ahead; at 6 the other 400 share the link with 1000 and 100 more: until 14, then
   // alone.
   const auto behind = ended(star, two, {.window_bytes = 200});
   CHECK(near(behind[1], 14));
   CHECK(near(behind[2], 21));
-  // All that is left is ahead: the first is not delayed, the second goes when it is through.
+  // The rest of the first is ahead: it is not delayed, and the second starts when it is through.
   const auto whole = ended(star, two, {.window_bytes = 1000});
   CHECK(near(whole[1], 10));
   CHECK(near(whole[2], 21));
 }
 
-TEST(a_sender_goes_on_when_the_rest_is_in_its_buffer) {
+TEST(a_sender_continues_once_the_rest_is_in_its_buffer) {
   const Star star({100, 100});
   const ReplayModel model{.send_buffer_bytes = 300};
   const auto times = ended(star, {{"send 1 0 1000"}, {"recv 0 0 1000"}}, model);
   CHECK(near(times[0], 7));
   CHECK(near(times[1], 10));
-  // What is still in the buffer counts for the next.
+  // Bytes still in the buffer count for the next message.
   CHECK(near(ended(star, {{"send 1 0 1000", "send 1 0 100"}, {"recv 0 0 1", "recv 0 0 1"}}, model)[0], 8));
 }
 
 TEST(a_link_is_shared_evenly_unless_queues_lose_nothing) {
   const Star star({50, 20, 20});
   const std::vector<Lines> two{{"send 2 0 1000"}, {"send 2 0 500"}, {"irecv 0 0 1", "recv 1 0 1"}};
-  CHECK(near(ended(star, two)[2], 50));  // 10 a second each
+  CHECK(near(ended(star, two)[2], 50));  // 10 per second each
   const auto deep = ended(star, two, {.deep_queues = true});
-  // The fast sender has 5 of 7 parts until it has sent 1000, after 70; by then 100 of 500 are left.
+  // The fast sender gets 5/7 until it has sent 1000, after 70; by then 100 of 500 are left.
   CHECK(near(deep[2], 70 + 100.0 / 20));
 }
 
 TEST(pairs_that_finish_early_take_from_those_that_do_not) {
-  // All-to-all in pairs of 100 bytes, two hosts at 50 and two at 20: the fast pair is at its second step
-  // while the slow pair is in its first, and its messages come between theirs.
+  // All-to-all in pairs of 100 bytes, two hosts at 50 and two at 20: the fast pair is in its second step
+  // while the slow pair is in its first, and their messages interleave.
   const Star star({50, 50, 20, 20});
   std::vector<Lines> ranks(4);
   for (int rank = 0; rank < 4; ++rank)
@@ -174,15 +174,14 @@ TEST(pairs_that_finish_early_take_from_those_that_do_not) {
           {"irecv " + other + " 0 100", "isend " + other + " 0 100", "wait " + other + " " + self + " 0",
            "wait " + self + " " + other + " 0"});
     }
-  // Each waiting for the other, as a rendezvous has it: three times 100 at 20.
+  // With a rendezvous each waits for the other: three times 100 at 20.
   CHECK(near(ended(star, ranks, {.eager_bytes = 0, .send_buffer_bytes = 0})[2], 15));
-  // The slow pair's first step ends at 2 + 6 / 10 * 10 = 8 where shares are even, at 10 where queues are
-  // deep.
+  // The slow pair's first step ends at 2 + 6 / 10 * 10 = 8 with even shares, at 10 with deep queues.
   CHECK(near(ended(star, ranks, {.send_buffer_bytes = 0})[0], 18));
   CHECK(near(ended(star, ranks, {.deep_queues = true})[2], 25));
 }
 
-TEST(alone_and_at_infinite_rates_only_what_is_asked_for_takes_time) {
+TEST(alone_and_at_infinite_rates_only_requested_delays_take_time) {
   Star star({100, 100, 100});
   star.latency = 1, star.send = 2;
   const std::vector<Lines> two{
@@ -194,7 +193,7 @@ TEST(alone_and_at_infinite_rates_only_what_is_asked_for_takes_time) {
   CHECK(near(ended(star, two, {.latency = 0, .bandwidth = infinite, .overhead = 0, .alone = true})[2], 0));
 }
 
-TEST(noise_is_added_to_what_is_received_and_is_the_same_each_time) {
+TEST(noise_is_added_to_received_messages_and_is_reproducible) {
   const Star star({1e9, 1e9});
   Lines out, in;
   for (int i = 0; i < 4000; ++i) out.push_back("send 1 0 8"), in.push_back("recv 0 0 8");

@@ -1,4 +1,4 @@
-// Programs made ready to run: dependencies, memory, and what is left of them when ranks are lost.
+// Programs prepared to run: dependencies, memory, and what remains of them when ranks are lost.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -25,7 +25,7 @@ std::unique_ptr<Pattern> light_pattern(std::string_view name, Rank ranks) {
   try {
     auto pattern = make_pattern(name, lighter(name));
     if (pattern->refuse(ranks).empty()) return pattern;
-  } catch (const UsageError&) {  // it has a parameter that must be given
+  } catch (const UsageError&) {  // it has a required parameter
   }
   return nullptr;
 }
@@ -34,7 +34,7 @@ bool is_lost(const std::vector<Rank>& lost, Rank rank) {
   return std::binary_search(lost.begin(), lost.end(), rank);
 }
 
-// What the surviving ranks run; empty: all is well.
+// Checks the programs of the surviving ranks. Empty: no mistake.
 std::string check_survivors(const Pattern& pattern, Rank ranks, std::int64_t phase,
                             const std::vector<Rank>& lost) {
   Programs programs;
@@ -76,27 +76,27 @@ TEST(with_two_ranks_lost_the_others_still_meet_and_finish) {
 
 TEST(with_all_but_two_ranks_lost_the_two_still_meet_and_finish) { check_losses({1, 2, 4, 5, 6, 7}, 8); }
 
-TEST(a_loss_takes_only_what_depends_on_it) {
+TEST(a_loss_removes_only_dependent_operations) {
   const auto pattern = make_pattern("aapc");
   for (Rank rank = 0; rank < 6; ++rank) {
     if (rank == 2) continue;
     std::size_t kept = 0;
     for (std::int64_t phase = 0; phase < pattern->extent(6, 10).phases; ++phase)
       kept += make_schedule(*pattern, rank, 6, 10, phase, std::vector<Rank>{2}).ops.size();
-    CHECK_EQ(kept, 8);  // one send to and one receive from each of the four others that live
+    CHECK_EQ(kept, 8);  // a send to and a receive from each of the four other survivors
   }
 }
 
-TEST(a_chain_that_breaks_still_serves_who_is_before_the_break) {
+TEST(a_broken_chain_still_serves_the_ranks_before_the_break) {
   const auto pattern = make_pattern("chain", {{"segment", "100"}});
   const std::vector<Rank> lost{3};
   const auto count = [&](Rank rank) { return make_schedule(*pattern, rank, 5, 1000, 0, lost).ops.size(); };
   CHECK(count(0) > 0 && count(1) > 0 && count(2) > 0);
   CHECK_EQ(count(3), 0);
-  CHECK_EQ(count(4), 0);  // what it should receive never comes
+  CHECK_EQ(count(4), 0);  // its data never arrive
 }
 
-TEST(dependencies_are_counted_and_lead_from_each_operation_to_those_after_it) {
+TEST(dependencies_are_counted_and_lead_from_each_operation_to_its_successors) {
   for (const PatternInfo* info : patterns()) {
     const auto pattern = light_pattern(info->name, 6);
     if (pattern == nullptr) continue;

@@ -34,7 +34,7 @@ SessionConfig layout_at(const char* index, const char* processes) {
 
 }  // namespace
 
-TEST(a_short_configuration_means_all_ranks_here) {
+TEST(a_minimal_configuration_means_all_ranks_on_this_node) {
   const SessionConfig config = parse_session(line_with(""));
   CHECK_EQ(config.first_rank, 0);
   CHECK_EQ(config.count, 8);
@@ -42,7 +42,7 @@ TEST(a_short_configuration_means_all_ranks_here) {
   CHECK(config.pin);
 }
 
-TEST(what_is_written_is_read_back) {
+TEST(a_written_configuration_is_read_back) {
   const std::string hosts =
       R"({"host": "n2", "first_rank": 2, "count": 3}, {"host": "n3", "first_rank": 5, "count": 3})";
   SessionConfig config = parse_session(tree_with(hosts));

@@ -1,4 +1,4 @@
-// Events reach their reader whole and in order, and wait for it without holding up who says them.
+// Events reach their reader whole and in order, and wait for it without blocking their writer.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ using namespace crosscut::conduct;
 
 namespace {
 
-// A pipe that holds little.
+// A pipe with a small buffer.
 Pipe make_narrow_pipe() {
   Pipe pipe = make_pipe();
   REQUIRE(::fcntl(pipe.write.get(), F_SETPIPE_SZ, 4096) > 0);
@@ -49,7 +49,7 @@ json::Object progress() { return {{"event", "progress"}, {"rate", 1.5}}; }
 
 }  // namespace
 
-TEST(a_reader_that_stands_still_holds_nobody_up_and_misses_progress_alone) {
+TEST(a_stalled_reader_blocks_nobody_and_misses_only_progress) {
   Pipe pipe = make_narrow_pipe();
   constexpr int many = 10'000;
   std::string all;
@@ -70,7 +70,7 @@ TEST(a_reader_that_stands_still_holds_nobody_up_and_misses_progress_alone) {
   CHECK_EQ(said.back(), "ended");
 }
 
-TEST(progress_that_the_reader_has_room_for_is_told) {
+TEST(progress_is_written_if_the_reader_has_room) {
   Pipe pipe = make_narrow_pipe();
   {
     Events events(pipe.write.get());
@@ -81,7 +81,7 @@ TEST(progress_that_the_reader_has_room_for_is_told) {
   CHECK_EQ(words(read_to_end(pipe.read)).size(), Events::most_waiting + 1);
 }
 
-TEST(a_reader_that_is_gone_is_noticed_and_not_waited_for) {
+TEST(a_reader_that_is_gone_is_noticed_without_waiting) {
   std::signal(SIGPIPE, SIG_IGN);
   Pipe pipe = make_narrow_pipe();
   pipe.read.reset();

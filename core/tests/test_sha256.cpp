@@ -100,7 +100,7 @@ TEST(random_bytes_differ_from_time_to_time) {
   CHECK(a != Digest{});
 }
 
-TEST(the_processors_instructions_compute_what_plain_code_does) {
+TEST(the_processor_s_instructions_agree_with_plain_code) {
   if (!has_sha256_instructions()) return;
   std::array<std::uint8_t, 5 * sha256_block_bytes> blocks{};
   Sha256State plain{1, 2, 3, 4, 5, 6, 7, 8}, quick = plain;

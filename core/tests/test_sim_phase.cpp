@@ -1,5 +1,5 @@
 // Phases in virtual time: each rule of the message model by itself, and the two ways to compute a phase
-// against each other on every pattern.
+// compared on every pattern.
 #include "backends/sim/phase.hpp"
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
@@ -16,7 +16,7 @@ using namespace crosscut::patterns;
 using namespace crosscut::program;
 using namespace crosscut::tests;
 
-// Each rank has a link out and a link in; what `shared` says lies between all of them.
+// Each rank has a link out and a link in; the capacity `shared` lies between all of them.
 class Star final : public Paths {
  public:
   Star(Rank ranks, double link, double shared = std::numeric_limits<double>::infinity())
@@ -37,7 +37,7 @@ class Star final : public Paths {
   std::vector<double> capacities_;
 };
 
-// Operations as a test writes them down.
+// Shorthands for operations.
 class Written final : public Phase {
  public:
   explicit Written(std::vector<std::vector<Op>> ops) : ops_(std::move(ops)) {}
@@ -79,7 +79,7 @@ TEST(a_message_takes_overheads_bytes_over_rate_and_latency) {
   star.latency = 3, star.send = 0.5, star.receive = 0.25;
   const auto times = done(star, Written({{send_to(1, 1000)}, {receive_from(0, 1000)}}));
   CHECK_EQ(times[0][0], 10.5);   // drained
-  CHECK_EQ(times[1][0], 13.75);  // the last byte is there, and taken
+  CHECK_EQ(times[1][0], 13.75);  // the last byte has arrived and was taken
 }
 
 TEST(an_eager_send_is_complete_when_handed_over) {
@@ -92,11 +92,11 @@ TEST(an_eager_send_is_complete_when_handed_over) {
 
 TEST(a_rendezvous_waits_for_its_receive_and_an_eager_message_does_not) {
   Star star(3, 100);
-  // Rank 1 takes rank 2's message (5 s) before it is ready for rank 0's.
+  // Rank 1 takes rank 2's message (5 s) before rank 0's.
   const Written phase(
       {{send_to(1, 1000)}, {receive_from(2, 500), after(receive_from(0, 1000), 0)}, {send_to(1, 500)}});
   CHECK_EQ(done(star, phase)[1][1], 15.0);
-  // Eager, the two share the link into rank 1: 500 of each in 10 s, the rest in 5.
+  // As eager messages the two share the link into rank 1: 500 of each in 10 s, the rest in 5.
   const auto eager = done(star, phase, 1000);
   CHECK_EQ(eager[1][0], 10.0);
   CHECK_EQ(eager[1][1], 15.0);
@@ -116,7 +116,7 @@ TEST(a_sample_begins_where_its_operation_says_and_is_divided) {
   std::vector<double> messages(4), ranks(2);
   simulation.samples(2, messages, ranks);
   CHECK_EQ(messages[0], (15.0 - 0.0) / 2);  // since the send was posted
-  CHECK_EQ(messages[1], 16.0 - 15.0);       // since it was posted itself
+  CHECK_EQ(messages[1], 16.0 - 15.0);       // since its own posting
   CHECK(std::isnan(messages[2]) && std::isnan(messages[3]));
   CHECK_EQ(ranks[0], 16.0);
 }
@@ -126,29 +126,29 @@ TEST(an_eager_message_may_wait_for_its_receive) {
   const Written phase(
       {{send_to(1, 100)}, {receive_from(2, 100'000), after(receive_from(0, 100), 0)}, {send_to(1, 100'000)}});
   const auto times = done(star, phase, 1000);
-  CHECK_EQ(times[1][1], times[1][0]);  // it was there long before
+  CHECK_EQ(times[1][1], times[1][0]);  // it had arrived long before
   CHECK_EQ(times[0][0], 0.0);
 }
 
-TEST(overheads_of_a_rank_are_one_after_another) {
+TEST(overheads_of_a_rank_follow_one_another) {
   Star star(3, 1e9);
   star.send = 2, star.receive = 5;
   const auto times = done(star, Written({{send_to(1, 0), send_to(2, 0)},
                                          {receive_from(0, 0), receive_from(2, 0)},
                                          {receive_from(0, 0), send_to(1, 0)}}));
   CHECK_EQ(times[0], (std::vector<double>{2, 4}));
-  // Both are there at 2; one is taken by 7, the other by 12.
+  // Both have arrived at 2; one is taken by 7, the other by 12.
   CHECK_EQ(times[1], (std::vector<double>{7, 12}));
   CHECK_EQ(times[2], (std::vector<double>{9, 2}));
 }
 
-TEST(a_message_of_no_bytes_takes_overheads_and_latency_alone) {
+TEST(an_empty_message_takes_only_overheads_and_latency) {
   Star star(2, 100, 1e-300);
   star.latency = 3, star.send = 1, star.receive = 2;
   CHECK_EQ(done(star, Written({{send_to(1, 0)}, {receive_from(0, 0)}}))[1][0], 6.0);
 }
 
-TEST(what_comes_after_an_operation_starts_when_it_is_complete) {
+TEST(dependent_operations_start_when_an_operation_is_complete) {
   Star star(2, 100);
   star.latency = 1;
   std::vector<Op> first, second;
@@ -185,7 +185,7 @@ TEST(a_connection_carries_one_message_after_another) {
                        {receive_from(0, 400)}});
   for (const std::int64_t eager : {0, 1000}) {
     const auto times = done(star, phase, eager);
-    CHECK_EQ(times[1][0], 2.0);  // half of the rate: one connection of two
+    CHECK_EQ(times[1][0], 2.0);  // half the rate: one connection of two
     CHECK_EQ(times[1][1], 8.0);
     CHECK_EQ(times[1][2], 8.0);
     CHECK_EQ(times[2][0], 8.0);
@@ -193,7 +193,7 @@ TEST(a_connection_carries_one_message_after_another) {
 }
 
 TEST(pieces_of_a_chain_follow_each_other) {
-  // The first of n pieces is passed on while the second comes: n + hops - 1 times that of a piece.
+  // The first of n pieces is forwarded while the second arrives: n + hops - 1 times the time of a piece.
   constexpr int pieces = 5, hops = 3;
   Star star(hops + 1, 100);
   std::vector<std::vector<Op>> ops(hops + 1);
@@ -211,9 +211,9 @@ TEST(pieces_of_a_chain_follow_each_other) {
     CHECK(near(done(star, phase, eager)[hops].back(), 2.0 * (pieces + hops - 1)));
 }
 
-TEST(rates_follow_what_ends_and_what_begins) {
+TEST(rates_change_when_messages_begin_and_end) {
   Star star(4, 100, 100);
-  // One long and one short share 100; then the long one has it alone, until a third comes at 6.
+  // A long and a short message share 100; then the long one has it alone, until a third starts at 6.
   const Written phase({{send_to(1, 1000)},
                        {receive_from(0, 1000)},
                        {send_to(3, 200), after(receive_from(3, 400), 0)},
@@ -231,14 +231,14 @@ TEST(operations_that_wait_for_each_other_are_named) {
   CHECK_THROWS_SAYING(RunError, "rank 0 waits forever to receive from rank 1", done(star, phase));
 }
 
-TEST(a_way_without_capacity_is_named) {
+TEST(a_route_without_capacity_is_named) {
   Star star(2, 0);
   const Written phase(
       {{send_to(1, 10), after(send_to(1, 10), 0)}, {receive_from(0, 10), receive_from(0, 10)}});
   CHECK_THROWS_SAYING(RunError, "waits forever to send to rank 1", done(star, phase));
 }
 
-TEST(a_pattern_that_breaks_its_promises_is_told) {
+TEST(a_pattern_that_breaks_its_promises_is_reported) {
   Star star(2, 100);
   CHECK_THROWS_SAYING(RunError, "a send of rank 0", done(star, Written({{send_to(1, 10)}, {}})));
   CHECK_THROWS_SAYING(RunError, "a receive of rank 1", done(star, Written({{}, {receive_from(0, 10)}})));
@@ -246,7 +246,7 @@ TEST(a_pattern_that_breaks_its_promises_is_told) {
   CHECK_THROWS_SAYING(RunError, "not another rank", done(star, Written({{send_to(7, 10)}, {}})));
 }
 
-TEST(one_who_cancels_ends_the_phase) {
+TEST(cancelling_ends_the_phase) {
   Star star(2, 100);
   const Written phase(
       {{send_to(1, 10), after(send_to(1, 10), 0)}, {receive_from(0, 10), receive_from(0, 10)}});
@@ -257,7 +257,7 @@ TEST(one_who_cancels_ends_the_phase) {
 TEST(equal_messages_that_start_together_need_one_solve_with_the_same_times) {
   int compared = 0;
   for (const auto* info : program::patterns()) {
-    if (info->name == "pairs") continue;  // needs its pairs named
+    if (info->name == "pairs") continue;  // needs a list of pairs
     const auto pattern = make_pattern(info->name);
     for (const Rank ranks : {4, 16}) {
       if (!pattern->refuse(ranks).empty()) continue;
@@ -284,7 +284,7 @@ TEST(equal_messages_that_start_together_need_one_solve_with_the_same_times) {
   CHECK(compared > 50);
 }
 
-// Random traffic over random capacities: many routes through few, some twice.
+// Random traffic over random capacities: many routes through few capacities, some twice.
 class Tangle final : public Paths {
  public:
   explicit Tangle(std::uint64_t seed) : made_(random_table(seed)), seed_(seed) {}
@@ -333,8 +333,7 @@ TEST(one_solve_is_enough_over_any_capacities) {
   }
 }
 
-// Bytes are not made on the way, nor lost: over a shared capacity that is always in use, time is bytes /
-// rate.
+// Bytes are neither made nor lost: over a shared capacity that is always in use, time is bytes / rate.
 TEST(a_capacity_in_use_all_the_time_passes_bytes_at_its_rate) {
   const Rank ranks = 16;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -358,7 +357,7 @@ TEST(a_capacity_in_use_all_the_time_passes_bytes_at_its_rate) {
   }
 }
 
-TEST(a_knee_bends_the_rate_where_link_and_share_are_close) {
+TEST(a_knee_lowers_the_rate_if_link_and_share_are_close) {
   const auto seconds = [](Rank pairs, double shared) {
     Star star(2 * pairs, 100, shared);
     std::vector<std::vector<Op>> ops(static_cast<std::size_t>(2 * pairs));
@@ -374,11 +373,11 @@ TEST(a_knee_bends_the_rate_where_link_and_share_are_close) {
   CHECK(near(seconds(4, 4), 1000.0 * std::pow(1 + 1e-12, 1.0 / 6)));
 }
 
-TEST(with_a_knee_a_flow_left_alone_has_its_link_again) {
+TEST(with_a_knee_a_remaining_flow_has_its_full_link_again) {
   Star star(3, 100);
   const Written phase(
       {{send_to(2, 1000)}, {send_to(2, 3000)}, {receive_from(0, 1000), receive_from(1, 3000)}});
-  // While they share the link into rank 2: half of 100 for each, bent by the link out; then 100.
+  // While they share the link into rank 2, each gets half of 100, lowered by the link out; then 100.
   const auto half = Knee(6).rate(100, 50);
   const auto first = 1000 / half;
   const auto times = done(star, phase, 0, Knee(6));
@@ -386,12 +385,12 @@ TEST(with_a_knee_a_flow_left_alone_has_its_link_again) {
   CHECK(near(times[2][1], first + 2000.0 / 100));
 }
 
-TEST(the_scale_of_a_knee_counts_where_a_capacity_is_crowded_alone) {
+TEST(the_scale_of_a_knee_applies_only_to_crowded_capacities) {
   const Knee plain(10), scaled(10, 0.985);
   CHECK(near(scaled.rate(1000, 1), 0.985));
   CHECK(near(scaled.rate(1, 1000), 1.0));
   CHECK_EQ(scaled.rate(5, std::numeric_limits<double>::infinity()), 5);
-  CHECK_EQ(Knee(0, 0.5).rate(4, 3), 3);  // without a knee there is no scale
+  CHECK_EQ(Knee(0, 0.5).rate(4, 3), 3);  // without a knee the scale does not apply
   for (const double share : {0.3, 1.0, 2.0}) CHECK(scaled.rate(1, share) < plain.rate(1, share));
   Star star(4, 100, 100);
   const Written phase(
@@ -429,13 +428,13 @@ TEST(uneven_shares_end_apart_but_fill_the_capacity_to_the_last_byte) {
   CHECK(near(ends(0, 1, 0).front(), 20) && near(ends(0, 1, 0).back(), 20));
   const auto uneven = ends(0.3, 1, 0);
   CHECK(uneven.front() < 19 && uneven.back() > 20);
-  // No sooner than all bytes at the full rate, no later than if the last went on alone from there.
+  // Not before all bytes at the full rate, and not after the last one continuing alone from there.
   CHECK(uneven.back() <= 30);
   CHECK_EQ(uneven, ends(0.3, 1, 0));
   CHECK(uneven != ends(0.3, 2, 0) && uneven != ends(0.3, 1, 1));
 }
 
-TEST(shares_vary_as_much_as_asked) {
+TEST(shares_vary_as_much_as_requested) {
   for (const double variation : {0.1, 0.3, 1.0}) {
     const ShareSpread spread(variation, 5);
     double sum = 0, squares = 0;

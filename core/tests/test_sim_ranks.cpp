@@ -1,4 +1,4 @@
-// Simulated ranks as a session sees them: a rank group, and a session that needs no processes.
+// Simulated ranks from a session's view: a rank group, and a session without processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Job job_of(std::string pattern) {
 
 const std::string end_request = "{\"do\": \"end\"}\n";
 
-// What a session says and how it ends, given these requests.
+// Returns a session's output and how it ends, given these requests.
 struct Served {
   int status = 0;
   std::vector<json::Value> events;
@@ -69,7 +69,7 @@ Served serve(const SessionConfig& config, const std::string& requests) {
   Pipe input = make_pipe(), output = make_pipe();
   if (::write(input.write.get(), requests.data(), requests.size()) != std::ssize(requests))
     throw_errno("writing requests");
-  if (!requests.ends_with(end_request)) input.write.reset();  // end of file stops what is in work
+  if (!requests.ends_with(end_request)) input.write.reset();  // end of file stops the current job
   Served served;
   const RankBody nobody = [](const RankSetup&) { return 99; };
   served.status = launch::launch(config, {input.read.get(), output.write.get(), -1}, nobody);
@@ -127,7 +127,7 @@ TEST(rates_are_those_of_the_network) {
   CHECK(near(seconds("0-4,1-5,2-6,3-7"), 4.0));
 }
 
-TEST(every_repetition_is_the_first) {
+TEST(every_repetition_equals_the_first) {
   auto ranks = ranks_on(two_leaves);
   ranks.begin(job_of("aapc"));
   const auto outcome = ranks.run({1'000'000, {0, 2, 5, 0, 3}, 1});
@@ -179,7 +179,7 @@ TEST(very_many_hosts_are_counted_not_listed) {
   CHECK_EQ(ranks_on(many).ready_event().at("nodes").at("count").integer(), 2000);
 }
 
-TEST(what_is_told_of_a_phase_without_making_it_is_true) {
+TEST(a_phase_s_properties_computed_without_it_are_true) {
   for (const auto* info : patterns()) {
     for (const Rank ranks : {Rank{2}, Rank{7}, Rank{8}}) {
       const auto pattern = info->make(Parameters(info->parameters, {}, "pattern"));
@@ -210,7 +210,7 @@ TEST(a_run_that_would_be_too_large_keeps_summaries_of_phases) {
   CHECK(arrays.find("phase_rank_summary") != nullptr && arrays.find("rank_seconds") == nullptr);
 }
 
-TEST(who_computes_a_phase_does_not_matter) {
+TEST(the_worker_that_computes_a_phase_does_not_matter) {
   const auto network = parse_network(sixteen, "test.toml");
   const NetworkPaths paths(*network, 1);
   const Rank ranks = network->graph.hosts;
@@ -240,7 +240,7 @@ TEST(who_computes_a_phase_does_not_matter) {
   }
 }
 
-TEST(what_a_phase_throws_ends_the_block) {
+TEST(an_exception_in_a_phase_ends_the_block) {
   const auto network = parse_network(sixteen, "test.toml");
   const NetworkPaths paths(*network, 1);
   SimCrew crew(paths, {}, 3);
@@ -377,7 +377,7 @@ TEST(a_network_that_is_not_there_ends_the_session) {
   CHECK_THROWS_SAYING(UsageError, "simulated sessions", serve(config, ""));
 }
 
-TEST(all_ranks_of_a_network_is_what_zero_means) {
+TEST(zero_means_all_ranks_of_a_network) {
   const Folder folder;
   const auto file = folder / "tree.toml";
   replace_file(file, std::as_bytes(std::span(sixteen)));

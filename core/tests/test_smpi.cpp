@@ -1,4 +1,4 @@
-// The core's side of a simulation under SMPI, against scripts in smpirun's place: no SimGrid is needed.
+// The core's side of a simulation under SMPI, with scripts instead of smpirun: SimGrid is not needed.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -22,7 +22,7 @@ const SmpiBlock block{.pattern = "aapc",
                       .slots = 1,
                       .overheads = {.send = 1e-6, .receive = 0.1}};
 
-// A folder with a script `smpirun`, first on PATH, and a file that may pass for a player.
+// A folder with a script `smpirun`, first on PATH, and a file that passes for a player.
 class Scripted {
  public:
   explicit Scripted(const std::string& script) {
@@ -69,7 +69,7 @@ TEST(a_block_arrives_as_it_was_sent) {
   CHECK_EQ(read.doubles(2), std::size_t{8});
 }
 
-TEST(a_line_that_is_no_block_is_refused) {
+TEST(a_line_that_is_not_a_block_is_refused) {
   for (const char* line :
        {"", "{}", "[1]",
         R"({"pattern":"a","parameters":{},"bytes":1,"phase_first":3,"phase_end":1,"slots":1})",
@@ -81,7 +81,7 @@ TEST(a_line_that_is_no_block_is_refused) {
 }
 
 TEST(samples_are_taken_from_the_socket_whole) {
-  // In two pieces, the second after a while.
+  // In two pieces, the second later.
   const Scripted script(
       "printf 'ready 9.9\\n' >&0; read line; printf 'samples\\n' >&0; head -c 3 /dev/zero >&0; sleep 0.2; "
       "head -c 61 /dev/zero >&0; read line");
@@ -102,30 +102,30 @@ TEST(smpirun_gets_ranks_platform_options_and_the_player) {
   CHECK(words.find("--cfg=a:b") < words.find(std::getenv("CROSSCUT_SMPI_PLAYER")));
 }
 
-TEST(what_the_player_refuses_is_the_users_to_mend) {
+TEST(what_the_player_refuses_is_a_usage_error) {
   const Scripted script(
       "printf 'ready 9\\n' >&0; read line; printf 'usage no such pattern\\n' >&0; read line");
   SmpiProcess process(script.setup());
   CHECK_THROWS_SAYING(UsageError, "no such pattern", process.play(block));
 }
 
-TEST(a_simulation_that_ends_is_told_with_its_last_words) {
+TEST(a_simulation_that_ends_is_reported_with_its_last_output) {
   const Scripted script("printf 'ready 9\\n' >&0; read line; echo out of luck >&2; exit 7");
   SmpiProcess process(script.setup());
   CHECK_THROWS_SAYING(RunError, "status 7; it said: out of luck", process.play(block));
 }
 
-TEST(a_simulation_that_does_not_start_is_told_with_its_last_words) {
+TEST(a_simulation_that_does_not_start_is_reported_with_its_last_output) {
   const Scripted script("echo no platform; exit 3");
   CHECK_THROWS_SAYING(RunError, "no platform", SmpiProcess(script.setup()));
 }
 
-TEST(a_simulation_that_talks_nonsense_is_not_believed) {
+TEST(invalid_output_of_a_simulation_is_refused) {
   const Scripted script("printf 'hello\\n' >&0; read line");
   CHECK_THROWS_SAYING(RunError, "hello", SmpiProcess(script.setup()));
 }
 
-TEST(whoever_waits_can_give_up) {
+TEST(waiting_can_be_given_up) {
   const Scripted script("printf 'ready 9\\n' >&0; sleep 60");
   int heard = 0;
   SmpiProcess process(script.setup([&] {
@@ -134,13 +134,13 @@ TEST(whoever_waits_can_give_up) {
   CHECK_THROWS_SAYING(RunError, "enough", process.play(block));
 }
 
-TEST(a_missing_simgrid_is_the_users_to_install) {
+TEST(a_missing_simgrid_is_a_usage_error) {
   const Scripted script("exit 0");
   ::setenv("PATH", "/nowhere", 1);
   CHECK_THROWS_SAYING(UsageError, "apt install", SmpiProcess(script.setup()));
 }
 
-TEST(a_player_that_is_not_where_it_was_said_to_be_is_named) {
+TEST(a_player_missing_at_its_configured_path_is_named) {
   ::setenv("CROSSCUT_SMPI_PLAYER", "/nowhere/player", 1);
   CHECK_THROWS_SAYING(UsageError, "/nowhere/player", find_smpi_player());
   ::unsetenv("CROSSCUT_SMPI_PLAYER");
@@ -148,12 +148,12 @@ TEST(a_player_that_is_not_where_it_was_said_to_be_is_named) {
 
 TEST(messages_of_the_eager_limit_are_eager_in_simgrid_too) {
   const auto options = smpi_player_options(65536);
-  // SMPI compares by "less than".
+  // SMPI's limit is exclusive.
   CHECK(std::find(options.begin(), options.end(), "smpi/async-small-thresh:65537") != options.end());
   CHECK(std::find(options.begin(), options.end(), "smpi/send-is-detached-thresh:65537") != options.end());
 }
 
-TEST(overheads_become_options_where_there_are_any) {
+TEST(overheads_become_options) {
   const auto plain = smpi_program_options({});
   CHECK(std::none_of(plain.begin(), plain.end(), [](const auto& one) { return one.starts_with("smpi/o"); }));
   const auto options = smpi_program_options({.send = 0.5, .receive = 0.25});
@@ -161,7 +161,7 @@ TEST(overheads_become_options_where_there_are_any) {
     CHECK(std::find(options.begin(), options.end(), one) != options.end());
 }
 
-TEST(hosts_with_overheads_of_their_own_are_refused) {
+TEST(hosts_with_different_overheads_are_refused) {
   const std::string two_hosts =
       "[[hosts]]\nnames = \"a\"\nsend_overhead = \"1 us\"\n[[hosts]]\nnames = \"b\"\nsend_overhead = "
       "\"SECOND us\"\n"
@@ -177,7 +177,7 @@ TEST(hosts_with_overheads_of_their_own_are_refused) {
                       common_overheads(*network_with("2")));
 }
 
-TEST(a_temporary_folder_goes_with_what_is_in_it) {
+TEST(a_temporary_folder_is_removed_with_its_contents) {
   std::filesystem::path path;
   {
     const TemporaryFolder folder;

@@ -159,7 +159,7 @@ TEST(a_directory_that_cannot_be_a_new_run_is_refused_by_name) {
   CHECK_THROWS_SAYING(UsageError, "nothing to resume", Store::resume(folder / "full", options, false));
 }
 
-TEST(what_a_killed_creation_left_is_made_anew_but_nothing_else_is_touched) {
+TEST(remains_of_a_killed_creation_are_replaced_but_nothing_else_is_touched) {
   const Folder folder;
   const Store::Options options = sample::options(small);
   const fs::path run = folder / "run";
@@ -208,17 +208,17 @@ TEST(a_directory_without_permission_is_refused_with_the_cause) {
   ::chmod((folder / "locked").c_str(), 0700);
 }
 
-TEST(two_writers_of_one_run_are_not_allowed) {
+TEST(a_second_writer_of_a_run_is_refused) {
   const Folder folder;
   const auto store = Store::create(folder / "run.zarr", sample::options(small));
   CHECK_THROWS_SAYING(UsageError, "another process",
                       Store::resume(folder / "run.zarr", sample::options(small), true));
-  std::ofstream(folder / "run.zarr" / "zarr.json") << "{";  // nothing is read of it before it is free
+  std::ofstream(folder / "run.zarr" / "zarr.json") << "{";  // not read while it is locked
   CHECK_THROWS_SAYING(UsageError, "another process",
                       Store::resume(folder / "run.zarr", sample::options(small), true));
 }
 
-TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
+TEST(a_resumed_run_keeps_measured_cells_and_records_the_others) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
   const Store::Options options = sample::options(small);
@@ -239,7 +239,7 @@ TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
            R"({"size": 1, "phases": [0, 7], "repetitions": [0, 5]}])");
 }
 
-TEST(a_count_that_no_job_can_have_asked_for_is_not_resumed_with) {
+TEST(a_count_that_no_job_can_have_requested_is_refused_on_resuming) {
   for (const std::int64_t value : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
     const Folder folder;
     const fs::path run = folder / "run.zarr";
@@ -253,7 +253,7 @@ TEST(a_count_that_no_job_can_have_asked_for_is_not_resumed_with) {
   }
 }
 
-TEST(coordinates_are_written_phase_by_phase_and_compared_so) {
+TEST(coordinates_are_written_and_compared_phase_by_phase) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
   Store::Options options = sample::options(small);
@@ -427,7 +427,7 @@ TEST(an_adaptive_phase_of_fewer_repetitions_is_summed_up_when_its_count_is_set) 
     const auto store = Store::create(run, options);
     store->commit(sample::data(options, {0, 0, 7, 0, 3}));
     store->set_repetitions_done(0, std::vector<std::int64_t>(7, 3));
-    store->commit(sample::data(options, {1, 0, 7, 0, 3}));  // lost: the run ends before its count is known
+    store->commit(sample::data(options, {1, 0, 7, 0, 3}));  // lost: the run ends before its count is stored
   }
   const auto store = Store::resume(run, options, false);
   CHECK(all(store->done({0, 0, 7, 0, 5})));
@@ -466,7 +466,7 @@ TEST(a_phase_is_summed_up_over_the_ranks_that_were_measured) {
   CHECK(summarise_phase(messages, ranks, status, 70).status == Status::unmeasured);
 }
 
-TEST(what_is_kept_is_the_most_detailed_that_fits) {
+TEST(the_most_detailed_storage_that_fits_is_chosen) {
   const Shape shape{{1}, 20, 100, 10, 1};  // 320,000 bytes raw; a fourth of it as summaries
   CHECK(kept_within(320'000, shape, false) == Kept::samples);
   CHECK(kept_within(319'999, shape, false) == Kept::summaries);

@@ -1,4 +1,4 @@
-// TCP segments taken apart and put together: bytes, headers and checksums against a sender that does it
+// Splitting and joining TCP segments: bytes, headers and checksums, compared with a sender that does it
 // itself.
 #include <algorithm>
 #include <cstring>
@@ -36,7 +36,7 @@ std::uint32_t long_word(const Bytes& of, std::size_t at) {
   return std::uint32_t{word(of, at)} << 16 | word(of, at + 2);
 }
 
-// In the machine's order, as virtio_net_hdr is.
+// In native byte order, like virtio_net_hdr.
 void put_offload(Bytes& to, std::size_t at, std::size_t value) {
   const auto two = static_cast<std::uint16_t>(value);
   std::memcpy(to.data() + at, &two, sizeof two);
@@ -51,7 +51,7 @@ Places places(const Shape& shape) {
   return {ip, tcp, tcp + 20 + 4 * static_cast<std::size_t>(shape.tcp_options)};
 }
 
-// As a host hands it over.
+// The bundle as a host writes it.
 Bytes made(const Shape& shape, Random& random) {
   const auto at = places(shape);
   Bytes all(at.payload + shape.payload);
@@ -91,7 +91,7 @@ Bytes run_bytes(const Bundle& bundle, const Bytes& all, int first, int count) {
   return bytes;
 }
 
-// With the carry added at once, unlike the code under test; 0xffff: as it should be (RFC 1071).
+// Adds the carry at once, unlike the code under test; 0xffff means correct (RFC 1071).
 unsigned ones_sum(const Bytes& of, std::size_t from, std::size_t to, unsigned sum = 0) {
   for (std::size_t i = from; i < to; i += 2) {
     sum += i + 1 < to ? word(of, i) : std::to_integer<unsigned>(of[i]) << 8;
@@ -142,7 +142,7 @@ Shape any_shape(Random& random) {
   return shape;
 }
 
-TEST(every_frame_of_a_bundle_is_the_one_that_a_sender_would_have_made_itself) {
+TEST(every_frame_of_a_bundle_equals_the_one_that_its_sender_would_make) {
   Random random(1);
   for (int i = 0; i < 300; ++i) {
     const auto shape = any_shape(random);
@@ -181,7 +181,7 @@ TEST(pieces_of_any_length_taken_apart_again_are_the_same_frames) {
   }
 }
 
-TEST(a_frame_by_itself_is_left_as_it_is_whatever_it_carries) {
+TEST(a_single_frame_is_unchanged_whatever_it_carries) {
   Bytes frame(offload_bytes + 60, std::byte{0x5a});
   std::fill_n(frame.begin(), offload_bytes, std::byte{0});
   const auto bundle = read_bundle(frame);
@@ -191,8 +191,8 @@ TEST(a_frame_by_itself_is_left_as_it_is_whatever_it_carries) {
   CHECK_EQ(int{bundle->header_bytes}, 0);
 }
 
-// Each of these would have the switch read or write what is not there.
-TEST(what_contradicts_itself_is_no_bundle) {
+// Each of these would make the switch read or write out of bounds.
+TEST(a_contradictory_header_is_not_a_bundle) {
   Random random(3);
   const Shape shape;
   const auto good = made(shape, random);
@@ -203,14 +203,14 @@ TEST(what_contradicts_itself_is_no_bundle) {
     change(bad);
     return !read_bundle(bad).has_value();
   };
-  CHECK(refuses([](Bytes& b) { b[0] = std::byte{0}; }));                // checksums there
+  CHECK(refuses([](Bytes& b) { b[0] = std::byte{0}; }));                // checksums complete
   CHECK(refuses([](Bytes& b) { b[1] = std::byte{3}; }));                // UDP
   CHECK(refuses([](Bytes& b) { b[1] = std::byte{4}; }));                // IPv6
   CHECK(refuses([](Bytes& b) { put_offload(b, 4, 0); }));               // no length
   CHECK(refuses([](Bytes& b) { put_offload(b, 4, 10); }));              // too many frames
-  CHECK(refuses([](Bytes& b) { put_offload(b, 6, 0xffff); }));          // elsewhere
-  CHECK(refuses([](Bytes& b) { put_offload(b, 8, 6); }));               // of UDP
-  CHECK(refuses([&](Bytes& b) { b[at.ip] = std::byte{0x4f}; }));        // other header
+  CHECK(refuses([](Bytes& b) { put_offload(b, 6, 0xffff); }));          // checksum elsewhere
+  CHECK(refuses([](Bytes& b) { put_offload(b, 8, 6); }));               // UDP's checksum
+  CHECK(refuses([&](Bytes& b) { b[at.ip] = std::byte{0x4f}; }));        // another header length
   CHECK(refuses([&](Bytes& b) { b[at.ip + 9] = std::byte{17}; }));      // UDP
   CHECK(refuses([&](Bytes& b) { b[at.ip + 7] = std::byte{1}; }));       // a fragment
   CHECK(refuses([&](Bytes& b) { b[at.tcp + 12] = std::byte{0x10}; }));  // shorter than TCP

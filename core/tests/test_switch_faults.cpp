@@ -1,4 +1,4 @@
-// Bad cables: what they do to frames in the wiring, and the list that names them.
+// Bad cables: their effect on frames in the wiring, and the list that names them.
 #include <array>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using namespace crosscut::user_switch;
 constexpr std::int64_t full_frame = 1514;
 constexpr Instant full_frame_time = 1538 * Instant{80'000};  // at 100 Mbit/s
 
-// n0 to n3 at leaf0, n4 to n7 at leaf1, a cable between.
+// n0 to n3 on leaf0, n4 to n7 on leaf1, a cable between them.
 const std::string two_leaves =
     "name = \"t\"\n[generator]\nkind = \"clos\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 1\n"
     "rate = \"100 Mbit/s\"\n";
@@ -30,7 +30,7 @@ Instant run_dry(FrameModel& model) {
   return model.delivered().empty() ? -1 : model.delivered().back().due;
 }
 
-// From now on, of so many frames one behind the other, until the last is there.
+// Returns the time from now until the last of `frames` back-to-back frames arrives.
 Instant taken(Wiring& wiring, Vertex from, Vertex to, int frames, Instant now = 0) {
   for (int i = 0; i < frames; ++i)
     wiring.model().offer(now, 0, full_frame, wiring.way({from, 0}, {to, 0}, 0));
@@ -39,7 +39,7 @@ Instant taken(Wiring& wiring, Vertex from, Vertex to, int frames, Instant now = 
   return end;
 }
 
-// Links on the way, each of which takes a frame's time; switches add none.
+// Returns the number of links on the route, each of which takes a frame's time; switches add none.
 Instant links(Wiring& wiring, Vertex from, Vertex to) {
   wiring.model().offer(0, 0, full_frame, wiring.way({from, 0}, {to, 0}, 0));
   const auto took = run_dry(wiring.model()) / full_frame_time;
@@ -47,7 +47,7 @@ Instant links(Wiring& wiring, Vertex from, Vertex to) {
   return took;
 }
 
-TEST(a_slow_cable_is_slow_in_the_direction_that_is_named_and_fast_again_when_it_is_not) {
+TEST(a_slow_cable_is_slow_in_the_named_direction_and_fast_again_once_removed) {
   const auto network = network_of(two_leaves);
   Wiring wiring(*network, {.buffer = {}});
   const std::array<CableFault, 1> slow{CableFault{.port = {1, 0}, .in_share = 0.1}};
@@ -66,7 +66,7 @@ TEST(a_cable_that_is_slowed_while_it_is_used_is_slow_from_the_next_frame_on) {
   Wiring wiring(*network, {.buffer = {}});
   const auto way = wiring.way({0, 0}, {1, 0}, 0);
   for (int i = 0; i < 10; ++i) wiring.model().offer(0, 0, full_frame, way);
-  wiring.model().advance(2 * full_frame_time + 1);  // the second has just begun to leave the switch
+  wiring.model().advance(2 * full_frame_time + 1);  // the second frame has just begun to leave the switch
   wiring.set_faults(std::array<CableFault, 1>{CableFault{.port = {1, 0}, .in_share = 0.5}});
   CHECK_EQ(run_dry(wiring.model()), full_frame_time * (3 + 2 * 8));
 }
@@ -90,7 +90,7 @@ TEST(directions_of_a_cable_that_became_half_duplex_share_its_rate) {
   const auto network = network_of(two_leaves);
   Wiring wiring(*network, {.buffer = {}});
   wiring.way({0, 0}, {1, 0}, 0);
-  wiring.way({1, 0}, {2, 0}, 0);  // both were made before
+  wiring.way({1, 0}, {2, 0}, 0);  // both routes exist before
   wiring.set_faults(std::array<CableFault, 1>{CableFault{.port = {1, 0}, .half_duplex = true}});
   constexpr int frames = 100;
   for (int i = 0; i < frames; ++i) {
@@ -100,7 +100,7 @@ TEST(directions_of_a_cable_that_became_half_duplex_share_its_rate) {
   CHECK(run_dry(wiring.model()) >= 2 * frames * full_frame_time);
 }
 
-TEST(exchanged_cables_lead_where_the_others_did_and_are_found_there) {
+TEST(exchanged_cables_lead_to_each_other_s_ports_and_are_found_there) {
   const auto network = network_of(two_leaves);
   const std::array<CableFault, 2> exchange{CableFault{.port = {1, 0}, .place = Port{5, 0}, .is_known = true},
                                            CableFault{.port = {5, 0}, .place = Port{1, 0}, .is_known = true}};
@@ -122,7 +122,7 @@ TEST(exchanged_cables_lead_where_the_others_did_and_are_found_there) {
   CHECK_EQ(links(lifted, 0, 1), 2);
 }
 
-TEST(a_cable_in_a_wrong_port_is_found_by_nobody_and_sends_from_where_it_is) {
+TEST(a_host_in_a_wrong_port_is_not_found_and_sends_from_there) {
   const auto network = network_of(two_leaves);
   const std::array<CableFault, 1> wrong{CableFault{.port = {1, 0}, .place = Port{5, 0}}};
   const auto sent = [&](Vertex to) {
@@ -131,12 +131,12 @@ TEST(a_cable_in_a_wrong_port_is_found_by_nobody_and_sends_from_where_it_is) {
     return links(wiring, 1, to);
   };
   CHECK_EQ(sent(4), 2);
-  CHECK_EQ(sent(5), 2);  // beside whose cable it is
+  CHECK_EQ(sent(5), 2);  // the cable is next to 5's
   CHECK_EQ(sent(0), 4);
   Wiring wiring(*network, {});
   wiring.set_faults(wrong);
   CHECK_THROWS_SAYING(UsageError, "no table knows", wiring.way({0, 0}, {1, 0}, 0));
-  // It is a cable of its own: the other's is not shared with it.
+  // It is a separate cable, not shared with the other's.
   for (int i = 0; i < 100; ++i) {
     wiring.model().offer(0, 0, full_frame, wiring.way({1, 0}, {4, 0}, 0));
     wiring.model().offer(0, 0, full_frame, wiring.way({5, 0}, {6, 0}, 0));
@@ -193,7 +193,7 @@ TEST(mistakes_in_the_list_of_faults_are_named_with_file_and_line) {
   CHECK_THROWS(UsageError, parse("[1, 2"));
 }
 
-TEST(a_list_of_faults_that_is_damaged_is_read_or_refused) {
+TEST(a_damaged_list_of_faults_is_read_or_refused) {
   const auto network = network_of(two_leaves);
   const Wiring wiring(*network, {});
   const std::string good =

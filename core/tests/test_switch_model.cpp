@@ -1,4 +1,4 @@
-// The frame model of crosscut-switch under a clock that stands still unless moved.
+// The frame model of crosscut-switch under a manual clock.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,13 +22,13 @@ constexpr Instant microsecond = 1'000'000;
 constexpr std::int64_t full_frame = 1514;
 constexpr Instant full_frame_time = (full_frame + 24) * picoseconds_per_byte;
 
-// Everything that is inside comes out.
+// Drains the model.
 std::vector<Delivery> drain(FrameModel& model) {
   while (const auto next = model.next_event()) model.advance(*next);
   return model.delivered();
 }
 
-// Hosts on one switch with queues at its outputs, or at its inputs.
+// Hosts on one switch with output or input queues.
 struct Star {
   FrameModel model;
   std::vector<StationId> up, down;
@@ -68,7 +68,7 @@ TEST(frames_of_one_link_leave_at_exactly_its_rate) {
   CHECK_EQ(model.counts(step.station).busy, frames * full_frame_time);
 }
 
-TEST(a_rate_that_divides_no_second_is_off_by_half_a_picosecond_a_frame_at_most) {
+TEST(a_rate_that_does_not_divide_a_second_is_off_by_at_most_half_a_picosecond_per_frame) {
   FrameModel model;
   constexpr double rate = 98.44e6;
   const Step step{.station = model.add_station({.bits_per_second = rate}), .queue = model.add_queue({})};
@@ -79,7 +79,7 @@ TEST(a_rate_that_divides_no_second_is_off_by_half_a_picosecond_a_frame_at_most) 
   CHECK(std::abs(static_cast<double>(drain(model).back().due) - ideal) <= frames * 0.5);
 }
 
-TEST(a_short_frame_takes_the_time_of_the_shortest_on_the_wire) {
+TEST(a_short_frame_takes_the_time_of_a_minimum_frame) {
   FrameModel model;
   const auto station = model.add_station({.bits_per_second = fast_ethernet});
   CHECK_EQ(model.duration(station, 42), 84 * picoseconds_per_byte);
@@ -87,7 +87,7 @@ TEST(a_short_frame_takes_the_time_of_the_shortest_on_the_wire) {
   CHECK_EQ(model.duration(station, 61), 85 * picoseconds_per_byte);
 }
 
-TEST(store_and_forward_sums_a_serialisation_and_a_latency_for_each_link) {
+TEST(store_and_forward_adds_a_serialisation_and_a_latency_per_link) {
   Star star(2, false);
   star.model.offer(5, 1, full_frame, star.way(0, 1, true, 20 * microsecond));
   CHECK_EQ(drain(star.model).at(0).due, 5 + 2 * full_frame_time + 40 * microsecond);
@@ -106,10 +106,10 @@ TEST(cut_through_onto_a_faster_link_never_runs_ahead_of_the_frame) {
   const std::array<Step, 2> steps{Step{.station = slow, .queue = model.add_queue({}), .whole = false},
                                   Step{.station = fast, .queue = model.add_queue({})}};
   model.offer(0, 1, full_frame, model.add_path(steps));
-  CHECK_EQ(drain(model).at(0).due, full_frame_time);  // its last bit goes out as it comes in
+  CHECK_EQ(drain(model).at(0).due, full_frame_time);  // its last bit leaves as it arrives
 }
 
-TEST(the_inside_of_a_switch_delays_no_frame_that_is_alone_and_bounds_the_rate_of_many) {
+TEST(a_switch_s_capacity_delays_no_single_frame_and_limits_the_rate_of_many) {
   FrameModel model;
   const auto inside = model.add_station({.bits_per_second = 2 * fast_ethernet, .is_internal = true});
   std::vector<PathId> ways;
@@ -127,7 +127,7 @@ TEST(the_inside_of_a_switch_delays_no_frame_that_is_alone_and_bounds_the_rate_of
   for (int i = 0; i < each; ++i)
     for (const auto way : ways) model.offer(1'000'000 * microsecond, 0, full_frame, way);
   const auto last = drain(model).back().due - 1'000'000 * microsecond;
-  // Four at half their rate: the first frame's time, then 400 at the inside's rate, the last out of its link.
+  // Four at half rate: the first frame's time, then 400 at the switch's capacity, then the last link.
   CHECK_EQ(last, full_frame_time + (4 * each - 1) * full_frame_time / 2 + full_frame_time);
 }
 
@@ -140,7 +140,8 @@ TEST(a_tail_is_dropped_exactly_when_the_queue_is_full) {
   REQUIRE(model.dropped().size() == 1);
   CHECK_EQ(model.dropped()[0], 3u);
   CHECK_EQ(model.queued_bytes(step.queue), 3 * full_frame);
-  // A byte less than a frame has room in vain; at the very instant at which one has left, there is room.
+  // Room of a byte less than a frame does not suffice; at the instant at which a frame has left, there is
+  // room.
   model.advance(full_frame_time - 1);
   model.offer(full_frame_time - 1, 4, full_frame, way);
   CHECK_EQ(model.dropped().size(), 2u);
@@ -151,7 +152,7 @@ TEST(a_tail_is_dropped_exactly_when_the_queue_is_full) {
   CHECK_EQ(model.counts(station).dropped_bytes, 2 * full_frame);
 }
 
-TEST(a_queue_bounded_in_frames_takes_so_many_however_short) {
+TEST(a_queue_bounded_in_frames_holds_that_many_of_any_length) {
   FrameModel model;
   const Step step{.station = model.add_station({.bits_per_second = fast_ethernet}),
                   .queue = model.add_queue({.frames_max = 5})};
@@ -186,12 +187,12 @@ Instant time_of_the_one_behind(bool input_queued) {
   return -1;
 }
 
-TEST(the_head_of_an_input_queue_keeps_back_what_is_for_a_free_output_and_an_output_queue_does_not) {
+TEST(input_queues_have_head_of_line_blocking_and_output_queues_do_not) {
   CHECK_EQ(time_of_the_one_behind(false), 5 * full_frame_time);
   CHECK_EQ(time_of_the_one_behind(true), 8 * full_frame_time);  // after all six for host 2
 }
 
-// Random traffic: nothing is lost, doubled or overtaken.
+// Random traffic: no frame is lost, duplicated or overtaken.
 void check_random_traffic(std::uint64_t seed) {
   Random random(seed);
   const bool input_queued = random.below(2) == 0, whole = random.below(2) == 0;
@@ -237,7 +238,7 @@ TEST(every_frame_comes_out_once_or_is_dropped_once_and_none_overtakes_its_flow) 
   for (std::uint64_t seed = 0; seed < 40; ++seed) check_random_traffic(seed);
 }
 
-// Random ways through several stations, of frames of any length; the clock is moved only when something is
+// Random routes through several stations, with frames of any length; the clock moves only when a frame is
 // offered and when the model says that something could be due.
 void check_that_nothing_is_said_too_late(std::uint64_t seed) {
   Random random(seed);
@@ -271,13 +272,13 @@ void check_that_nothing_is_said_too_late(std::uint64_t seed) {
     while (model.nothing_due_before() <= at) move_to(model.nothing_due_before());
     move_to(at);
     model.offer(at, i, 1 + static_cast<std::int64_t>(random.below(1514)), ways[random.below(ways.size())]);
-    said = model.delivered().size();  // of a single link: at once
+    said = model.delivered().size();  // over a single link: at once
   }
   while (model.nothing_due_before() != never) move_to(model.nothing_due_before());
   CHECK_EQ(model.frames_inside(), 0);
 }
 
-TEST(a_clock_that_is_moved_only_when_something_could_be_due_misses_nothing) {
+TEST(moving_the_clock_only_to_announced_instants_misses_nothing) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) check_that_nothing_is_said_too_late(seed);
 }
 
@@ -287,7 +288,7 @@ TEST(flows_of_a_host_take_turns_whatever_their_hashes_have_in_common) {
   HostQueues queues;
   constexpr Handle frames = 64;
   constexpr std::uint64_t high_bit = 1ull << 63;
-  for (const auto flow : {std::uint64_t{7}, high_bit | 7})  // all of the one is there before the other
+  for (const auto flow : {std::uint64_t{7}, high_bit | 7})  // all frames of one wait before the other's
     for (Handle i = 0; i < frames; ++i)
       star.model.offer(0, flow == 7 ? i : frames + i, full_frame, way, queues.of(flow, star.model));
   const auto delivered = drain(star.model);
@@ -296,7 +297,7 @@ TEST(flows_of_a_host_take_turns_whatever_their_hashes_have_in_common) {
     CHECK((delivered[i].handle < frames) != (delivered[i + 1].handle < frames));
 }
 
-TEST(a_host_has_no_more_queues_than_flows_that_waited_at_once) {
+TEST(a_host_has_no_more_queues_than_simultaneously_waiting_flows) {
   Star star(2, false);
   const auto way = star.way(0, 1);
   HostQueues queues;
@@ -312,11 +313,11 @@ TEST(a_host_has_no_more_queues_than_flows_that_waited_at_once) {
   CHECK_EQ(seen.size(), 3u);
 }
 
-TEST(where_one_frame_is_alone_the_model_says_exactly_when_it_must_be_looked_at) {
+TEST(the_next_instant_is_exact_for_a_single_frame) {
   Star star(2, false);
   star.model.offer(0, 1, full_frame, star.way(0, 1, true, 20 * microsecond));
   CHECK_EQ(star.model.nothing_due_before(), 2 * full_frame_time + 40 * microsecond);
-  star.model.advance(full_frame_time + 20 * microsecond);  // its last link has begun: it is said
+  star.model.advance(full_frame_time + 20 * microsecond);  // its last link has begun: it is reported
   CHECK_EQ(star.model.delivered().size(), 1u);
   CHECK_EQ(star.model.nothing_due_before(), never);
 }

@@ -1,4 +1,4 @@
-// When the switch hands over what has come out of the network, and in which pieces.
+// When the switch delivers frames that have left the network, and in which pieces.
 #include <map>
 #include <vector>
 
@@ -19,7 +19,7 @@ std::vector<Parcel> take_all(Outbox& outbox, Instant now) {
   return taken;
 }
 
-TEST(a_frame_that_is_alone_is_handed_over_when_it_is_due) {
+TEST(a_single_frame_is_delivered_when_it_is_due) {
   Outbox outbox;
   outbox.expect(3, 1, hold);
   outbox.add(3, 0, 70);
@@ -46,7 +46,7 @@ TEST(a_bundle_that_comes_without_a_gap_is_one_piece_when_its_last_frame_is_due) 
   CHECK_EQ(taken[0].first_due, frame_time);
 }
 
-TEST(what_has_waited_as_long_as_it_may_does_not_wait_for_the_rest) {
+TEST(frames_that_waited_for_the_maximum_time_do_not_wait_for_the_rest) {
   Outbox outbox;
   outbox.expect(0, 4, hold);
   outbox.add(0, 0, 100);
@@ -63,7 +63,7 @@ TEST(what_has_waited_as_long_as_it_may_does_not_wait_for_the_rest) {
   CHECK_EQ(late[0].count, 2);
 }
 
-TEST(nothing_waits_for_what_was_lost_and_pieces_end_at_the_gap) {
+TEST(no_frame_waits_for_a_lost_one_and_pieces_end_at_the_gap) {
   Outbox outbox;
   outbox.expect(0, 5, hold);
   outbox.add(0, 0, 100);
@@ -80,7 +80,7 @@ TEST(nothing_waits_for_what_was_lost_and_pieces_end_at_the_gap) {
   CHECK(outbox.is_done(0));
 }
 
-TEST(a_bundle_of_which_everything_is_lost_is_done) {
+TEST(a_completely_lost_bundle_is_done) {
   Outbox outbox;
   outbox.expect(9, 2, hold);
   outbox.lost(9);
@@ -90,13 +90,13 @@ TEST(a_bundle_of_which_everything_is_lost_is_done) {
   CHECK(take_all(outbox, never - 1).empty());
 }
 
-// Bundles of several flows, mixed, some frames lost, taken at any time: what comes out.
+// Bundles of several flows, interleaved, with lost frames, taken at any time.
 void check_random_bundles(std::uint64_t seed) {
   Random random(seed);
   Outbox outbox;
   struct Sent {
     int frames = 0, next = 0;     // in the order in which they leave the network
-    std::map<int, Instant> dues;  // of what was not lost
+    std::map<int, Instant> dues;  // of frames that were not lost
   };
   std::map<BundleId, Sent> sent;
   std::vector<Parcel> taken;
@@ -136,7 +136,7 @@ void check_random_bundles(std::uint64_t seed) {
     CHECK(parcel.first >= latest[parcel.bundle]);
     latest[parcel.bundle] = parcel.first + parcel.count;
     for (int i = parcel.first; i < parcel.first + parcel.count; ++i) {
-      REQUIRE(one.dues.count(i) == 1);  // no lost one, and each once
+      REQUIRE(one.dues.count(i) == 1);  // each frame once, no lost one
       CHECK(one.dues[i] <= parcel.when);
       CHECK(parcel.when - one.dues[i] <= hold);
       one.dues.erase(i);
@@ -146,7 +146,7 @@ void check_random_bundles(std::uint64_t seed) {
   CHECK_EQ(outbox.frames_waiting(), 0);
 }
 
-TEST(every_frame_is_handed_over_once_in_its_order_never_early_and_never_held_for_longer_than_asked) {
+TEST(every_frame_is_delivered_once_in_order_never_early_and_never_held_too_long) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) check_random_bundles(seed);
 }
 

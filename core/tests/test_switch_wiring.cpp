@@ -1,4 +1,4 @@
-// Network descriptions as stations and ways; frames, lists and words from outside.
+// Network descriptions as stations and ways; frames, lists and options from outside.
 #include <cmath>
 #include <set>
 #include <string>
@@ -36,7 +36,7 @@ Instant run_dry(FrameModel& model) {
   return model.delivered().empty() ? -1 : model.delivered().back().due;
 }
 
-TEST(a_frame_takes_the_latency_that_the_network_gives_its_route_and_a_serialisation_for_each_link) {
+TEST(a_frame_takes_the_latency_of_its_route_and_a_serialisation_per_link) {
   const auto network = network_of(two_leaves);
   Wiring wiring(*network, {});
   for (Vertex to = 1; to < network->graph.hosts; ++to) {
@@ -49,7 +49,7 @@ TEST(a_frame_takes_the_latency_that_the_network_gives_its_route_and_a_serialisat
   }
 }
 
-TEST(flows_are_spread_over_equal_ways_and_each_keeps_to_its_own) {
+TEST(flows_are_spread_over_equal_routes_and_each_keeps_its_route) {
   const auto network = network_of(two_leaves);
   Wiring wiring(*network, {});
   std::set<PathId> ways;
@@ -62,11 +62,11 @@ TEST(flows_are_spread_over_equal_ways_and_each_keeps_to_its_own) {
   wiring.way({0, 0}, {1, 0}, 3);
   wiring.way({0, 0}, {1, 0}, 4);
   CHECK_EQ(wiring.passed().size(),
-           links + 1);  // one leaf: one way, of which the link out of the host is known
+           links + 1);  // one leaf: one way, whose first link is counted already
   CHECK_EQ(links, 6u);  // out of and into a host, and up and down at each of two spines
 }
 
-// Four hosts of a chip send to those of another module, long enough that only the narrowest place counts.
+// Four hosts of a chip send to those of another module, long enough that only the bottleneck counts.
 double rate_out_of_chip(bool cut_through) {
   const auto network = network_of(chassis);
   Wiring wiring(*network, {.cut_through = cut_through, .buffer = {}});
@@ -79,7 +79,7 @@ double rate_out_of_chip(bool cut_through) {
   return 4 * frames * 1538.0 * 8 / seconds;
 }
 
-TEST(what_four_hosts_send_through_a_chip_is_bounded_by_its_capacity) {
+TEST(a_chip_s_capacity_limits_the_traffic_of_its_four_hosts) {
   for (const bool cut_through : {false, true}) {
     const double rate = rate_out_of_chip(cut_through);
     CHECK(rate < 200e6);
@@ -121,7 +121,7 @@ TEST(no_frame_however_short_or_odd_is_read_beyond_its_end) {
   Random random(1);
   for (std::size_t size = 0; size < 90; ++size) {
     for (int i = 0; i < 200; ++i) {
-      // Exactly this size on the heap, so that the sanitizer sees a read beyond it.
+      // Exactly this size on the heap, so that the sanitizer detects reads beyond it.
       std::vector<std::byte> frame(size);
       for (auto& byte : frame) byte = static_cast<std::byte>(random.below(256));
       if (size > 13) frame[12] = std::byte{8}, frame[13] = static_cast<std::byte>(i % 2 == 0 ? 0 : 6);
@@ -132,7 +132,7 @@ TEST(no_frame_however_short_or_odd_is_read_beyond_its_end) {
   }
 }
 
-TEST(frames_of_a_connection_are_of_one_flow_and_other_ports_make_another) {
+TEST(frames_of_a_connection_are_one_flow_and_other_ports_another) {
   auto frame =
       bytes_of({2, 0xcc, 0, 0,  0, 1, 2, 0xcc, 0, 0, 0, 0,    8,    0,    0x45, 0, 0, 40, 1, 2, 0, 0, 64,
                 6, 0,    0, 10, 0, 0, 1, 10,   0, 0, 2, 0x12, 0x34, 0x14, 0x51, 0, 0, 0,  1, 0, 0, 0, 0});
@@ -144,7 +144,7 @@ TEST(frames_of_a_connection_are_of_one_flow_and_other_ports_make_another) {
   CHECK(flow_of(frame) != flow);
 }
 
-TEST(who_asks_for_an_address_is_told_its_owner) {
+TEST(an_arp_request_is_answered_with_the_owner) {
   auto question =
       bytes_of({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0xcc, 0, 0, 0, 0, 8, 6, 0, 1, 8, 0,  6, 4, 0,
                 1,    2,    0xcc, 0,    0,    0,    0, 10,   0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2});

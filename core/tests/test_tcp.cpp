@@ -1,4 +1,4 @@
-// The backend tcp over loopback, with one connection for each route and with several.
+// The backend tcp over loopback, with one or several connections per route.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -25,12 +25,12 @@ namespace {
 
 constexpr Rank ranks = 4;
 
-// Parameters without which a pattern cannot be, or would take long.
+// Parameters that a pattern requires, or without which it would take long.
 const std::map<std::string, Given> given{
     {"pairs", {{"pairs", "0-1,2-3"}}},
     {"congestor", {{"pings", "20"}, {"messages", "5"}, {"load", "60KB"}, {"chunk", "6KB"}}}};
 
-// Ends of connections of this process that have received so many bytes.
+// Returns this process's connection ends that have received this many bytes.
 int ends_with(std::uint64_t received_bytes) {
   int count = 0;
   for (int fd = 0; fd < 1024; ++fd) {
@@ -42,8 +42,8 @@ int ends_with(std::uint64_t received_bytes) {
   return count;
 }
 
-// What all ranks say of the first phases of a pattern, every byte verified; `then` runs before they
-// disconnect.
+// Runs the first phases of a pattern with every byte verified. Returns the results of all ranks; `then` runs
+// before they disconnect.
 std::vector<RankSamples> measured(
     const Pattern& pattern, std::int64_t bytes, const std::string& connections, bool polling,
     const std::function<void()>& then = [] {}) {
@@ -82,8 +82,8 @@ struct Lanes {
     return op;
   }
 
-  std::array<std::vector<store::Connection>, 2> first, again, next_job;  // [rank], as told
-  // [rank][channel * each + stripe] ports as the kernel has them, this end and the other
+  std::array<std::vector<store::Connection>, 2> first, again, next_job;  // [rank], as reported
+  // [rank][channel * each + stripe] the kernel's ports, of this end and the other
   std::array<std::vector<std::pair<int, int>>, 2> kernel;
 
   Lanes() {
@@ -116,7 +116,7 @@ struct Lanes {
   }
 };
 
-// A soft limit of open files, for as long as it lives.
+// Sets a soft limit of open files during its lifetime.
 class OpenFiles {
  public:
   explicit OpenFiles(rlim_t most) {
@@ -191,7 +191,7 @@ TEST(the_rank_that_connected_tells_the_ports_that_the_kernel_has_at_both_ends) {
   }
 }
 
-TEST(kept_connections_are_told_once_in_each_job) {
+TEST(kept_connections_are_reported_once_per_job) {
   const Lanes lanes;
   CHECK(lanes.again[1].empty());
   CHECK(!lanes.next_job[1].empty() && lanes.next_job[1] == lanes.first[1]);
@@ -207,13 +207,13 @@ TEST(a_job_is_refused_before_its_first_block_if_its_blocks_together_need_too_man
 }
 
 TEST(a_job_runs_if_the_connections_of_all_its_phases_fit_exactly) {
-  // Of 2 channels for 3 peers a ping-pong of one pair uses one lane.
+  // A ping-pong of one pair uses one lane of 2 channels for 3 peers.
   const auto pattern = make_pattern("pingpong");
   const OpenFiles limit(64 + 10);
   CHECK_EQ(measured(*pattern, 1000, "10", false).size(), std::size_t{ranks});
 }
 
-TEST(lanes_of_former_jobs_count_since_they_stay_open) {
+TEST(lanes_of_earlier_jobs_count_because_they_stay_open) {
   RankThreads threads(2);
   threads.run([&](Rank rank) {
     TcpOptions options;

@@ -1,4 +1,4 @@
-// The udp transport over real sockets on loopback, with what networks and strangers do to it.
+// The udp transport over real sockets on loopback, with disturbances by networks and strangers.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Outcome {
   std::vector<std::byte> received;
 };
 
-// Rank 0 sends one message to rank 1 and gets one back, `rounds` times; what happened at either.
+// Rank 0 sends a message to rank 1 and gets one back, `rounds` times. Returns what happened at either.
 struct Exchange {
   std::int64_t bytes = 0;
   int rounds = 1;
@@ -116,7 +116,7 @@ TEST(without_offload_and_with_polling_messages_arrive_whole) {
 }
 
 TEST(a_paced_sender_takes_its_time) {
-  // 20 kB at 1 MB/s and direction, one after the other: no faster than the rate, however slow the machine.
+  // 20 kB at 1 MB/s per direction, one after the other: never faster than the rate, however slow the machine.
   const auto start = std::chrono::steady_clock::now();
   check_whole(Exchange{.bytes = 20'000, .given = {{"datagram", "1000"}, {"rate", "1MB"}}}.run());
   CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(36));
@@ -127,7 +127,7 @@ TEST(lost_pieces_are_counted_to_the_byte) {
     std::erase_if(datagrams, [](const Datagram& d) { return !is_mark(d) && d.header.chunk % 3 == 0; });
   };
   const auto outcomes = Exchange{.bytes = 9500, .rounds = 4, .tamper = drop}.run();
-  CHECK_EQ(outcomes[1].lost, 4 * (3 * 1000 + 500));  // pieces 0, 3, 6 and 9, which is short
+  CHECK_EQ(outcomes[1].lost, 4 * (3 * 1000 + 500));  // pieces 0, 3, 6 and the short piece 9
   CHECK_EQ(outcomes[1].counts.cut_short, 4);
   CHECK_EQ(outcomes[0].lost, 0);
   CHECK_EQ(outcomes[0].counts.cut_short, 0);
@@ -141,7 +141,7 @@ TEST(a_lost_tail_is_counted_too) {
   CHECK_EQ(outcomes[1].lost, 3000);
 }
 
-TEST(with_one_direction_dead_everything_ends_and_all_of_it_is_lost) {
+TEST(with_one_direction_dead_all_rounds_end_and_its_messages_are_lost) {
   const auto drop = [](std::vector<Datagram>& datagrams) { datagrams.clear(); };
   for (const bool polling : {false, true}) {
     const auto outcomes = Exchange{.bytes = 5000, .rounds = 3, .polling = polling, .tamper = drop}.run();
@@ -169,7 +169,7 @@ TEST(reordered_and_repeated_datagrams_lose_nothing) {
 }
 
 TEST(datagrams_of_earlier_messages_are_not_taken_for_later_ones) {
-  // Every datagram comes again one batch later, when another message is under way.
+  // Every datagram is repeated one batch later, when another message is under way.
   struct Kept {
     DatagramHeader header;
     std::vector<std::byte> payload;
@@ -221,7 +221,7 @@ TEST(a_wrong_token_that_came_past_the_kernel_is_refused) {
   CHECK_EQ(outcomes[1].counts.useless, 20);
 }
 
-TEST(a_peer_that_goes_away_is_named) {
+TEST(a_peer_that_disconnects_is_named) {
   for (const bool polling : {false, true}) {
     RankThreads rig(2, polling);
     Rank lost = -1;

@@ -1,4 +1,4 @@
-// What the udp backend makes of datagrams, whatever order and state they come in.
+// How the udp backend handles datagrams in any order and state.
 #include "backends/udp/inbox.hpp"
 #include "backends/udp/wire.hpp"
 #include "tests/check.hpp"
@@ -86,12 +86,12 @@ TEST(a_missing_piece_is_lost_once_the_last_one_has_been_there_for_a_while) {
   f.inbox.give_up_overdue(1'000'007 + reordering);
   CHECK_EQ(f.done(), Ops{0});
   CHECK_EQ(f.inbox.lost_bytes(0), 100);
-  CHECK_EQ(f.inbox.moved_at(0), 1'000'007);  // without the wait in vain
+  CHECK_EQ(f.inbox.moved_at(0), 1'000'007);  // without the final wait
   CHECK(!f.take(0, 1, 2'000'000));           // too late
   CHECK_EQ(f.inbox.counts().late, 1);
 }
 
-TEST(what_trickles_in_extends_the_grace) {
+TEST(pieces_that_trickle_in_extend_the_grace) {
   Fixture f;
   f.post(0);
   f.inbox.handed_over(f.lane, 1, UdpInbox::Said::out_of_band, 10);
@@ -103,7 +103,7 @@ TEST(what_trickles_in_extends_the_grace) {
   CHECK_EQ(f.inbox.lost_bytes(0), 150);
 }
 
-TEST(a_message_of_which_nothing_came_ends_too) {
+TEST(a_completely_lost_message_ends_too) {
   Fixture f;
   f.post(0);
   f.inbox.handed_over(f.lane, 1, UdpInbox::Said::out_of_band, 10);
@@ -126,7 +126,7 @@ TEST(an_empty_message_ends_without_loss_even_if_its_datagram_is_lost) {
   CHECK_EQ(f.done(), Ops{0});
 }
 
-TEST(a_later_message_or_a_mark_says_that_earlier_ones_are_over) {
+TEST(a_later_message_or_a_mark_ends_earlier_ones) {
   for (const bool by_mark : {false, true}) {
     Fixture f(2);
     f.post(0);
@@ -163,7 +163,7 @@ TEST(a_receive_posted_after_its_message_was_sent_ends) {
   CHECK_EQ(f.done(), Ops{0});
 }
 
-TEST(a_full_early_buffer_gives_up_what_is_over_and_stays_bounded) {
+TEST(a_full_early_buffer_gives_up_finished_messages_and_stays_bounded) {
   Fixture f(1, 1000);
   f.post(0);
   std::uint64_t kept = 0;
@@ -173,7 +173,7 @@ TEST(a_full_early_buffer_gives_up_what_is_over_and_stays_bounded) {
   CHECK_EQ(f.inbox.counts().crowded, 99 - static_cast<std::int64_t>(kept));
 }
 
-TEST(iterations_add_up_what_was_lost) {
+TEST(losses_add_up_over_iterations) {
   Fixture f;
   for (std::uint64_t i = 0; i < 3; ++i) {
     const auto now = static_cast<std::int64_t>(i) * 10'000;
@@ -198,7 +198,7 @@ TEST(pieces_that_do_not_fit_are_refused) {
   CHECK(f.holds(0));
 }
 
-TEST(an_introduction_that_makes_no_sense_is_refused) {
+TEST(a_senseless_introduction_is_refused) {
   Introduction good;
   good.chunk_bytes = 1400;
   good.port = 5;

@@ -1,5 +1,4 @@
-// Every pattern ends over udp, on a network that loses some of everything, and what did arrive is what was
-// sent.
+// Every pattern ends over udp on a lossy network, and the bytes that arrive are those sent.
 #include <algorithm>
 
 #include "backends/udp/transport.hpp"
@@ -20,7 +19,7 @@ namespace {
 constexpr Rank ranks = 5;
 constexpr std::int64_t bytes = 6000, repetitions = 2;
 
-// Parameters without which a pattern cannot be, or would take long.
+// Parameters that a pattern requires, or without which it would take long.
 const std::map<std::string, Given> given{
     {"pairs", {{"pairs", "0-1,2-3"}}},
     {"congestor", {{"pings", "20"}, {"messages", "5"}, {"load", "60KB"}, {"chunk", "6KB"}}}};

@@ -32,7 +32,7 @@ TEST(a_resumed_run_keeps_the_rows_of_earlier_sessions) {
   CHECK_EQ(json::write(UsedConnections().after(resumed)), json::write(first));
 }
 
-TEST(beyond_the_bound_connections_are_counted_only) {
+TEST(beyond_the_bound_connections_are_only_counted) {
   const auto most = used(UsedConnections::most_rows).after(no_attributes);
   CHECK_EQ(most.at("rows").array().size(), UsedConnections::most_rows);
   const json::Value resumed = json::Object{{"connections", most}, {"resumed", json::Array{json::Object{}}}};

@@ -18,7 +18,7 @@ std::vector<std::byte> payload(std::size_t bytes, std::uint64_t key, std::int64_
 
 }  // namespace
 
-TEST(what_was_filled_is_found_right) {
+TEST(filled_memory_verifies) {
   for (const std::int64_t offset : {0, 1, 7, 8, 1000, 1 << 30})
     for (const std::size_t bytes : {0UL, 1UL, 7UL, 8UL, 9UL, 100UL})
       CHECK(!check_payload(payload(bytes, 42, offset), 42, offset));
@@ -38,14 +38,14 @@ TEST(every_flipped_bit_is_found_at_its_place) {
   }
 }
 
-TEST(of_several_wrong_bytes_the_first_is_named) {
+TEST(the_first_of_several_wrong_bytes_is_named) {
   auto data = payload(100, 1);
   data[90] ^= std::byte{1};
   data[13] ^= std::byte{128};
   CHECK_EQ(check_payload(data, 1, 0)->offset, 13);
 }
 
-TEST(a_piece_holds_what_the_whole_holds_there) {
+TEST(a_piece_equals_that_part_of_the_whole) {
   const auto whole = payload(100, 9);
   for (std::size_t from = 0; from < 100; from += 3) {
     const auto piece = payload(100 - from, 9, static_cast<std::int64_t>(from));
@@ -59,7 +59,7 @@ TEST(payloads_shifted_by_a_byte_or_a_word_are_wrong) {
   CHECK(check_payload(data, 3, 8).has_value());
 }
 
-TEST(whoever_sends_whatever_and_whenever_has_a_key_of_its_own) {
+TEST(every_sender_message_and_time_has_its_own_key) {
   std::set<std::uint64_t> keys;
   int made = 0;
   for (const std::uint64_t seed : {0ULL, 1ULL, ~0ULL})
@@ -73,7 +73,7 @@ TEST(whoever_sends_whatever_and_whenever_has_a_key_of_its_own) {
   CHECK_EQ(keys.size(), made);
 }
 
-TEST(another_ranks_payload_is_not_taken_for_ones_own) {
+TEST(another_rank_s_payload_is_not_accepted) {
   const auto data = payload(8, payload_key(1, 0, 0, 0, 8));
   CHECK(check_payload(data, payload_key(1, 1, 0, 0, 8), 0).has_value());
   CHECK(check_payload(data, payload_key(1, 0, 1, 0, 8), 0).has_value());

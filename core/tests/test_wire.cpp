@@ -1,4 +1,4 @@
-// Frames and messages between ranks and conductor: what is cut short or too long is an error, never a guess.
+// Frames and messages between ranks and conductor: a truncated or overlong one is an error, never a guess.
 #include <sys/socket.h>
 
 #include <thread>
@@ -50,7 +50,7 @@ RankSamples samples() {
   return made;
 }
 
-// Packing what was unpacked gives the same bytes; less or more than one message is refused.
+// Packing an unpacked message gives the same bytes; less or more than one message is refused.
 template <typename Message>
 void check_message(const Message& message) {
   const std::vector<std::byte> whole = pack(message);
@@ -87,7 +87,7 @@ TEST(frames_follow_one_another) {
     CHECK_EQ(Reader(receive_frame(b.get(), soon()).payload).get<std::uint64_t>(), i);
 }
 
-TEST(a_frame_that_claims_too_much_is_refused_before_it_comes) {
+TEST(a_frame_that_claims_to_be_too_large_is_refused_before_it_arrives) {
   Line line = make_line();
   const Fd &a = line.a, &b = line.b;
   say(a, 1001, 1);
@@ -124,7 +124,7 @@ TEST(a_frame_is_put_together_from_pieces_without_waiting_for_the_rest) {
   CHECK(second->payload.empty() && !reader.midway());
 }
 
-TEST(a_frame_that_does_not_come_is_given_up) {
+TEST(a_frame_that_does_not_arrive_is_given_up) {
   Line line = make_line();
   const Fd &a = line.a, &b = line.b;
   say(a, 4, 1);
@@ -149,7 +149,7 @@ TEST(a_count_larger_than_the_frame_takes_no_memory) {
   }
 }
 
-TEST(messages_come_back_as_they_were) {
+TEST(messages_survive_packing_and_unpacking) {
   CHECK(unpack<Joined>(pack(joined())).listeners == joined().listeners);
   const auto again = unpack<Welcome>(pack(welcome()));
   CHECK(again.epoch == 3 && again.living == welcome().living && again.listeners == welcome().listeners &&

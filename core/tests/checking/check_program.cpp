@@ -157,7 +157,7 @@ Programs emit_all(const Pattern& pattern, Rank ranks, std::int64_t bytes, std::i
 }
 
 std::uint64_t fingerprint(const Programs& programs) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a, over fields in place of bytes: Op has padding
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a, over fields instead of bytes: Op has padding
   const auto mix = [&hash](auto value) {
     hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211u;
   };

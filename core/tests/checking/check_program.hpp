@@ -11,23 +11,22 @@ namespace crosscut::program {
 
 struct ProgramCheck {
   std::uint64_t seed = 1;           // order in which ready operations are posted
-  std::int64_t most_phases = 1000;  // of more, as many are checked, evenly spread
+  std::int64_t most_phases = 1000;  // if there are more, this many are checked, evenly spread
 };
 
-// Empty: fine. Else the first thing found wrong, with phase, rank and operation.
+// Returns an empty string, or the first mistake found, with phase, rank and operation. Checks:
 //
 // - Every operation lies within the extent, names another rank that `peers` names, and refers to earlier
 //   operations only. Slots of a rank are different. peers() is sorted and symmetric.
-// - On each lane (source, destination, channel, rail) there are as many sends as receives; the n-th two agree
-// in
-//   bytes, in offset and in whose data it is, so a receiver knows what to expect (verification).
-// - Operations on one lane cannot become ready out of program order: posting what is ready, the lowest index
-//   first, keeps n-th with n-th (MPI).
-// - Receives that may be posted at the same time do not overlap in the buffer; a forward comes after what it
-//   forwards.
-// - With sends that complete only when met (rendezvous), and ready operations posted in random order, every
-//   program comes to its end.
-// - phase(i) is the same each time, whatever was asked for before.
+// - On each lane (source, destination, channel, rail) there are as many sends as receives; the n-th send and
+//   receive agree in bytes, offset and owner of the data, so a receiver knows what to expect (verification).
+// - Operations on one lane cannot become ready out of program order: posting ready operations, the lowest
+//   index first, matches the n-th send with the n-th receive (MPI).
+// - Receives that may be posted at the same time do not overlap in the buffer; a forward comes after the
+//   receive of its data.
+// - With sends that complete only when matched (rendezvous), and ready operations posted in random order,
+//   every program completes.
+// - phase(i) is the same each time, whatever was requested before.
 std::string check_program(const Pattern& pattern, Rank ranks, std::int64_t bytes,
                           const ProgramCheck& check = {});
 

@@ -11,7 +11,7 @@ namespace crosscut::program {
 
 using Programs = std::vector<std::vector<Op>>;  // [rank][operation]
 
-// Both return an empty string, or what is wrong and where.
+// Both return an empty string, or the mistake and its place.
 
 // Checks that the n-th send of each lane matches the n-th receive.
 std::string check_matching(const Programs& programs);
