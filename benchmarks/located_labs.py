@@ -165,8 +165,11 @@ class Kept:
 
     def load(self) -> None:
         if self.path is not None and self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                self.searches.append(Search(**json.loads(line)))
+            text = self.path.read_text(encoding="utf-8")
+            whole = text[: text.rfind("\n") + 1]  # a kill may have cut the last line short
+            self.searches += [Search(**json.loads(line)) for line in whole.splitlines()]
+            if whole != text:
+                self.path.write_text(whole, encoding="utf-8")
 
     def add(self, search: Search) -> None:
         self.searches.append(search)
@@ -224,20 +227,20 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
     try:
         for fault in case.faults:
             plant.plant(record.name, fault)
-        with _traffic(record, case.other_job):
-            for seed in seeds:
+        for seed in seeds:
+            with _traffic(record, case.other_job):
                 words = ["locate", "--on", f"lab:{record.name}", "--seed", str(seed), "--size", "400KB"]
                 began = time.monotonic()
                 done = subprocess.run(
                     [sys.executable, "-m", "crosscut", *words, "--json", "--quiet"],
                     capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
                 )  # fmt: skip
-                if done.returncode != 0:
-                    raise BenchmarkError(f"{case.name}: {done.stderr.strip()[-600:]}")
-                right, alarms, told = judge(case, json.loads(done.stdout))
-                seconds = time.monotonic() - began
-                kept.add(Search(case.name, seed, right, alarms, told, seconds))
-                print(f"{case.name}, seed {seed}: {'right' if right else 'WRONG'}", flush=True)
+            if done.returncode != 0:
+                raise BenchmarkError(f"{case.name}: {done.stderr.strip()[-600:]}")
+            right, alarms, told = judge(case, json.loads(done.stdout))
+            seconds = time.monotonic() - began
+            kept.add(Search(case.name, seed, right, alarms, told, seconds))
+            print(f"{case.name}, seed {seed}: {'right' if right else 'WRONG'}", flush=True)
     finally:
         lifecycle.taking_down(record)()
 

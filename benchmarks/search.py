@@ -86,10 +86,10 @@ def main(words: list[str]) -> int:
     finally:
         head = ("hosts", "s", "processor s", "MB", "phases", "faults", "within bounds")
         print_table(head, [_row(cost) for cost in costs])
-        print(f"processor time grows as hosts to the power of {exponent(costs):.2f}")
-        write_json(
-            args.out, {"machine": machine, "exponent": exponent(costs), "costs": [*map(asdict, costs)]}
-        )
+        grows = exponent(costs)
+        if grows is not None:
+            print(f"processor time grows as hosts to the power of {grows:.2f}")
+        write_json(args.out, {"machine": machine, "exponent": grows, "costs": [*map(asdict, costs)]})
     return 0 if all(cost.within_bounds for cost in costs) else 1
 
 
