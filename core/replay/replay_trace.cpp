@@ -101,6 +101,10 @@ std::optional<Action> parse(const Line& line, Rank rank, Rank ranks) {
 }
 
 std::ifstream open(const std::filesystem::path& file) {
+  std::error_code error;
+  // Reading a device or a pipe could block or never end.
+  if (!std::filesystem::is_regular_file(file, error))
+    throw UsageError(file.string() + " is not a regular file");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UsageError("cannot read " + file.string());
   return stream;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Iterator
@@ -242,10 +243,11 @@ def test_a_saved_plan_can_be_loaded(tmp_path: Path) -> None:
      '{"schema": {"name": "crosscut-campaign", "version": 99}}', '{"schema": 1}',
      '{"schema": {"name": "crosscut-campaign", "version": 1}, "launch": {}, "steps": '
      '[{"name": "../away", "pattern": "aapc", "parameters": {}, "sizes": [], "options": {}}]}'],
+    ids=itertools.count(),
 )  # fmt: skip
 def test_an_invalid_plan_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "campaign.json").write_text(text)
-    with pytest.raises(UsageError, match="cannot be read as a campaign"):
+    with pytest.raises(UsageError, match=r"campaign\.json( is damaged|: cannot be read as a campaign)"):
         load_plan(tmp_path)
 
 

@@ -75,8 +75,8 @@ struct TcpConnection {
   Rank peer = 0;
   Fd fd;
   KeptQueue<Transfer> sends, receives;
-  bool active = false;                   // in the transport's list of connections with transfers
-  std::uint32_t segments = 0, again = 0;  // the kernel's counts of those sent, and sent again, as of the last call of losses()
+  bool active = false;                    // in the transport's list of connections with transfers
+  std::uint32_t segments = 0, again = 0;  // sent and sent again, as of the last losses()
 };
 
 struct TcpLane {

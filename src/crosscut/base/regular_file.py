@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def open_regular(path: Path) -> BinaryIO:
-    """Opens a file unbuffered. Raises OSError if it is a symbolic link, a pipe (which would block), a device
-    or a folder."""
+def open_regular(path: Path, *, follow: bool = False, buffering: int = 0) -> BinaryIO:
+    """Opens a file. Raises OSError if it is a pipe (which would block), a device or a folder; a symbolic
+    link, too, unless `follow`."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags)
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno == errno.ELOOP and not follow:
             raise OSError(errno.ELOOP, "it is a symbolic link", str(path)) from error
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return os.fdopen(descriptor, "rb", buffering=0)
+    return os.fdopen(descriptor, "rb", buffering)

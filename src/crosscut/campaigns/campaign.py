@@ -6,7 +6,6 @@ before anything is measured, so a resumed campaign follows the same plan.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count, takewhile
@@ -17,7 +16,7 @@ import crosscut
 from crosscut.base import records
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.job import Job
-from crosscut.run.format import DamagedRun, load_json
+from crosscut.run.format import DamagedRun, load_json, store_json
 from crosscut.session.client import Listener, Session
 from crosscut.session.measure import Decided
 
@@ -127,15 +126,13 @@ def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Cam
         "launch": dict(launch),
         "steps": [asdict(step) for step in steps],
     }
-    unfinished = directory / f".{PLAN}"
-    unfinished.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(directory / PLAN)
+    store_json(directory / PLAN, plan)
 
 
 def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
     """Reads a campaign's plan; returns (launch, steps). Raises UsageError."""
     try:
-        plan = json.loads((directory / PLAN).read_bytes())
+        plan: dict[str, Any] = dict(load_json(directory / PLAN))
         if plan["schema"] != SCHEMA:
             raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
         steps = records.parse(plan["steps"], list[CampaignStep])
@@ -143,7 +140,9 @@ def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
             if not step.name or Path(step.name).name != step.name:
                 raise ValueError(f"'{step.name}' is not a name for a step")
         return dict(plan["launch"]), steps
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except DamagedRun as error:
+        raise UsageError(str(error)) from error
+    except (ValueError, KeyError, TypeError) as error:
         why = "it holds something else" if isinstance(error, TypeError) else plainly(error)
         raise UsageError(f"{directory / PLAN}: cannot be read as a campaign: {why}") from error
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut.base import units
+from crosscut.base import bounded_file, units
 from crosscut.base.errors import EXIT_OK, UsageError, plainly
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
@@ -17,6 +17,7 @@ from crosscut.run.launches import is_launches, load
 if TYPE_CHECKING:
     from crosscut.reports.html.page import Found
 
+LARGEST_FINDINGS_BYTES = 256 << 20
 EPILOG = """
 examples:
   crosscut report aapc.zarr                           writes aapc.html
@@ -106,7 +107,8 @@ def _findings(path: Path) -> Found:
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.html.page import Found
 
+    text = bounded_file.read(path, LARGEST_FINDINGS_BYTES, "what crosscut locate --json found")
     try:
-        return Found(*findings.from_json(json.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError, RecursionError, UsageError) as error:
+        return Found(*findings.from_json(json.loads(text)))
+    except (ValueError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error

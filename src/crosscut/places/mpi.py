@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut.base import host_list
+from crosscut.base import bounded_file, host_list
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places import base, room
@@ -178,16 +178,14 @@ def _kept_list(value: str, lost: set[str]) -> str:
 
 def _kept_file(value: str, lost: set[str]) -> str:
     """Writes a host file without these hosts; returns its path. It is removed when this program ends."""
-    try:
-        lines = Path(value).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{value}: the host file cannot be read") from error
+    content = bounded_file.read(Path(value), host_list.LARGEST_FILE_BYTES, "a host file")
+    lines = content.decode("utf-8", "surrogateescape").splitlines()
     kept = [line for line in lines if _short(line) not in lost]
     if not any(line.split("#")[0].strip() for line in kept):
         raise UsageError(f"without {', '.join(sorted(lost))} no host is left in {value}")
     descriptor, name = tempfile.mkstemp(prefix="crosscut-hosts-")
     atexit.register(Path(name).unlink, missing_ok=True)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write("\n".join(kept) + "\n")
     return name
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from crosscut.base.regular_file import open_regular
 from crosscut.prediction import collectives
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.trace import COLLECTIVE, FIRST_OWN_TAG, Trace
@@ -19,7 +20,10 @@ def write(trace: Trace, folder: Path) -> Path:
     names = []
     for rank, file in enumerate(trace.files):
         target = folder / f"rank-{rank:06d}.tit"
-        with file.open("rb") as source, target.open("w", encoding="ascii") as out:
+        with (
+            open_regular(file, follow=True, buffering=-1) as source,
+            target.open("w", encoding="ascii") as out,
+        ):
             out.writelines(_lowered(source, rank, trace.ranks))
         names.append(f"{target}\n")
     index = folder / "trace.txt"

@@ -20,6 +20,7 @@ from typing import BinaryIO, NoReturn
 
 from crosscut.base import units
 from crosscut.base.errors import UsageError, plainly
+from crosscut.base.regular_file import open_regular
 from crosscut.places.smpi import MOST_RANKS
 from crosscut.profile import tit
 
@@ -229,7 +230,7 @@ def read(named: Path) -> Trace:
 
 def _files(index: Path, named: Path) -> tuple[Path, ...]:
     try:
-        with index.open("rb") as stream:
+        with open_regular(index, follow=True, buffering=-1) as stream:
             lines = list(itertools.islice(_lines(stream, index), MOST_RANKS + 1))
     except OSError as error:
         hint = "; crosscut profile --trace makes one" if named.is_dir() else ""
@@ -283,7 +284,7 @@ class _Reader:
     def read(self) -> _Reader:
         begun = False
         try:
-            with self.file.open("rb") as stream:
+            with open_regular(self.file, follow=True, buffering=-1) as stream:
                 for number, line in _lines(stream, self.file):
                     self.number = number
                     if self.ended:

@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.base.errors import UsageError, plainly
+from crosscut.base import bounded_file
+from crosscut.base.errors import UsageError
 
 MAGIC = b"xc-prof\n"
 VERSION = 1
+LARGEST_FILE_BYTES = 1 << 30
 KINDS = (
     "setup", "point", "persistent", "wait", "probe", "collective", "neighbour", "one-sided",
     "synchronisation", "groups", "persistent collective", "persistent neighbour",
@@ -68,10 +70,7 @@ class RankProfile:
 
 def read(file: Path) -> RankProfile:
     """Reads a file. Raises UsageError unless it is a complete profile of this version."""
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: {plainly(error)}") from error
+    data = bounded_file.read_regular(file, LARGEST_FILE_BYTES, "a rank's profile")
     if len(data) < _HEADER.size:
         raise UsageError(
             f"{file}: ends at byte {len(data)}, within its header of {_HEADER.size}: not a complete profile"

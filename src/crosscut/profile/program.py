@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.base import bounded_file
 from crosscut.base.errors import UsageError, plainly
 from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfile, read
 
 ABOUT = "profile.json"
+LARGEST_ABOUT_BYTES = 64 << 20
 # No matrix is made for more ranks than this, only a list of the pairs that communicate.
 MOST_MATRIX_RANKS = 4096
 Floats = NDArray[np.float64]
@@ -141,8 +143,10 @@ def read_about(folder: Path) -> Mapping[str, object]:
     if not file.exists():
         return {}
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        value = json.loads(
+            bounded_file.read_regular(file, LARGEST_ABOUT_BYTES, "what says how a profile was made")
+        )
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: {plainly(error)}") from error
     if not isinstance(value, dict):
         raise UsageError(f"{file}: is not an object")

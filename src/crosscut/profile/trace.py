@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from crosscut.base.errors import UsageError, plainly
+from crosscut.base.regular_file import open_regular
 
 MAGIC = b"xc-trace"
 VERSION = 1
@@ -63,7 +64,7 @@ class Event:
 def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:
     """Yields a rank's events. Raises UsageError, with the byte, unless this is its complete trace."""
     try:
-        with file.open("rb") as stream:
+        with open_regular(file, follow=True, buffering=-1) as stream:
             yield from _events(file, stream, rank, ranks)
     except OSError as error:
         raise UsageError(f"{file}: {plainly(error)}") from error

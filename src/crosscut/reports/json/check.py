@@ -11,7 +11,7 @@ from typing import Any
 from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import PromiseKind, Spec
 from crosscut.analysis.figures.cautions import Caution
-from crosscut.base import records
+from crosscut.base import bounded_file, records
 from crosscut.base.errors import UsageError, plainly
 from crosscut.reports.words import check as words_check
 
@@ -70,11 +70,10 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
 
 def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
     """Reads and validates verdicts, or raises UsageError. `ranks`: in the largest run shown with them."""
+    text = bounded_file.read(path, LARGEST_FILE_BYTES, "what crosscut check --json wrote")
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UsageError(f"{path} is larger than 256 MiB, so it does not contain verdicts")
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise UsageError(
