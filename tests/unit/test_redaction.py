@@ -114,6 +114,15 @@ def test_files_of_one_name_in_several_folders_are_distinguished():
     views = [dataclasses.replace(aapc_view(), path=Path(f"/{folder}/aapc.zarr")) for folder in "ab"]
     shown = redaction.views(views, Aliases({}))
     assert [view.path.name for view in shown] == ["aapc.zarr", "aapc-2.zarr"]
+    views = [
+        dataclasses.replace(aapc_view(), path=Path(path))
+        for path in ("/z/a-2.zarr", "/x/a.zarr", "/y/a.zarr")
+    ]
+    assert [view.path.name for view in redaction.views(views, Aliases({}))] == [
+        "a-2.zarr",
+        "a.zarr",
+        "a-3.zarr",
+    ]
 
 
 @pytest.mark.parametrize(

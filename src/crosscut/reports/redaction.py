@@ -6,6 +6,7 @@ an allowlist, so an attribute that a later version adds is left out until it is 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -127,9 +128,11 @@ def views(of: Sequence[View], known: Aliases) -> list[View]:
     """Redacts views. Folders may contain names, so only file names are kept; duplicates get a number."""
     found: list[View] = []
     taken: set[str] = set()
-    for at, one in enumerate(of, 1):
+    for one in of:
         shown = run(one, known)
-        name = shown.path.name if shown.path.name not in taken else f"{shown.path.stem}-{at}.zarr"
+        stem = shown.path.stem
+        names = itertools.chain([shown.path.name], (f"{stem}-{at}.zarr" for at in itertools.count(2)))
+        name = next(name for name in names if name not in taken)
         taken.add(name)
         found.append(replace(shown, path=Path(name)))
     return found
