@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from crosscut.analysis.figures.series import Family
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.shift import shift
 from crosscut.base.errors import UsageError
+from crosscut.reports.terminal import compare as terminal
+from crosscut.reports.terminal.screen import screen_for
 from crosscut.run.run import Run
 
 ASKED = ComparisonSettings()
@@ -33,6 +37,13 @@ def test_a_halved_sender_is_named_and_its_partners_are_not():
     change = next(c for c in found.changes if c.subject.family is Family.OUT)
     assert change.shift.low < math.log(0.5) < change.shift.high
     assert found.worse
+
+
+def test_the_terminal_counts_the_rows_that_it_leaves_out():
+    found = compare(aapc(1), aapc(2), halves(), ASKED)
+    stream = io.StringIO()
+    terminal.render(screen_for(stream), replace(found, classes=found.classes[:1] * 30), ASKED, ["n"] * 8)
+    assert "and 6 more; --json lists all" in stream.getvalue()
 
 
 def test_a_halved_receiver_is_reported_as_a_receiver():

@@ -14,6 +14,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.words import change as words
 
 SHOWN = 12
+ROWS = 2 * SHOWN
 
 
 def render_untold(screen: Screen, error: UndecidedError) -> None:
@@ -34,9 +35,8 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     news = [change for change in found.changes if change.explained_by is None]
     _headline(screen, found, asked, news, names)
     rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
-    for change in [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))][
-        : 2 * SHOWN
-    ]:
+    shown = [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))]
+    for change in shown[:ROWS]:
         rows.add(
             words.subject(change.subject, names),
             *([units.size(change.subject.size_bytes)] if several else []),
@@ -48,6 +48,7 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
         )
     screen.console.print()
     screen.table(rows)
+    _render_rest(screen, len(shown))
     for line in [*_routes(news, names), *_phases(found)]:
         screen.line(line)
     hidden = len(found.changes) - len(news)
@@ -57,6 +58,11 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     for note in found.notes:
         screen.warn(note)
     screen.line(_how(found, asked), "dim")
+
+
+def _render_rest(screen: Screen, shown: int) -> None:
+    if shown > ROWS:
+        screen.line(f"and {shown - ROWS:,} more; --json lists all", "dim")
 
 
 def _style(worse: bool) -> str:
@@ -148,8 +154,8 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
     else:
         screen.line(f"No trend and no step over {len(found.starts)} runs.", "bold")
     rows = Rows("<what", "?size", "first", "last", "overall change", "?by chance", "<step")
-    shown = [t for t in found.series if t.subject.family is Family.CLASS or t in told][: 2 * SHOWN]
-    for trend in shown:
+    shown = [t for t in found.series if t.subject.family is Family.CLASS or t in told]
+    for trend in shown[:ROWS]:
         day, doubt = found.starts[trend.step_at][:16], chance(trend.step_doubt)
         step = f"{words.signed(trend.step)} from {day} on ({doubt})"
         rows.add(
@@ -164,6 +170,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
         )
     screen.console.print()
     screen.table(rows)
+    _render_rest(screen, len(shown))
     for note in found.notes:
         screen.warn(note)
     screen.line(
