@@ -97,10 +97,10 @@ void SmpiProcess::start() {
 
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw_errno("making a pair of sockets");
+    throw_errno("create a pair of sockets");
   Fd ours(ends[0]), theirs(ends[1]);
   Fd log(::open(setup_.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-  if (!log) throw_errno("writing " + setup_.log.string());
+  if (!log) throw_errno("write " + setup_.log.string());
   const int error = spawn(words, theirs, log, group_.leader());
   if (error == ENOENT)
     throw UsageError(
@@ -134,7 +134,7 @@ std::size_t SmpiProcess::receive_some(std::span<std::byte> bytes) {
   pollfd waiting{socket_.get(), POLLIN, 0};
   while (true) {
     const int ready = ::poll(&waiting, 1, idle_milliseconds);
-    if (ready < 0 && errno != EINTR) throw_errno("waiting for the simulation");
+    if (ready < 0 && errno != EINTR) throw_errno("wait for the simulation");
     if (ready <= 0) {
       setup_.idle();
       continue;
@@ -142,7 +142,7 @@ std::size_t SmpiProcess::receive_some(std::span<std::byte> bytes) {
     const auto got = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (got > 0) return static_cast<std::size_t>(got);
     if (got == 0 || errno == ECONNRESET) throw_ended();
-    if (errno != EINTR) throw_errno("reading from the simulation");
+    if (errno != EINTR) throw_errno("read from the simulation");
   }
 }
 
@@ -162,7 +162,7 @@ std::vector<double> SmpiProcess::play(const SmpiBlock& block) {
   for (std::string_view left = line; !left.empty();) {
     const auto sent = ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EPIPE) throw_ended();
-    if (sent < 0 && errno != EINTR) throw_errno("asking the simulation");
+    if (sent < 0 && errno != EINTR) throw_errno("ask the simulation");
     if (sent > 0) left.remove_prefix(static_cast<std::size_t>(sent));
   }
   const auto answer = receive_line();

@@ -32,7 +32,7 @@ TemporaryFolder::TemporaryFolder() {
   if (name.find_first_of(" \t\n") != std::string::npos)
     throw UsageError("TMPDIR: smpirun cannot read files in " + name +
                      ", because its name contains a blank; set TMPDIR to another folder");
-  if (::mkdtemp(name.data()) == nullptr) throw_errno("making the folder " + name);
+  if (::mkdtemp(name.data()) == nullptr) throw_errno("create the folder " + name);
   path_ = name;
 }
 

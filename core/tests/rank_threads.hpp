@@ -83,7 +83,7 @@ class RankThreads {
  private:
   static std::pair<Fd, Fd> pair() {
     int fds[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("making a socket pair");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("create a socket pair");
     return {Fd(fds[0]), Fd(fds[1])};
   }
   void join_barriers() {  // up to 17 ranks: rank 0 is the parent of all

@@ -68,7 +68,7 @@ struct Served {
 Served serve(const SessionConfig& config, const std::string& requests) {
   Pipe input = make_pipe(), output = make_pipe();
   if (::write(input.write.get(), requests.data(), requests.size()) != std::ssize(requests))
-    throw_errno("writing requests");
+    throw_errno("write requests");
   if (!requests.ends_with(end_request)) input.write.reset();  // end of file stops the current job
   Served served;
   const RankBody nobody = [](const RankSetup&) { return 99; };

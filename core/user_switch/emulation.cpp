@@ -70,7 +70,7 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       signals_(open_signals()),
       input_(input) {
-  if (!epoll_ || !timer_ || !signals_) throw_errno("setting up epoll, a timer and signals");
+  if (!epoll_ || !timer_ || !signals_) throw_errno("set up epoll, a timer and signals");
   int most_frames = 1;
   double slowest_frame = 0;
   for (auto& entry : taps) {
@@ -85,10 +85,10 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
   if (pace.realtime) is_realtime_ = become_realtime();
   if (!watch(epoll_, timer_.get(), id_timer, EPOLLIN | EPOLLET) ||
       !watch(epoll_, signals_.get(), id_signals, EPOLLIN))
-    throw_errno("watching a timer and signals");
+    throw_errno("watch a timer and signals");
   // A file or /dev/null cannot be watched (EPERM), and has no other end that could close.
   if (input_ >= 0 && !watch(epoll_, input_, id_input, EPOLLIN | EPOLLRDHUP) && errno != EPERM)
-    throw_errno("watching standard input");
+    throw_errno("watch standard input");
 }
 
 void Emulation::add_tap(TapEntry entry, const TapSettings& settings) {
@@ -102,7 +102,7 @@ void Emulation::add_tap(TapEntry entry, const TapSettings& settings) {
   by_mac_.emplace(tap.entry.mac, taps_.size());
   for (const auto& address : tap.entry.addresses) by_address_.emplace(address, tap.entry.mac);
   if (!watch(epoll_, tap.fd.get(), taps_.size(), EPOLLIN | EPOLLET))
-    throw_errno("watching TAP " + tap.entry.tap);
+    throw_errno("watch TAP " + tap.entry.tap);
   taps_.push_back(std::move(tap));
 }
 

@@ -33,7 +33,7 @@ TapText read_standard_input() {
   char byte = 0;
   for (;;) {
     const auto got = ::read(STDIN_FILENO, &byte, 1);
-    if (got < 0) throw_errno("reading the list of TAPs from standard input");
+    if (got < 0) throw_errno("read the list of TAPs from standard input");
     if (got == 0) list.input = -1;
     if (got == 0 || (byte == '\n' && (list.text.empty() || list.text.back() == '\n'))) return list;
     if (std::ssize(list.text) == list_bytes_max)

@@ -46,9 +46,9 @@ def watchers_of(root: Path) -> list[int]:
 
 @contextmanager
 def all_cores_busy() -> Iterator[None]:
-    spinners = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)
-    ]
+    """Several programs on each core, so that nice tests beside this one get next to nothing."""
+    count = 4 * (os.cpu_count() or 1)
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
     finally:

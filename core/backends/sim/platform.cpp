@@ -21,14 +21,14 @@ constexpr double no_bound = 1e15;
 
 std::ofstream open_text(const std::filesystem::path& path) {
   std::ofstream file(path);
-  if (!file) throw_errno("writing " + path.string());
+  if (!file) throw_errno("write " + path.string());
   file.precision(std::numeric_limits<double>::max_digits10);
   return file;
 }
 
 void close_text(std::ofstream& file, const std::filesystem::path& path) {
   file.close();
-  if (!file) throw_errno("writing " + path.string());
+  if (!file) throw_errno("write " + path.string());
 }
 
 class Platform {

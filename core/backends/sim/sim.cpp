@@ -85,7 +85,7 @@ std::unique_ptr<networks::Network> network_of(const session::SessionConfig& conf
 
 void wait_for_input(const conduct::JobQueue& jobs) {
   std::array<pollfd, 2> waiting{pollfd{jobs.signals_fd(), POLLIN, 0}, pollfd{jobs.requests_fd(), POLLIN, 0}};
-  if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) throw_errno("waiting for requests");
+  if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) throw_errno("wait for requests");
 }
 
 void serve(const session::SessionConfig& config, conduct::JobQueue& jobs) {

@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t descriptors_kept_free = 64;
 
 void set_option(int fd, int level, int name, const void* value, socklen_t length, const std::string& what) {
-  if (::setsockopt(fd, level, name, value, length) != 0) throw_errno("setting " + what + " of a connection");
+  if (::setsockopt(fd, level, name, value, length) != 0) throw_errno("set " + what + " of a connection");
 }
 
 std::size_t open_files_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit on open files");
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("read the limit on open files");
   return limit.rlim_cur;
 }
 
@@ -30,7 +30,7 @@ std::size_t open_files_limit() {
 TcpConnections::TcpConnections(const measure::BackendContext& context, TcpOptions options)
     : context_(context), options_(std::move(options)) {
   const Fd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!trial) throw_errno("opening a socket");
+  if (!trial) throw_errno("open a socket");
   configure(trial.get());
 }
 

@@ -182,8 +182,7 @@ void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
         (connection->receives.empty() ? 0 : POLLIN) | (connection->sends.empty() ? 0 : POLLOUT);
     watched_.push_back({connection->fd.get(), static_cast<short>(events), 0});
   }
-  if (::poll(watched_.data(), watched_.size(), -1) < 0 && errno != EINTR)
-    throw_errno("waiting for connections");
+  if (::poll(watched_.data(), watched_.size(), -1) < 0 && errno != EINTR) throw_errno("wait for connections");
   for (std::size_t i = 0; i < watched_.size(); ++i) {
     if ((watched_[i].revents & ~POLLOUT) != 0) advance(*active_[i], false, completed);
     if ((watched_[i].revents & ~POLLIN) != 0) advance(*active_[i], true, completed);

@@ -46,7 +46,7 @@ void UdpTransport::sleep(std::int64_t time, bool watching_peers) {
   const auto left = std::max<std::int64_t>(until - time, 0);
   const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
   if (::ppoll(watched_.data(), watched_.size(), &limit, nullptr) < 0 && errno != EINTR) {
-    throw_errno("waiting for datagrams");
+    throw_errno("wait for datagrams");
   }
   const auto spoken_to = std::any_of(watched_.begin() + static_cast<std::ptrdiff_t>(sockets_.size()),
                                      watched_.end(), [](const pollfd& one) { return one.revents != 0; });
@@ -98,7 +98,7 @@ void UdpTransport::settle() {
     for (const auto* connection : hearing_) watched_.push_back({connection->tcp_fd(), POLLIN, 0});
     constexpr int look_up_milliseconds = 100;
     if (::poll(watched_.data(), watched_.size(), look_up_milliseconds) < 0 && errno != EINTR) {
-      throw_errno("waiting for connections");
+      throw_errno("wait for connections");
     }
   }
   for (auto* connection : hearing_) connection->hearing = false;

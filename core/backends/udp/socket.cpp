@@ -44,8 +44,8 @@ bool cannot_segment() {
 }
 
 template <class Value>
-void set_option(const Fd& fd, int option, const Value& value, const char* doing) {
-  if (::setsockopt(fd.get(), SOL_SOCKET, option, &value, sizeof value) != 0) throw_errno(doing);
+void set_option(const Fd& fd, int option, const Value& value, const char* task) {
+  if (::setsockopt(fd.get(), SOL_SOCKET, option, &value, sizeof value) != 0) throw_errno(task);
 }
 
 sock_filter instruction(int code, std::uint32_t operand, std::uint8_t if_true = 0,
@@ -98,7 +98,7 @@ UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& 
       token_(token),
       offload_(options.offload),
       incoming_(std::make_unique<Incoming>()) {
-  if (!fd_) throw_errno("making a UDP socket");
+  if (!fd_) throw_errno("create a UDP socket");
   drop_strangers();  // before bind(): nobody can send to it yet
   constexpr std::int64_t beyond_any_limit = 1 << 30;
   set_buffer(SO_RCVBUF, SO_RCVBUFFORCE, options.receive_buffer_bytes);
@@ -108,7 +108,7 @@ UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& 
   if (offload_ && ::setsockopt(fd_.get(), IPPROTO_UDP, udp_gro, &one, sizeof one) != 0) offload_ = false;
   const auto any_port = interface.with_port(0);
   if (::bind(fd_.get(), any_port.data(), any_port.length()) != 0) {
-    throw_errno("binding a UDP socket to " + interface.host());
+    throw_errno("bind a UDP socket to " + interface.host());
   }
   pieces_.resize(2 * batch_datagrams);
 }
@@ -120,7 +120,7 @@ void UdpSocket::set_buffer(int option, int forced_option, std::int64_t bytes) {
   if (bytes == 0) return;
   const auto asked = static_cast<int>(std::min<std::int64_t>(bytes, 1 << 30));
   if (::setsockopt(fd_.get(), SOL_SOCKET, forced_option, &asked, sizeof asked) == 0) return;
-  set_option(fd_, option, asked, "setting a UDP socket's buffer");
+  set_option(fd_, option, asked, "set a UDP socket's buffer");
 }
 
 // Attaches a classic BPF filter, so that a flood of strangers' datagrams neither fills the buffer nor wakes
@@ -141,7 +141,7 @@ void UdpSocket::drop_strangers() {
 void UdpSocket::set_patience(double seconds) {
   const auto microseconds = static_cast<long>(seconds * 1e6);
   const timeval patience{microseconds / 1'000'000, microseconds % 1'000'000};
-  set_option(fd_, SO_RCVTIMEO, patience, "setting a UDP socket's patience");
+  set_option(fd_, SO_RCVTIMEO, patience, "set a UDP socket's timeout");
 }
 
 bool UdpSocket::receive(std::vector<Datagram>& datagrams, std::int64_t& useless, bool wait) {
@@ -150,7 +150,7 @@ bool UdpSocket::receive(std::vector<Datagram>& datagrams, std::int64_t& useless,
                                wait ? MSG_WAITFORONE : MSG_DONTWAIT, nullptr);
   if (count < 0) {
     if (retry_later() || errno == ECONNREFUSED) return false;
-    throw_errno("receiving datagrams");
+    throw_errno("receive datagrams");
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     std::span<const std::byte> rest(incoming_->bytes.get() + i * buffer_bytes_each,
@@ -237,7 +237,7 @@ int UdpSocket::buffer_bytes(int option) const {
   int value = 0;
   socklen_t size = sizeof value;
   if (::getsockopt(fd_.get(), SOL_SOCKET, option, &value, &size) != 0) {
-    throw_errno("reading a UDP socket's buffer");
+    throw_errno("read a UDP socket's buffer");
   }
   return value;
 }
@@ -255,7 +255,7 @@ std::size_t chunk_that_fits(const session::Address& interface) {
       (interface.family() == AF_INET6 ? sizeof(ip6_hdr) : sizeof(iphdr)) + sizeof(udphdr);
   std::size_t mtu = ethernet_mtu;
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) throw_errno("listing the network interfaces");
+  if (::getifaddrs(&list) != 0) throw_errno("list the network interfaces");
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
   for (const auto* it = list; it != nullptr; it = it->ifa_next) {
     if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != interface.family()) continue;

@@ -50,7 +50,7 @@ void send_all(const void* bytes, std::size_t count) {
   while (count > 0) {
     const auto sent = ::send(conductor_fd, at, count, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) throw_errno("answering the core");
+    if (sent < 0) throw_errno("answer the core");
     at += sent;
     count -= static_cast<std::size_t>(sent);
   }

@@ -36,19 +36,22 @@ void Fd::reset(int fd) {
 
 Pipe make_pipe() {
   std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) throw_errno("making a pipe");
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) throw_errno("create a pipe");
   return {Fd(fds[0]), Fd(fds[1])};
 }
 
 void make_non_blocking(const Fd& fd) {
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0)
-    throw_errno("making a pipe non-blocking");
+    throw_errno("make a pipe non-blocking");
 }
 
 void write_once(int fd, std::string_view text) {
   [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size());
 }
 
-void throw_errno(std::string_view doing) { throw RunError(std::string(doing) + ": " + std::strerror(errno)); }
+void throw_errno(std::string_view task) {
+  const int error = errno;
+  throw RunError("cannot " + std::string(task) + ": " + std::strerror(error));
+}
 
 }  // namespace crosscut

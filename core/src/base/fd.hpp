@@ -12,7 +12,7 @@ Deadline after_seconds(double seconds);
 int milliseconds_left(Deadline deadline);  // 0 when past
 double seconds_since(Deadline start);
 
-[[noreturn]] void throw_errno(std::string_view doing);  // RunError: "doing: strerror(errno)"
+[[noreturn]] void throw_errno(std::string_view task);  // RunError: "cannot TASK: strerror(errno)"
 
 class Fd {
  public:

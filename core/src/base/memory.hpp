@@ -20,7 +20,7 @@ class Memory {
     if (bytes == 0) return;
     void* at =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (at == MAP_FAILED) throw_errno("taking " + std::to_string(bytes) + " bytes of memory");
+    if (at == MAP_FAILED) throw_errno("allocate " + std::to_string(bytes) + " bytes of memory");
     *this = Memory({static_cast<std::byte*>(at), bytes}, [at, bytes] { ::munmap(at, bytes); });
   }
   // `release` is called once and must not throw. The allocator behind it must outlive this object.

@@ -121,7 +121,7 @@ void Image::write_at(std::span<const std::byte> from, std::int64_t offset) const
 }
 
 void Image::sync() const {
-  if (::fdatasync(fd_.get()) != 0) throw_errno("writing " + path_ + " to its disk");
+  if (::fdatasync(fd_.get()) != 0) throw_errno("write " + path_ + " to its disk");
 }
 
 void Image::begin_writing_back(std::int64_t offset, std::int64_t bytes) const {
@@ -131,7 +131,7 @@ void Image::begin_writing_back(std::int64_t offset, std::int64_t bytes) const {
 
 struct stat status_of(const Image& image) {
   struct stat status {};
-  if (::fstat(image.fd(), &status) != 0) throw_errno("examining " + image.path());
+  if (::fstat(image.fd(), &status) != 0) throw_errno("examine " + image.path());
   return status;
 }
 
@@ -142,7 +142,7 @@ std::string identity_of(const struct stat& status) {
 
 std::int64_t device_bytes(int fd, const std::string& path) {
   std::uint64_t bytes = 0;
-  if (::ioctl(fd, BLKGETSIZE64, &bytes) != 0) throw_errno("asking for the size of " + path);
+  if (::ioctl(fd, BLKGETSIZE64, &bytes) != 0) throw_errno("read the size of " + path);
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -159,7 +159,7 @@ Source open_source(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw UsageError("source " + path + ": " + std::strerror(errno));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_errno("examining " + path);
+  if (::fstat(fd.get(), &status) != 0) throw_errno("examine " + path);
   if (S_ISBLK(status.st_mode)) {
     const std::int64_t bytes = device_bytes(fd.get(), path);
     std::string warning;

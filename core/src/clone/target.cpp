@@ -144,7 +144,7 @@ bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
 
 void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd) {
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_errno("examining " + name);
+  if (::fstat(fd.get(), &status) != 0) throw_errno("examine " + name);
   // Another owner could write to the file unnoticed, and a second hard link would expose it elsewhere.
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
     refuse(path_, name + " is in the way and was not made by crosscut for this user; remove it");
@@ -190,20 +190,19 @@ Target::~Target() {
 void Target::begin() {
   has_begun_ = true;
   if (is_in_place_) return;
-  if (resumable_bytes_ == 0 && ::ftruncate(image().fd(), 0) != 0) throw_errno("emptying " + image().path());
-  if (::ftruncate(image().fd(), image().bytes()) != 0)
-    throw_errno("giving " + image().path() + " its length");
+  if (resumable_bytes_ == 0 && ::ftruncate(image().fd(), 0) != 0) throw_errno("empty " + image().path());
+  if (::ftruncate(image().fd(), image().bytes()) != 0) throw_errno("give " + image().path() + " its length");
 }
 
 void Target::commit() {
   if (is_in_place_) return;
-  if (::fchmod(image().fd(), permissions_) != 0) throw_errno("setting permissions of " + image().path());
+  if (::fchmod(image().fd(), permissions_) != 0) throw_errno("set permissions of " + image().path());
   const std::string& from = image().path();
   const int done = overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_free_name(from, path_);
   if (done != 0 && errno == EEXIST)
     throw RunError("target " + path_ + " was created meanwhile by another program; the complete copy is in " +
                    from);
-  if (done != 0) throw_errno("renaming " + from + " to " + path_);
+  if (done != 0) throw_errno("rename " + from + " to " + path_);
   sync_directory(fs::path(path_).parent_path());
 }
 

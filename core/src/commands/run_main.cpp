@@ -174,7 +174,7 @@ int run_main(int argc, char** argv) {
   if (lines.size() > 60'000)
     throw UsageError("the options are too long for one job; use `crosscut run` instead");
   if (::write(requests.write.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
-    throw_errno("writing the job");
+    throw_errno("write the job");
   return launch::launch(asked.session, {requests.read.get(), STDOUT_FILENO, -1}, session::run_rank);
 }
 

@@ -18,7 +18,7 @@ Fd watch_signals() {
   ::sigaddset(&set, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw_errno("watching for signals");
+  if (!fd) throw_errno("watch for signals");
   return fd;
 }
 

@@ -52,7 +52,7 @@ void SessionHost::run() {
 void SessionHost::announce() {
   const auto line = address().text() + "\n";
   if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
-    throw_errno("telling the launcher the address of rank 0");
+    throw_errno("tell the launcher the address of rank 0");
   if (setup_.local_ranks < setup_.ranks)
     events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
 }

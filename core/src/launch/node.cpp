@@ -66,9 +66,9 @@ class Node {
     ::sigemptyset(&handled);
     for (const int number : handled_signals) ::sigaddset(&handled, number);
     ::signal(SIGPIPE, SIG_IGN);
-    if (::sigprocmask(SIG_BLOCK, &handled, &outer_signals_) != 0) throw_errno("blocking signals");
+    if (::sigprocmask(SIG_BLOCK, &handled, &outer_signals_) != 0) throw_errno("block signals");
     signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals_) throw_errno("making a descriptor of signals");
+    if (!signals_) throw_errno("create a descriptor of signals");
   }
 
   ~Node() {
@@ -90,7 +90,7 @@ class Node {
       const std::optional<Deadline> deadline = next_deadline();
       // Add a millisecond, so that the deadline has certainly passed when poll returns.
       const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
-      if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
+      if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("wait for ranks");
       read_address();
       read_lifeline();
       if (tree_) tree_->serve();

@@ -20,7 +20,7 @@ namespace {
 void take_streams(const session::RankSetup& setup) {
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-    throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
+    throw_errno("redirect the streams of rank " + std::to_string(setup.rank));
 }
 
 // Rank 0 conducts, so only rank 0 acts on a signal to stop; the node ends the other ranks if needed. A batch
@@ -53,7 +53,7 @@ int run_child(const RankProcess& process, const RankBody& body) {
 
 LastWords::LastWords() {
   void* at = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) throw_errno("taking a page of memory for a rank's last words");
+  if (at == MAP_FAILED) throw_errno("allocate a page of memory for a rank's failure reason");
   page_.reset(static_cast<char*>(at), [](char* page) { ::munmap(page, bytes_max); });
 }
 
@@ -89,7 +89,7 @@ pid_t fork_rank(const RankProcess& process, const RankBody& body) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0)
-    throw_errno("starting the process of rank " + std::to_string(process.setup.rank) +
+    throw_errno("start the process of rank " + std::to_string(process.setup.rank) +
                 " (ulimit -u limits the number of processes)");
   if (child > 0) return child;
   die_with(parent);

@@ -89,7 +89,7 @@ void SpawnTree::start_branch(std::vector<session::TreeHost> part) {
   words.push_back(quoted(tree_.core) + " node");
   const pid_t self = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) throw_errno("starting " + words.front());
+  if (pid < 0) throw_errno("start " + words.front());
   if (pid == 0) {
     die_with(self);
     become(words, input.read, output.write, errors.write);

@@ -32,7 +32,7 @@ std::vector<int> allowed_cores() {
     }
     if (errno != EINVAL) break;
   }
-  throw_errno("reading the cores that this process may use");
+  throw_errno("read the cores that this process may use");
 }
 
 std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<const int> allowed, Rank ranks) {
@@ -55,7 +55,7 @@ void pin_to(int core) {
   CoreSet set(number / CPU_SETSIZE + 1);
   CPU_SET_S(number, bytes_of(set), set.data());
   if (::sched_setaffinity(0, bytes_of(set), set.data()) != 0)
-    throw_errno("pinning to core " + std::to_string(core));
+    throw_errno("pin to core " + std::to_string(core));
 }
 
 }  // namespace crosscut::measure

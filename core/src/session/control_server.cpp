@@ -28,7 +28,7 @@ constexpr std::size_t most_named = 15;  // missing ranks in a message
 void add_to(int epoll, int fd, std::uint64_t tag) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = tag}};
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno != EEXIST)
-    throw_errno("watching a descriptor");
+    throw_errno("watch a descriptor");
 }
 
 // Enables keep-alive, so that the kernel detects a node that lost power.
@@ -56,7 +56,7 @@ ControlServer::ControlServer(const Address& interface, std::string secret, Rank 
       acceptor_(interface, std::move(secret)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       members_(static_cast<std::size_t>(ranks)) {
-  if (!epoll_) throw_errno("making an epoll instance");
+  if (!epoll_) throw_errno("create an epoll instance");
 }
 
 void ControlServer::admit(Acceptor::Accepted connection) {

@@ -22,7 +22,7 @@ ControlThread::ControlThread(Fd control, std::vector<Acceptor> acceptors, double
       acceptors_(std::move(acceptors)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       silence_seconds_(silence_seconds) {
-  if (!wake_) throw_errno("making an eventfd");
+  if (!wake_) throw_errno("create an eventfd");
   thread_ = std::thread([this] { attend(); });
 }
 

@@ -60,10 +60,9 @@ Acceptor::Acceptor(const Address& interface, std::string secret, double patience
       patience_seconds_(patience_seconds),
       listener_(listen_on(interface)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!epoll_) throw_errno("making an epoll instance");
+  if (!epoll_) throw_errno("create an epoll instance");
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0)
-    throw_errno("watching a listener");
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0) throw_errno("watch a listener");
 }
 
 Address Acceptor::address() const { return local_address(listener_.get()); }

@@ -263,7 +263,7 @@ std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline dea
   for (;;) {
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&waiting, 1, milliseconds_left(deadline));
-    if (ready < 0 && errno != EINTR) throw_errno("waiting for a line on standard input");
+    if (ready < 0 && errno != EINTR) throw_errno("wait for a line on standard input");
     if (ready == 0)
       throw UsageError("the launcher did not send " + std::string(content) +
                        ", one complete line on standard input, within " + std::to_string(patience_seconds) +
@@ -272,7 +272,7 @@ std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline dea
     char byte = 0;
     const ssize_t got = ::read(fd, &byte, 1);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) throw_errno("reading standard input");
+    if (got < 0) throw_errno("read standard input");
     if (got == 0 && line.empty()) return std::nullopt;
     if (got == 0) throw UsageError("standard input ended in the middle of a line");
     if (byte == '\n') return line;

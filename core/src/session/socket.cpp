@@ -66,7 +66,7 @@ Address Address::of_interface(std::string_view name) {
 
 std::vector<LocalAddress> local_addresses() {
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) throw_errno("listing the network interfaces");
+  if (::getifaddrs(&list) != 0) throw_errno("list the network interfaces");
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
   std::vector<LocalAddress> found;
   for (const int family : {AF_INET, AF_INET6}) {
@@ -104,11 +104,11 @@ Address Address::with_port(std::uint16_t port) const {
 
 Fd listen_on(const Address& address, int backlog) {
   Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) throw_errno("making a listening socket");
+  if (!fd) throw_errno("create a listening socket");
   const int one = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (::bind(fd.get(), address.data(), address.length()) != 0) throw_errno("listening on " + address.text());
-  if (::listen(fd.get(), backlog) != 0) throw_errno("listening on " + address.text());
+  if (::bind(fd.get(), address.data(), address.length()) != 0) throw_errno("listen on " + address.text());
+  if (::listen(fd.get(), backlog) != 0) throw_errno("listen on " + address.text());
   return fd;
 }
 
@@ -116,20 +116,20 @@ Address local_address(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0)
-    throw_errno("reading a socket's address");
+    throw_errno("read a socket's address");
   return {reinterpret_cast<const sockaddr*>(&storage), length};
 }
 
 void make_stream(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) throw_errno("setting a socket's mode");
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) throw_errno("set a socket's mode");
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
 Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline) {
   Fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) throw_errno("making a socket");
+  if (!fd) throw_errno("create a socket");
   const auto lost = [&](int error) {
     return ConnectionLost("connecting to " + to.text() + ": " + std::strerror(error));
   };
@@ -157,7 +157,7 @@ void await(int fd, short events, Deadline deadline) {
   pollfd waiting{fd, events, 0};
   const int ready = ::poll(&waiting, 1, milliseconds_left(deadline));
   if (ready == 0) throw ConnectionLost("no answer in time");
-  if (ready < 0 && errno != EINTR) throw_errno("waiting for a socket");
+  if (ready < 0 && errno != EINTR) throw_errno("wait for a socket");
 }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
