@@ -59,6 +59,8 @@ class Kind:
     commands: tuple[tuple[str, ...], ...] = ()
     call: Callable[[Path], object] | None = None
     """Reads the file in place of a command; may raise CrosscutError only."""
+    needs: str = ""
+    """A program that making the good file takes, beside this Python."""
 
 
 def crosscut(*words: str | Path) -> str:
@@ -184,8 +186,10 @@ KINDS = (
     Kind("mix", text(MIX), (("price", "xibalba-er16", "xibalba-maintenance", "--mix", "{}"),)),
     Kind("trace", make_trace,
          (("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--flops", "1e9"),)),
-    Kind("profile", make_profile, (("profile", "--show", "{}"), ("profile", "--show", "{}", "--json"),
-                                   ("predict", "{}", "--on", "{network}", "--time-limit", "20s"))),
+    Kind("profile", make_profile,
+         (("profile", "--show", "{}"), ("profile", "--show", "{}", "--json"),
+          ("predict", "{}", "--on", "{network}", "--time-limit", "20s")),
+         needs="mpicc_abi"),
     Kind("hpl-output", copied("tests/golden/hpl/hpccoutf.txt"), (("workload", "hpl", "--read", "{}"),)),
     Kind("experiment", copied("experiments/kurmann-figure-3.toml"), call=experiment.read),
     Kind("hosts", text("n1 slots=4\nn[001-064]\nlocalhost\n"), call=read_host_file),
@@ -393,6 +397,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fixed["cables"].write_text(CABLES)
         for kind in KINDS:
             if options.only and kind.name not in options.only:
+                continue
+            if kind.needs and not Path(sys.executable).with_name(kind.needs).exists():
+                print(f"{kind.name}: skipped, as there is no {kind.needs} beside this Python", flush=True)
                 continue
             good = folder / f"good-{kind.name}"
             kind.make(good)
