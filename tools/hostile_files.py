@@ -39,6 +39,7 @@ import crosscut as crosscut_package
 from crosscut import cli
 from crosscut.base.errors import CrosscutError
 from crosscut.base.host_list import read_host_file
+from crosscut.base.printable import printable
 from crosscut.reproduce import experiment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -359,7 +360,7 @@ def works(kind: Kind, target: Path, fixed: dict[str, Path]) -> Iterator[tuple[st
             try:
                 read(target)
             except CrosscutError as error:
-                print(error, file=sys.stderr)
+                print(printable(str(error)), file=sys.stderr)
                 return 2
             return 0
 

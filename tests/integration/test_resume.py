@@ -95,7 +95,11 @@ def test_a_run_killed_at_any_moment_keeps_its_blocks_and_resumes_to_the_same_res
     check_whole(whole.out)
     print(f"CROSSCUT_TEST_SEED={SEED}; undisturbed it takes {duration:.2f} s")
     chance, midway = random.Random(f"{SEED} {backend}"), 0
-    for victim in [*VICTIMS, *chance.sample(VICTIMS, 3)]:
+    victims = [*VICTIMS, *chance.sample(VICTIMS, 3)]
+    for number in range(3 * len(victims)):
+        if number >= len(victims) and midway >= 3:
+            break
+        victim = victims[number % len(victims)]
         job = as_typed(MANY[backend], quick_path / "killed.zarr")
         moment = chance.uniform(0, 0.7 * duration)
         print(f"kill -9 {victim} after {moment:.3f} s")
@@ -107,6 +111,7 @@ def test_a_run_killed_at_any_moment_keeps_its_blocks_and_resumes_to_the_same_res
         assert report.damage == ()  # a file that the killed writer was about to rename may be left
         seconds = Run.open(job.out).dataset["rank_seconds"].values
         midway += bool(0 < kept.sum() < kept.size)
+        duration *= 0.8 if kept.all() else 1.0 if kept.any() else 1.2  # the machine's load may have changed
 
         assert main(["run", "--resume", str(job.out), "--quiet"]) == 0
         check_whole(job.out)
