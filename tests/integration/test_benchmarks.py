@@ -233,5 +233,5 @@ def test_a_lab_is_compared_with_the_simulator(tmp_path: Path) -> None:
     (routes,) = found["networks"].values()  # type: ignore[attr-defined]
     assert {one["kind"] for one in routes} == {"uncontended"}
     assert all(0 < one["slowest"] <= one["median"] for one in routes)
-    # On a busy machine a message may lie in the kernel before its receiver asks for it, which then takes no time.
+    # On a busy machine a message may lie in the kernel before its receiver asks for it: no time passes then.
     assert statistics.median(one["median"] / one["simulated"] for one in routes) < 2
