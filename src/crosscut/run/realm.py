@@ -24,7 +24,7 @@ def is_emulated(attributes: Mapping[str, object]) -> bool:
     return attributes.get("place") == Realm.EMULATED
 
 
-# Backends with a virtual clock, by their names in runs. A damaged run may have something unhashable for a name.
+# Backends with a virtual clock, by their names in runs. A damaged run may have a list for a name, so no set.
 _VIRTUAL = ("null", Realm.SIMULATED.value)
 
 
