@@ -118,6 +118,7 @@ def find_executable(name: str) -> Path | None:
 
 
 def is_program(path: Path) -> bool:
+    """True if this user may execute the file; a folder is none."""
     return path.is_file() and os.access(path, os.X_OK)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut.base import bounded_file, host_list
+from crosscut.base.core import is_program
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places import base, room
@@ -57,7 +58,7 @@ class LauncherSite(base.MpiSite):
         named = named or self.default_launcher
         # Workloads are installed beside PyPI's mpich, in a Python environment; crosscut-core-mpi may not be.
         beside = Path(sys.executable).parent / "mpiexec"
-        if not named and os.access(beside, os.X_OK):
+        if not named and is_program(beside):
             return Launcher(str(beside))
         found = find_launcher(named, program)
         if found is None and named:

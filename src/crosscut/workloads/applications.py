@@ -288,11 +288,11 @@ def find_executable(workload: Workload) -> Path:
     """Finds the program. Raises WorkloadError if it was not built."""
     if named := os.environ.get(VARIABLE):
         path = Path(named) / workload.executable
-        if not os.access(path, os.X_OK):
+        if not core.is_program(path):
             raise WorkloadError(f"{VARIABLE}={named}: no {workload.executable} there; unset it or correct it")
         return path.absolute()
     for path in _candidates(workload.executable):
-        if path.is_file() and os.access(path, os.X_OK):
+        if core.is_program(path):
             return path.absolute()
     raise WorkloadError(
         f"{workload.executable} was not found: it is built only where there is an MPI; run "

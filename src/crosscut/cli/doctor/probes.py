@@ -81,7 +81,7 @@ def mpi_launchers() -> list[Path]:
         for place in places:
             path = Path(place) / name
             known = [one.resolve() for one in found]
-            if os.access(path, os.X_OK) and path.is_file() and path.resolve() not in known:
+            if core.is_program(path) and path.resolve() not in known:
                 found.append(path)
     return found
 

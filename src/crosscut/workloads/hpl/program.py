@@ -10,6 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.base.core import is_program
 from crosscut.base.errors import PlaceError
 from crosscut.places import launchers
 from crosscut.places.launchers import Launcher
@@ -32,7 +33,7 @@ def find() -> HplProgram:
     """Finds hpcc. Raises PlaceError if there is none."""
     named = os.environ.get(VARIABLE)
     path = named or shutil.which(NAME)
-    if named and not os.access(named, os.X_OK):
+    if named and not is_program(Path(named)):
         raise PlaceError(f"{VARIABLE}={named}: there is no such program; unset it or correct it")
     if not path:
         raise PlaceError(f"hpcc was not found; {INSTALL}{VARIABLE}")
