@@ -82,10 +82,12 @@ def merged(parts: Iterable[Cabling]) -> Cabling:
     for part in parts:
         for port in part.ports:
             key = _key(port, ports)
-            known = ports.pop(key, None)
-            # What was unnamed has the adapter's name now, so that a second adapter is another port.
-            exact = (key[0], port.adapter or key[1])
-            ports[exact] = _joined(known, port, said) if known is not None else port
+            joined = _joined(ports[key], port, said) if key in ports else port
+            # An entry without an adapter takes the first name it meets: a second adapter is another port.
+            named = (key[0], port.adapter or key[1])
+            if named != key:
+                ports.pop(key, None)
+            ports[named] = joined
         trunks |= dict.fromkeys(part.trunks)
         above |= part.above
         said += part.disagreements
