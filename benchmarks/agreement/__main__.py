@@ -54,11 +54,11 @@ class Class:
     """`uncontended`, `shared`, or `open`: the phase's other routes, of which only the slowest is compared."""
     simulated: float
     median: float
-    """Of the lab, over routes and repetitions."""
+    """Median rate on the lab, over routes and repetitions."""
     slowest: float
-    """Of the lab: the slowest route, median over repetitions."""
+    """Rate of the slowest route on the lab, median over repetitions."""
     carried: float | None = None
-    """Of links that the shared routes fill by themselves: bytes per second over routes; median of links and
+    """Bytes per second and route on links that the shared routes fill by themselves; median over links and
     repetitions."""
 
     def known(self) -> float:

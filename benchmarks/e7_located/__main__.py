@@ -56,7 +56,7 @@ class Outcome:
     score: Score
     explained: Explained
     phases: int
-    """Of the search, those of one-byte messages included."""
+    """Number of phases that the search measured, one-byte messages included."""
     seconds: float
     """Duration of the search."""
 

@@ -23,7 +23,7 @@ class Assumed:
     engine: str
     transport: Transport
     options: tuple[str, ...]
-    """Of SimGrid."""
+    """SimGrid's, such as `network/model:CM02`."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from crosscut.cli import main
 from crosscut.run.run import Run
 
 LARGEST_CELLS = 1 << 20
-"""Of larger arrays only the shape is checked: they are implied, and computed from the pattern."""
+"""Larger arrays are implied, that is computed from the pattern: only their shape is checked."""
 _NAMED_BY_CROSSCUT = ("sim", "lab")
 _PATH = re.compile(r'(?<=["\s=:])/(?:[\w.+-]+/)+')
 
