@@ -8,8 +8,8 @@ and where it refuses the file, with a message: no traceback, no hang, no signal.
     .venv/bin/python tools/hostile_files.py 2000 --seed 7          # executions of each kind
     .venv/bin/python tools/hostile_files.py 100 --only run network
 
-The good files are made anew, so a seed alone does not bring a case back: it is kept, by default in
-build/hostile.
+Good runs are those of tests/golden. Other good files are made anew and may differ in the times they hold, so
+a seed alone does not always bring a case back: what went wrong is kept, by default in build/hostile.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import json
 import os
 import pkgutil
 import random
-import re
 import resource
 import shutil
 import signal
@@ -33,7 +31,8 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from mutations import mutate  # of this folder
 
 import crosscut as crosscut_package
 from crosscut import cli
@@ -62,6 +61,8 @@ class Kind:
     """Reads the file in place of a command; may raise CrosscutError only."""
     needs: str = ""
     """A program that making the good file takes, beside this Python."""
+    variants: tuple[Path, ...] = ()
+    """More good files; each seed mutates one of them in place of the file that `make` writes."""
 
 
 def crosscut(*words: str | Path) -> str:
@@ -139,15 +140,8 @@ def make_profile(target: Path) -> None:
     program = target.with_suffix(".program")
     source = ROOT / "tests/integration/profiled/point.c"
     beside = Path(sys.executable).parent
-    words: list[str | Path] = [
-        "-O1",
-        "-pthread",
-        source,
-        "-o",
-        program,
-        f"-Wl,-rpath,{beside.parent / 'lib'}",
-    ]
-    subprocess.run([beside / "mpicc_abi", *words], check=True)
+    compiler: list[str | Path] = [beside / "mpicc_abi", "-pthread", f"-Wl,-rpath,{beside.parent / 'lib'}"]
+    subprocess.run([*compiler, source, "-o", program], check=True)
     crosscut("profile", "--trace", "--out", target, "--", beside / "mpiexec", "-n", "2", program)
 
 
@@ -170,7 +164,8 @@ PAGE = ("-o", "{}.html", "--force")
 KINDS = (
     Kind("run", make_run, (("show", "{}"), ("show", "{}", "--findings"), ("show", "{}", "--json"),
                            ("fsck", "{}"), ("export", "{}"), ("explain", "{}"), ("locate", "{}", "--json"),
-                           ("report", "{}", *PAGE), ("compare", "{}", "{run}"))),
+                           ("report", "{}", *PAGE), ("compare", "{}", "{}")),
+         variants=tuple(sorted(path for path in (ROOT / "tests/golden/runs").iterdir() if path.is_dir()))),
     Kind("launches", make_launches, (("show", "{}"), ("fsck", "{}"), ("compare", "{}", "{}"))),
     Kind("network", text(CHASSIS), (("network", "check", "{}"), ("network", "show", "{}", "--json"),
                                     ("explain", "{run}", "--network", "{}"), ("price", "{}"))),
@@ -195,105 +190,6 @@ KINDS = (
     Kind("experiment", copied("experiments/kurmann-figure-3.toml"), call=experiment.read),
     Kind("hosts", text("n1 slots=4\nn[001-064]\nlocalhost\n"), call=read_host_file),
 )  # fmt: skip
-
-NUMBERS = (
-    "0", "-1", "1", "-0", "0.5", "1e999", "-1e999", "NaN", "nan", "inf", "1e-320", "2147483648", "4294967295",
-    "9223372036854775807", "9223372036854775808", "18446744073709551616", "1" * 400, "0x10", "1_000", "٣",
-)  # fmt: skip
-TOKENS = (
-    *NUMBERS, "null", "true", "{}", "[]", '""', "\\u0000", "\x1b[31m", "\x00", "\ufeff", "'", '"',
-    "=cmd|' /C'!A1", "../../../etc/passwd", "/dev/zero", "%s%n", "\r\n", "\\ud800", "[" * 5000, '{"a":' * 500,
-    "é" * 3000, ",", ":", "#", "\t", "[[", "]]", "=", "1-0", "n[0-999999999]",
-)  # fmt: skip
-VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 1 << 31, 1 << 63, 1 << 64, 1e308, -1e308, 0.1, "", "\x1b]0;x\x07", "NaN", [], {}, [[]],
-    [None], {"": None}, "x" * 5000, list(range(5000)), [0] * 64, [1 << 40],
-)  # fmt: skip
-
-
-def mutated_bytes(data: bytes, draw: random.Random) -> bytes:  # noqa: PLR0911
-    at = draw.randrange(len(data) + 1)
-    end = min(len(data), at + draw.choice((1, 2, 4, 8, 64, 1000)))
-    match draw.randrange(8):
-        case 0:
-            return data[:at] + bytes([draw.randrange(256)]) + data[at + 1 :]
-        case 1:
-            return data[:at]
-        case 2:
-            return data[:at] + data[end:]
-        case 3:
-            return data[:end] + data[at:end] * draw.choice((1, 2, 100)) + data[end:]
-        case 4 | 5:
-            return data[:at] + draw.choice(TOKENS).encode("utf-8", "surrogatepass") + data[at:]
-        case 6:
-            spans = [found.span() for found in re.finditer(rb"-?\d+(\.\d+)?", data)] or [(at, end)]
-            first, last = draw.choice(spans)
-            return data[:first] + draw.choice(NUMBERS).encode() + data[last:]
-        case _:
-            lines = data.split(b"\n")
-            lines.insert(draw.randrange(len(lines)), lines.pop(draw.randrange(len(lines))))
-            return b"\n".join(lines)
-
-
-def mutated_json(value: Any, draw: random.Random) -> Any:
-    """Replaces, removes or adds one value somewhere."""
-    if not isinstance(value, dict | list) or not value or draw.random() < 0.2:
-        return draw.choice(VALUES)
-    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-    key = draw.choice(keys)
-    changed = dict(value) if isinstance(value, dict) else list(value)
-    match draw.randrange(8):
-        case 0:
-            del changed[key]
-        case 1:
-            if isinstance(changed, dict):
-                changed[draw.choice((*map(str, keys), "unknown"))] = draw.choice(VALUES)
-            else:
-                changed.insert(key, changed[key])
-        case _:
-            changed[key] = mutated_json(value[key], draw)
-    return changed
-
-
-def mutate_file(file: Path, draw: random.Random) -> None:
-    data = file.read_bytes()
-    if draw.random() < 0.6:
-        with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(data)
-            for _ in range(draw.choice((1, 1, 2))):
-                value = mutated_json(value, draw)
-            file.write_text(json.dumps(value), encoding="utf-8", errors="surrogatepass")
-            return
-    for _ in range(draw.choice((1, 1, 2, 4))):
-        data = mutated_bytes(data, draw)
-    file.write_bytes(data)
-
-
-def mutate(target: Path, draw: random.Random) -> None:
-    """Changes a good file, or some files of a good folder."""
-    if target.is_file():
-        return mutate_file(target, draw)
-    files = sorted(path for path in target.rglob("*") if path.is_file())
-    metadata = [path for path in files if path.suffix in {".json", ".txt", ".toml"}]
-    for _ in range(draw.choice((1, 1, 2))):
-        file = draw.choice(metadata if metadata and draw.random() < 0.6 else files)
-        if not file.is_file():
-            continue
-        match draw.randrange(12):
-            case 0:
-                file.unlink()
-            case 1:
-                file.unlink()
-                draw.choice((os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"),
-                             lambda path: path.symlink_to(path.name)))(file)  # fmt: skip
-            case 2:
-                others = [path for path in files if path != file and path.is_file()]
-                file.write_bytes(draw.choice(others).read_bytes() if others else b"")
-            case 3:
-                shutil.rmtree(file.parent) if file.parent != target else file.unlink()
-            case _:
-                mutate_file(file, draw)
-    return None
 
 
 def in_child(work: Callable[[], int], out: Path) -> None:
@@ -376,6 +272,46 @@ def keep(bad: Path, kept: Path) -> None:
     subprocess.run(["cp", "-a", bad, kept], check=True)  # links and pipes as they are
 
 
+@contextlib.contextmanager
+def copy_of(source: Path, target: Path) -> Iterator[Path]:
+    (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+    try:
+        yield target
+    finally:
+        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+        target.with_name(target.name + ".html").unlink(missing_ok=True)
+
+
+def check_good(kind: Kind, good: Path, fixed: dict[str, Path], out: Path) -> None:
+    """Raises SystemExit if a good file does harm, or the one that was made for its commands is refused."""
+    for source in (good, *kind.variants):
+        with copy_of(source, out.with_name("copy")) as target:
+            for which, work in works(kind, target, fixed):
+                found = executed(work, out)
+                said = (out / "stderr").read_text()
+                if found or (source == good and said.startswith("crosscut: error")):
+                    raise SystemExit(f"{kind.name}: {which} of the good {source}: {found}\n{said}")
+
+
+def attack(kind: Kind, good: Path, fixed: dict[str, Path], out: Path, seeds: range, kept: Path) -> int:
+    """Mutates a file for each seed, and has it opened. Returns the number of executions that went wrong."""
+    executions = wrong = 0
+    begun = time.monotonic()
+    for seed in seeds:
+        source = kind.variants[seed % len(kind.variants)] if kind.variants else good
+        with copy_of(source, out.with_name(f"bad-{kind.name}")) as target:
+            mutate(target, random.Random(f"{kind.name} {seed}"))  # noqa: S311
+            for which, work in works(kind, target, fixed):
+                executions += 1
+                if found := executed(work, out):
+                    wrong += 1
+                    print(f"{kind.name} {seed}: {which}: {found}", flush=True)
+                    keep(target, kept / f"{kind.name}-{seed}")
+    seconds = time.monotonic() - begun
+    print(f"{kind.name}: {len(seeds)} files, {executions} executions, {seconds:.0f} s", flush=True)
+    return wrong
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
@@ -391,10 +327,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="crosscut-hostile-") as name:
         folder = Path(name)
-        (folder / "out").mkdir()
+        (out := folder / "out").mkdir()
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-        fixed = {"run": run_of(folder), "network": network_of(folder)}
-        fixed["cables"] = folder / "cables.csv"
+        fixed = {"run": run_of(folder), "network": network_of(folder), "cables": folder / "cables.csv"}
         fixed["cables"].write_text(CABLES)
         for kind in KINDS:
             if options.only and kind.name not in options.only:
@@ -402,31 +337,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if kind.needs and not Path(sys.executable).with_name(kind.needs).exists():
                 print(f"{kind.name}: skipped, as there is no {kind.needs} beside this Python", flush=True)
                 continue
-            good = folder / f"good-{kind.name}"
-            kind.make(good)
-            for which, work in works(kind, good, fixed):
-                found = executed(work, folder / "out")
-                if found or (folder / "out/stderr").read_text().startswith("crosscut: error"):
-                    said = (folder / "out/stderr").read_text()
-                    raise SystemExit(f"{kind.name}: {which} refuses the good file: {found}\n{said}")
-            executions = 0
-            begun = time.monotonic()
-            for seed in range(options.seed, options.seed + options.count):
-                target = folder / f"bad-{kind.name}"
-                (shutil.copytree if good.is_dir() else shutil.copyfile)(good, target)
-                mutate(target, random.Random(f"{kind.name} {seed}"))  # noqa: S311
-                for which, work in works(kind, target, fixed):
-                    executions += 1
-                    found = executed(work, folder / "out")
-                    if found is None:
-                        continue
-                    wrong += 1
-                    print(f"{kind.name} {seed}: {which}: {found}", flush=True)
-                    keep(target, options.keep / f"{kind.name}-{seed}")
-                shutil.rmtree(target) if target.is_dir() else target.unlink()
-                target.with_name(target.name + ".html").unlink(missing_ok=True)
-            seconds = time.monotonic() - begun
-            print(f"{kind.name}: {options.count} files, {executions} executions, {seconds:.0f} s", flush=True)
+            kind.make(good := folder / f"good-{kind.name}")
+            check_good(kind, good, fixed, out)
+            seeds = range(options.seed, options.seed + options.count)
+            wrong += attack(kind, good, fixed, out, seeds, options.keep)
     print(f"{wrong} executions went wrong" if wrong else "none went wrong")
     return 1 if wrong else 0
 
