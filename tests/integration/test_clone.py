@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,7 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cloning import copied, copies, copying, image, order, unfinished, wait_for_bytes
+from cloning import (
+    TooLate,
+    again_if_too_late,
+    copied,
+    copies,
+    copying,
+    image,
+    order,
+    unfinished,
+    wait_for_bytes,
+)
 from processes import await_none, running
 from strangers import Strangers
 from under_way import PATIENCE_SECONDS, private_core, rank_processes, signal_all, wait_until
@@ -69,6 +80,7 @@ def test_every_copy_is_the_source(folder: Path, size: int, interface: str) -> No
 
 
 @pytest.mark.parametrize("victim", RANKS)
+@again_if_too_late
 def test_a_node_that_dies_is_skipped_and_a_second_attempt_sends_only_what_is_missing(
     folder: Path, victim: int
 ) -> None:
@@ -79,7 +91,8 @@ def test_a_node_that_dies_is_skipped_and_a_second_attempt_sends_only_what_is_mis
         _, ranks = processes(folder)
         wait_for_bytes(partial)
         os.kill(ranks[victim], signal.SIGSTOP)
-        assert partial.exists(), "it is stopped in the middle"
+        if not partial.exists():
+            raise TooLate(partial)
         os.kill(ranks[victim], signal.SIGKILL)
         outcome = under_way.end()
     assert outcome.state == "failed"
@@ -104,6 +117,7 @@ def test_a_node_that_dies_is_skipped_and_a_second_attempt_sends_only_what_is_mis
     assert again.copies[victim - 1].received_bytes == WHOLE - again.copies[victim - 1].kept_bytes
 
 
+@again_if_too_late
 def test_two_neighbours_that_die_at_once_are_skipped(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     with copying(order(source), LAUNCH) as under_way:
@@ -118,6 +132,7 @@ def test_two_neighbours_that_die_at_once_are_skipped(folder: Path) -> None:
     assert copies(folder, PROCESSES)[3].read_bytes() == source.read_bytes()
 
 
+@again_if_too_late
 def test_a_node_that_dies_after_its_copy_is_in_place_has_one(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     made = copies(folder, PROCESSES)
@@ -134,6 +149,7 @@ def test_a_node_that_dies_after_its_copy_is_in_place_has_one(folder: Path) -> No
     assert under_way.lost() == [1]
 
 
+@again_if_too_late
 def test_a_node_that_falls_silent_is_skipped(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     with copying(order(source), Launch(on=LAUNCH.on, pin=False, timeout_seconds=2)) as under_way:
@@ -148,21 +164,18 @@ def test_a_node_that_falls_silent_is_skipped(folder: Path) -> None:
     assert "silent" in outcome.copies[1].reason
 
 
+@again_if_too_late
 def test_after_all_were_killed_good_chunks_are_kept_and_damaged_ones_sent_again(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     made = copies(folder, PROCESSES)
-    for _ in range(5):
-        with copying(order(source), LAUNCH) as under_way:
-            node, ranks = processes(folder)
-            wait_for_bytes(unfinished(made[-1]), 1 << 20)
-            signal_all([node, *ranks], signal.SIGKILL)
-            with pytest.raises(CrosscutError):
-                under_way.end()
-        if not any(copy.exists() for copy in made):
-            break
-        for copy in made:  # a busy machine killed too late
-            copy.unlink(missing_ok=True)
-    assert not any(copy.exists() for copy in made)
+    with copying(order(source), LAUNCH) as under_way:
+        node, ranks = processes(folder)
+        wait_for_bytes(unfinished(made[-1]), 1 << 20)
+        signal_all([node, *ranks], signal.SIGKILL)
+        with contextlib.suppress(CrosscutError):
+            under_way.end()
+    if any(copy.exists() for copy in made):
+        raise TooLate
     with unfinished(made[0]).open("r+b") as damaged:  # as a crash of the machine may leave it
         damaged.write(bytes(100_000))
     outcome = copied(order(source, resume=True), LAUNCH)
@@ -229,18 +242,21 @@ def clone_command(*words: str, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@again_if_too_late
 def test_an_interrupted_copy_reports_its_progress_and_can_be_resumed(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     words = ("source", "copy-{rank}", "--on", LAUNCH.on, "--chunk", "4KiB")
-    process = clone_command(*words, folder=folder)
-    wait_until(lambda: len(running(folder.parent / "bin" / core.CORE)) == 1 + PROCESSES, "ranks are started")
-    _, ranks = processes(folder)
-    wait_for_bytes(unfinished(copies(folder, PROCESSES)[-1]))
-    os.kill(ranks[-1], signal.SIGSTOP)  # so that it cannot end before the signal
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    os.kill(ranks[-1], signal.SIGCONT)
-    printed, complained = process.communicate(timeout=PATIENCE_SECONDS)
+    with clone_command(*words, folder=folder) as process:
+        wait_until(
+            lambda: len(running(folder.parent / "bin" / core.CORE)) == 1 + PROCESSES, "ranks are started"
+        )
+        _, ranks = processes(folder)
+        wait_for_bytes(unfinished(copies(folder, PROCESSES)[-1]))
+        os.kill(ranks[-1], signal.SIGSTOP)  # so that it cannot end before the signal
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        os.kill(ranks[-1], signal.SIGCONT)
+        printed, complained = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, complained
     assert "unfinished at" in printed
     assert "--resume" in complained

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from under_way import wait_until
 
 from crosscut.base import core
 from crosscut.base.job import Job
@@ -50,6 +51,8 @@ def recorded_ports(run: Path) -> list[tuple[int, int]]:
 def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
     keep: bool, each: int, tmp_path: Path
 ) -> None:
+    pairs = RANKS * (RANKS - 1) // 2
+
     def job(name: str) -> Job:
         options = {"repetitions": 2, "verify": True, "keep_connections": keep}
         parameters = {"connections": str(each)}
@@ -62,13 +65,17 @@ def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
         def lanes() -> set[tuple[str, str]]:
             return {ends for ends in connections() if ends[1].split(":")[1] in listening}
 
-        before = lanes()
+        before, there = lanes(), pairs * each if keep else 0
+
+        def left() -> set[tuple[str, str]]:
+            """Returns the lanes after a job, whose end is reported while ranks still close theirs."""
+            wait_until(lambda: len(lanes() - before) == there, f"there should be {there} lanes")
+            return lanes() - before
+
         assert session.run(job("first.zarr")).state == "complete"
-        first = lanes() - before
+        first = left()
         assert session.run(job("second.zarr")).state == "complete"
-        second = lanes() - before
-    pairs = RANKS * (RANKS - 1) // 2
-    assert len(first) == len(second) == (pairs * each if keep else 0)
+        second = left()
     assert first == second
     for name in ("first.zarr", "second.zarr"):
         attributes = Run.open(tmp_path / name).attributes

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from measuring import check_whole, usable, without_seconds
-from under_way import measuring, private_core, rank_processes, signal_all
+from under_way import measuring, private_core, rank_processes, signal_all, wait_until
 
 from crosscut.base import core
 from crosscut.base.job import Job
@@ -70,14 +70,21 @@ def measured_cells(run: Path) -> np.ndarray:
     return np.asarray(xr.open_zarr(run, chunks=None)["status"].values == MEASURED)
 
 
-def kill_midway(job: Job, victim: str, after_seconds: float, binaries: Path) -> np.ndarray:
-    """Kills the job and returns which cells had been measured just before."""
+def kill_midway(
+    job: Job, victim: str, after_seconds: float, binaries: Path, *, once_begun: bool = False
+) -> np.ndarray:
+    """Kills the job, some time after its start or after its first block, and returns which cells had been
+    measured just before."""
     with measuring(job, Launch(backend=job.backend, ranks=RANKS), binaries) as measurement:
         node, ranks = rank_processes(binaries / core.CORE, RANKS)
+        if once_begun:
+            wait_until((job.out / "status" / "c").exists, "no block was measured")
         time.sleep(after_seconds)
+        signal_all([node, *ranks], signal.SIGSTOP)  # reading takes longer than the job on a busy machine
         before = measured_cells(job.out)
         whom = {"all ranks": ranks, "the node": [node]}.get(victim) or [ranks[int(victim.split()[1])]]
         signal_all(whom, signal.SIGKILL)
+        signal_all([node, *ranks], signal.SIGCONT)
         said = measurement.end()
         if measurement.outcome is None and victim.startswith("rank"):
             assert victim in said, said
@@ -101,9 +108,10 @@ def test_a_run_killed_at_any_moment_keeps_its_blocks_and_resumes_to_the_same_res
             break
         victim = victims[number % len(victims)]
         job = as_typed(MANY[backend], quick_path / "killed.zarr")
-        moment = chance.uniform(0, 0.7 * duration)
-        print(f"kill -9 {victim} after {moment:.3f} s")
-        before = kill_midway(job, victim, moment, binaries)
+        once_begun, moment = number % 2 == 1, chance.uniform(0, 0.7 * duration)
+        moment *= 0.3 if once_begun else 1
+        print(f"kill -9 {victim} {moment:.3f} s after {'the first block' if once_begun else 'the start'}")
+        before = kill_midway(job, victim, moment, binaries, once_begun=once_begun)
 
         kept = measured_cells(job.out)
         assert not (before & ~kept).any(), "a finished block was lost"
