@@ -70,7 +70,7 @@ inline store::BlockData data(const store::Store::Options& options, const store::
                                              : std::numeric_limits<double>::quiet_NaN());
           if (options.lossy) data.message_lost_bytes.push_back(r + p);
         }
-        data.rank_seconds.push_back(-seconds_at(shape, block.size_index, r, p, rank, 0));
+        data.rank_seconds.push_back(0.5 + seconds_at(shape, block.size_index, r, p, rank, 0));
         data.status.push_back(store::Status::measured);
         if (options.compute) data.compute_fraction.push_back(0.5);
       }

@@ -356,8 +356,8 @@ TEST(damaged_metadata_is_an_error_that_names_the_file) {
   overwrite(run / "zarr.json", "[1]");
   CHECK_THROWS_SAYING(RunError, "no member \"attributes\"", Store::resume(run, options, false));
   overwrite(run / "zarr.json", good);
-  replace_in(run / "zarr.json", "\"version\": 1", "\"version\": 3");
-  CHECK_THROWS_SAYING(RunError, "newer crosscut (schema version 3", Store::resume(run, options, false));
+  replace_in(run / "zarr.json", "\"version\": 3", "\"version\": 4");
+  CHECK_THROWS_SAYING(RunError, "newer crosscut (schema version 4", Store::resume(run, options, false));
   replace_in(run / "zarr.json", "\"crosscut-run\"", "\"else\"");
   CHECK_THROWS_SAYING(RunError, "not a run of crosscut", Store::resume(run, options, false));
 }
@@ -413,8 +413,8 @@ TEST(summaries_stand_for_all_repetitions_however_they_arrive) {
   CHECK_EQ(by_one.size(), by_two.size());
   std::array<double, 5> first;  // behind the index of one chunk
   std::copy_n(by_two.data() + 16, sizeof first, reinterpret_cast<char*>(first.data()));
-  const double least = -sample::seconds_at(small, 1, 4, 0, 0, 0),
-               most = -sample::seconds_at(small, 1, 0, 0, 0, 0);
+  const double least = 0.5 + sample::seconds_at(small, 1, 0, 0, 0, 0),
+               most = 0.5 + sample::seconds_at(small, 1, 4, 0, 0, 0);
   CHECK(first == std::array<double, 5>{5, least, (least + most) / 2, most, most});
 }
 
@@ -476,7 +476,7 @@ TEST(the_most_detailed_storage_that_fits_is_chosen) {
   CHECK(kept_within(15'999, once, false) == Kept::phase_summaries);
 }
 
-TEST(phase_summaries_survive_a_resume_and_need_version_2) {
+TEST(phase_summaries_survive_a_resume) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
   Store::Options options = sample::options(small);
@@ -492,7 +492,7 @@ TEST(phase_summaries_survive_a_resume_and_need_version_2) {
     store->commit(block_of({1, 0, 7, 0, 2}));
     store->commit(block_of({1, 2, 5, 2, 3}));
   }
-  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 2);
+  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 3);
   const auto store = Store::resume(run, options, false);
   CHECK(all(store->done({1, 0, 7, 0, 2})) && none(store->done({0, 0, 7, 0, 5})));
   CHECK(store->done({1, 0, 7, 2, 3}) == std::vector<bool>({false, false, true, true, true, false, false}));
@@ -503,6 +503,47 @@ TEST(phase_summaries_survive_a_resume_and_need_version_2) {
   BlockData short_of_one = block_of({1, 0, 7, 4, 5});
   short_of_one.phases.pop_back();
   CHECK_THROWS_SAYING(RunError, "phase summaries", store->commit(short_of_one));
+}
+
+TEST(samples_that_changed_on_disk_are_not_taken_for_measurements) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  const Store::Options options = sample::options(small);
+  const Block block{0, 2, 4, 1, 3}, beside{0, 4, 6, 1, 3};
+  {
+    const auto store = Store::create(run, options);
+    store->commit(sample::data(options, block));
+    store->commit(sample::data(options, beside));
+  }
+  const fs::path file = run / "rank_seconds/c/0/0/0/0";
+  std::string bytes = text_of(file);
+  const double last = sample::data(options, block).rank_seconds.back();
+  const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&last), sizeof last));
+  REQUIRE(at != std::string::npos);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  overwrite(file, bytes);
+  const auto store = Store::resume(run, options, false);
+  CHECK_THROWS_SAYING(RunError, "rank_seconds/c/0/0/0/0 differs from its checksums",
+                      store->read_rank_seconds(block));
+  CHECK(store->read_rank_seconds(beside) == sample::data(options, beside).rank_seconds);
+  store->commit(sample::data(options, block));  // measured again
+  CHECK(store->read_rank_seconds(block) == sample::data(options, block).rank_seconds);
+}
+
+TEST(a_run_without_checksums_is_resumed_without) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  Store::Options options = sample::options(small);
+  options.checksums = false;
+  Store::create(run, options)->commit(sample::data(options, {0, 0, 7, 0, 2}));
+  replace_in(run / "zarr.json", "\"version\": 3", "\"version\": 1");
+  options.checksums = true;
+  const auto store = Store::resume(run, options, false);
+  CHECK(all(store->done({0, 0, 7, 0, 2})));
+  store->commit(sample::data(options, {0, 0, 7, 2, 5}));
+  CHECK(store->read_rank_seconds({0, 0, 7, 0, 5}) == sample::data(options, {0, 0, 7, 0, 5}).rank_seconds);
+  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 1);
+  CHECK(!fs::exists(run / "checksum"));
 }
 
 TEST(few_descriptors_are_open_however_many_sizes_there_are) {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("base/fd", "base/file", "base/json", "base/json_value", "store/*")
+SOURCES = ("base/crc32c", "base/fd", "base/file", "base/json", "base/json_value", "store/*")
 
 
 def crash_writer(build: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import zarr
 from zarr.codecs import BytesCodec, ShardingCodec
@@ -56,12 +57,23 @@ def _sharded(
     array[...] = values
 
 
+def _sums(samples: np.ndarray) -> np.ndarray:
+    """Returns the checksums [size, repetition, phase] of an array of samples."""
+    cells = samples.reshape(*samples.shape[:3], -1)
+    return np.apply_along_axis(lambda cell: np.uint32(google_crc32c.value(cell.tobytes())), 3, cells)
+
+
 def make_run(
-    path: Path, *, measured_repetitions: int = REPETITIONS, state: str = "complete", peer: bool = True
+    path: Path,
+    *,
+    measured_repetitions: int = REPETITIONS,
+    state: str = "complete",
+    peer: bool = True,
+    checksums: bool = True,
 ) -> Path:
-    """Writes a run of which the given repetitions were measured."""
+    """Writes a run of which the given repetitions were measured, of schema 1 if it has no checksums."""
     attributes = {
-        "schema": {"name": "crosscut-run", "version": 1}, "state": state,
+        "schema": {"name": "crosscut-run", "version": 3 if checksums else 1}, "state": state,
         "pattern": {"name": "sample"}, "job": {"pattern": "sample"}, "peers": "stored" if peer else "implied",
         "nodes": [{"name": "n0"}, {"name": "n1"}], "phase_labels": [f"stride {i + 1}" for i in range(PHASES)],
     }  # fmt: skip
@@ -83,7 +95,11 @@ def make_run(
         messages = np.where(there[..., None], seconds(), np.nan).astype("<f8")
         _sharded(group, "message_seconds", (*_CELL, "slot"), messages, np.nan)
         slowest = np.nanmax(np.where(np.isnan(seconds()), 0, seconds()), axis=-1)
-        _sharded(group, "rank_seconds", _CELL, np.where(there, slowest, np.nan).astype("<f8"), np.nan)
+        slowest = np.where(there, slowest, np.nan).astype("<f8")
+        _sharded(group, "rank_seconds", _CELL, slowest, np.nan)
+        if checksums:
+            sums = np.stack([_sums(messages), _sums(slowest)], axis=-1)
+            _sharded(group, "checksum", (*_CELL[:3], "array"), sums, 0)
         _sharded(group, "status", _CELL, np.broadcast_to(there, cells).astype("u1"), 0)
         zarr.consolidate_metadata(path)
     return path

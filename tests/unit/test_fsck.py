@@ -21,6 +21,7 @@ from crosscut.run.run import Run
 CELLS = len(SIZES) * 5 * PHASES * RANKS
 MESSAGES = "message_seconds/c/1/0/0/0/0"
 STATUS = "status/c/0/0/0/0"
+SUMS = "checksum/c/1/0/0/0"
 
 
 @pytest.fixture
@@ -99,7 +100,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "entry gone": (lambda p: overwrite(p / MESSAGES, 16, b"\xff" * 16), "lacks chunk 1", 2 * PHASES * RANKS),
     "entry wrong": (lambda p: overwrite(p / MESSAGES, 16, b"\0"), "a wrong place", 2 * PHASES * RANKS),
     # Behind the index: repetition 0, phase 0, rank 0, slot 1 (slot 0 has no message there).
-    "sample gone": (lambda p: overwrite(p / MESSAGES, 48 + 8, NAN), "no samples for 1", 1),
+    "sample gone": (lambda p: overwrite(p / MESSAGES, 48 + 8, NAN), "no samples for 1", RANKS),
+    "sample changed": (lambda p: overwrite(p / MESSAGES, 48 + 8, b"\x01"), "4 cells that differ", RANKS),
+    "checksum changed": (lambda p: overwrite(p / SUMS, 48, b"\x01\x02"), "cells that differ", RANKS),
+    "checksums gone": (lambda p: (p / SUMS).unlink(), "lacks chunk 0", 5 * PHASES * RANKS),
     "status wrong": (lambda p: overwrite(p / STATUS, 48, b"\x09"), "an unknown status code", 1),
     "status cut": (lambda p: truncate(p / STATUS, 40), "shorter than its own index", 5 * PHASES * RANKS),
     "status gone": (lambda p: (p / STATUS).unlink(), "fewer repetitions than", 5 * PHASES * RANKS),

@@ -80,7 +80,7 @@ def _whole(extent: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d["attributes"]["schema"].update(version=3), "newer crosscut"),
+        (lambda d: d["attributes"]["schema"].update(version=4), "newer crosscut"),
         (lambda d: d["attributes"]["schema"].update(name="x"), "not a run of crosscut"),
         (lambda d: d["attributes"].pop("schema"), "'schema' is missing"),
         (lambda d: d.pop("attributes"), "'attributes' is missing"),

@@ -56,7 +56,7 @@ std::int64_t phases_summed_at_once(const Shape& shape) {
   return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes));
 }
 
-constexpr std::array type_names{"uint8", "int32", "int64", "float64"};  // in the order of Element
+constexpr std::array type_names{"uint8", "int32", "uint32", "int64", "float64"};  // in the order of Element
 
 json::Value codec(const char* name, json::Object configuration) {
   json::Object result{{"name", name}};
@@ -178,6 +178,7 @@ std::vector<Row> rows_of(const Store::Options& options) {
       {!phases && options.compute, {"compute_fraction", cells, float64, "NaN", true}},
       {!phases && options.lossy, {"message_lost_bytes", slots, int64, 0, true}},
       {!phases, {"status", cells, uint8, 0, true}},
+      {options.checksums, {"checksum", {"size", "repetition", "phase", "array"}, uint32, 0, true}},
   };
   std::vector<Row> kept;
   for (const auto& [is_kept, row] : all)
@@ -185,17 +186,33 @@ std::vector<Row> rows_of(const Store::Options& options) {
   return kept;
 }
 
+bool holds_samples(std::string_view array, bool sharded) {
+  return sharded && array != "status" && array != "phase_status" && array != "checksum";
+}
+
 }  // namespace
+
+std::vector<std::string_view> checked_arrays(std::span<const ArrayLayout> layouts) {
+  std::vector<std::string_view> names;
+  for (const ArrayLayout& layout : layouts)
+    if (holds_samples(layout.name, layout.sharded)) names.push_back(layout.name);
+  std::ranges::sort(names);
+  return names;
+}
 
 std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   const Shape& shape = options.shape;
   const ChunkGrid grid = chunk_grid(shape, options.kept);
+  const std::vector<Row> rows = rows_of(options);
+  const std::int64_t arrays =
+      std::ranges::count_if(rows, [](const Row& row) { return holds_samples(row.name, row.sharded); });
   const std::map<std::string_view, std::int64_t> whole{{"size", std::ssize(shape.sizes)},
                                                        {"repetition", shape.repetitions},
                                                        {"phase", shape.phases},
                                                        {"rank", shape.ranks},
                                                        {"slot", shape.slots},
-                                                       {"statistic", std::ssize(statistics)}};
+                                                       {"statistic", std::ssize(statistics)},
+                                                       {"array", arrays}};
   auto chunk = whole, shard = whole;
   chunk["size"] = shard["size"] = 1;
   chunk["repetition"] = grid.chunk_repetitions;
@@ -204,7 +221,7 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   shard["repetition"] = grid.chunk_repetitions * grid.repetition_chunks();
   shard["phase"] = grid.chunk_phases * grid.phase_chunks();
   std::vector<ArrayLayout> layouts;
-  for (const auto& [name, dimensions, element, fill, sharded] : rows_of(options)) {
+  for (const auto& [name, dimensions, element, fill, sharded] : rows) {
     auto& layout = layouts.emplace_back(ArrayLayout{name, dimensions, element, fill, sharded, {}, {}, {}});
     for (const std::string_view dimension : dimensions) {
       layout.shape.push_back(whole.at(dimension));

@@ -14,9 +14,9 @@
 
 namespace crosscut::store {
 
-enum class Element : std::uint8_t { uint8, int32, int64, float64 };
+enum class Element : std::uint8_t { uint8, int32, uint32, int64, float64 };
 constexpr std::int64_t element_bytes(Element element) {
-  constexpr std::array bytes{1, 4, 8, 8};
+  constexpr std::array bytes{1, 4, 4, 8, 8};
   return bytes[static_cast<std::size_t>(element)];
 }
 
@@ -68,13 +68,14 @@ Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Returns every array of a run with these options, in the order of the metadata.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);
+// Returns the names of the arrays of samples, in alphabetical order: the index along the dimension `array` of
+// `checksum`.
+std::vector<std::string_view> checked_arrays(std::span<const ArrayLayout> layouts);
 
 // The zarr.json files of a run (Zarr core specification, version 3).
 inline constexpr std::string_view schema_name = "crosscut-run";
-inline constexpr std::int64_t schema_version = 2;
-// Returns the oldest schema version whose readers know all arrays. Version 2 added phase summaries; a run
-// without them is still of version 1.
-constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
+// Version 2 added phase summaries, 3 checksums.
+inline constexpr std::int64_t schema_version = 3;
 
 json::Value array_metadata(const ArrayLayout& layout);
 // Returns the group's metadata with that of all arrays inline ("consolidated"), so that readers open only

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/crc32c.hpp"
 #include "base/error.hpp"
 #include "store/zarr_store.hpp"
 
@@ -34,6 +35,7 @@ ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
       options_(std::move(options)),
       attributes_(std::move(attributes)),
       layouts_(array_layouts(options_)),
+      checked_(checked_arrays(layouts_)),
       grid_(chunk_grid(options_.shape, options_.kept)),
       status_array_(options_.kept == Kept::phase_summaries ? "phase_status" : "status"),
       status_cells_(options_.kept == Kept::phase_summaries ? 1 : options_.shape.ranks),
@@ -75,7 +77,7 @@ void ZarrStore::commit(const BlockData& data) {
                             {"rank_seconds", data.block, bytes_of(data.rank_seconds)}};
   if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
   if (options_.lossy) pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
-  write(pieces);
+  write_samples(std::move(pieces), data.block);
   write(std::array{Piece{"status", data.block, bytes_of(data.status)}});
 }
 
@@ -90,9 +92,10 @@ void ZarrStore::commit_phases(const BlockData& data) {
   const auto messages = column(&PhaseSummary::messages), ranks = column(&PhaseSummary::ranks);
   const auto moved = column(&PhaseSummary::moved_bytes);
   const auto status = column(&PhaseSummary::status);
-  write(std::array{Piece{"phase_message_summary", data.block, bytes_of(messages)},
-                   Piece{"phase_rank_summary", data.block, bytes_of(ranks)},
-                   Piece{"phase_moved_bytes", data.block, bytes_of(moved)}});
+  write_samples({{"phase_message_summary", data.block, bytes_of(messages)},
+                 {"phase_rank_summary", data.block, bytes_of(ranks)},
+                 {"phase_moved_bytes", data.block, bytes_of(moved)}},
+                data.block);
   write(std::array{Piece{"phase_status", data.block, bytes_of(status)}});
 }
 
@@ -106,6 +109,57 @@ void ZarrStore::write(std::span<const Piece> pieces) {
     shard.publish(invisible);
   }
   for (const auto& [array, block, cells] : pieces) shards_.get(array, block.size_index).sync();
+}
+
+// Writes what was measured in a block, with its checksums. Cells that failed are measured again: until their
+// new samples are whole, their old status must not vouch for them.
+void ZarrStore::write_samples(std::vector<Piece> pieces, const Block& block) {
+  const std::vector<Status> before = read_status(block);
+  const std::vector<Status> none(before.size());
+  if (before != none) write(std::array{Piece{status_array_, block, bytes_of(none)}});
+  std::vector<std::uint32_t> checksums;
+  if (options_.checksums) {
+    checksums = checksums_of(pieces, block);
+    pieces.push_back({"checksum", block, bytes_of(checksums)});
+  }
+  write(pieces);
+}
+
+// Returns [repetition, phase, array]. Arrays without repetitions have theirs in the first.
+std::vector<std::uint32_t> ZarrStore::checksums_of(std::span<const Piece> pieces, const Block& block) const {
+  const std::int64_t arrays = std::ssize(checked_);
+  std::vector<std::uint32_t> checksums(index(block.cells() * arrays));
+  for (const auto& [array, part, cells] : pieces) {
+    const std::int64_t place = std::ranges::find(checked_, array) - checked_.begin();
+    const std::size_t cell_bytes = cells.size() / index(part.cells());
+    std::size_t at = 0;
+    for (std::int64_t r = part.repetition_first; r < part.repetition_end; ++r)
+      for (std::int64_t p = part.phase_first; p < part.phase_end; ++p, at += cell_bytes) {
+        const std::int64_t cell = (r - block.repetition_first) * block.phases() + p - block.phase_first;
+        checksums[index(cell * arrays + place)] = crc32c(cells.subspan(at, cell_bytes));
+      }
+  }
+  return checksums;
+}
+
+// Throws RunError if a measured cell that was read differs from its checksum.
+void ZarrStore::verify(const Piece& piece) const {
+  const Shard* shard = shards_.find("checksum", piece.block.size_index);
+  if (!options_.checksums || shard == nullptr) return;
+  const std::vector<Status> status = read_status(piece.block);
+  const std::vector<std::uint32_t> found = checksums_of(std::array{piece}, piece.block);
+  std::vector<std::uint32_t> recorded(found.size());
+  shard->read(piece.block, std::as_writable_bytes(std::span(recorded)));
+  const auto arrays = checked_.size();
+  const auto place = index(std::ranges::find(checked_, piece.array) - checked_.begin());
+  for (std::size_t cell = 0; cell * arrays < found.size(); ++cell) {
+    const auto ranks = std::span(status).subspan(cell * index(status_cells_), index(status_cells_));
+    if (found[cell * arrays + place] == recorded[cell * arrays + place]) continue;
+    if (std::ranges::find(ranks, Status::measured) == ranks.end()) continue;
+    throw RunError(chunk_path(directory_, shards_.layout(piece.array), piece.block.size_index).string() +
+                   " differs from its checksums; run `crosscut fsck` to see what is lost and "
+                   "`crosscut fsck --repair` to mark it for measuring again");
+  }
 }
 
 void ZarrStore::commit_summed(const BlockData& data) {
@@ -132,7 +186,7 @@ void ZarrStore::flush_summaries() {
     if (options_.lossy)
       pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
   }
-  write(pieces);
+  write_samples(std::move(pieces), summaries_.extent());
   std::vector<Piece> status;
   for (const BlockData& data : summaries_.blocks())
     status.push_back({"status", data.block, bytes_of(data.status)});
@@ -198,6 +252,7 @@ std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
     for (Summary& summary : summaries) summary.fill(nothing);
     if (const Shard* shard = shards_.find("phase_rank_summary", block.size_index))
       shard->read(block, std::as_writable_bytes(std::span(summaries)));
+    verify({"phase_rank_summary", block, bytes_of(summaries)});
     std::vector<double> slowest;
     for (const Summary& summary : summaries) slowest.push_back(summary.back());
     return slowest;
@@ -206,6 +261,7 @@ std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
   if (options_.kept == Kept::summaries) return seconds;
   if (const Shard* shard = shards_.find("rank_seconds", block.size_index))
     shard->read(block, std::as_writable_bytes(std::span(seconds)));
+  verify({"rank_seconds", block, bytes_of(seconds)});
   return seconds;
 }
 

@@ -1,7 +1,8 @@
 // Writes a run, a Zarr v3 group (docs/reference/run-format.md). Only rank 0 has a store.
 //
 // Crash safety: the cells of a new inner chunk are on disk before its 16-byte index entry is written, and a
-// block's status cells come last. Therefore every sample with status `measured` can be read.
+// block's status cells come last. Therefore every sample with status `measured` can be read. Its checksum is
+// written with it, so readers see if it has changed since.
 #pragma once
 
 #include <array>
@@ -101,6 +102,7 @@ class Store {
     Coordinates coordinates;
     json::Object attributes;  // group attributes; `schema`, `state`, `start` are added by the store
     bool compute = false, lossy = false;
+    bool checksums = true;  // resume() sets it to what the run has: older runs have none
     Kept kept = Kept::samples;
   };
   // Creates the directory (which must not exist, or be empty) with all metadata and coordinates.

@@ -23,7 +23,8 @@ constexpr auto whole_names = std::to_array<std::string_view>(
 // Sharded arrays. `create` writes only their metadata: their chunks are measurements.
 constexpr auto sharded_names = std::to_array<std::string_view>(
     {"status", "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
-     "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"});
+     "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status",
+     "checksum"});
 
 bool is_one_of(std::span<const std::string_view> names, const fs::path& name) {
   return std::ranges::find(names, name.string()) != names.end();
@@ -119,7 +120,7 @@ json::Object first_attributes(const Store::Options& options, std::span<const Arr
   attributes.set("schema", nullptr);  // first in order, for human readers; set below
   for (const auto& [name, value] : options.attributes) attributes.set(name, value);
   // These override entries of the user's metadata with the same name.
-  attributes.set("schema", json::Object{{"name", schema_name}, {"version", version_for(options.kept)}});
+  attributes.set("schema", json::Object{{"name", schema_name}, {"version", schema_version}});
   attributes.set("state", "running");
   attributes.set("start", utc_now());
   const Coordinates& coordinates = options.coordinates;

@@ -327,6 +327,7 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   const Value& arrays = member(member(group, "consolidated_metadata", directory), "metadata", directory);
   if (!arrays.is_object()) member(Value(), "metadata", directory);
 
+  options.checksums = arrays.find("checksum") != nullptr;
   const std::vector<ArrayLayout> layouts = array_layouts(options);
   const Value wanted = options.attributes;
   std::vector<Difference> differences;

@@ -99,6 +99,9 @@ class ZarrStore : public Store {
   void check_block(const Block& block) const;
   void commit_phases(const BlockData& data);
   void write(std::span<const Piece> pieces);
+  void write_samples(std::vector<Piece> pieces, const Block& block);
+  std::vector<std::uint32_t> checksums_of(std::span<const Piece> pieces, const Block& block) const;
+  void verify(const Piece& piece) const;
   void commit_summed(const BlockData& data);
   void flush_summaries();
   std::vector<Status> read_status(const Block& block) const;
@@ -115,6 +118,7 @@ class ZarrStore : public Store {
   Options options_;
   json::Value attributes_;
   std::vector<ArrayLayout> layouts_;
+  std::vector<std::string_view> checked_;  // the arrays along the last dimension of `checksum`
   ChunkGrid grid_;
   std::string_view status_array_;
   std::int64_t status_cells_;  // status cells per repetition and phase: the ranks, or 1

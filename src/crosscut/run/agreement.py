@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crosscut.base.errors import CrosscutError
 from crosscut.base.regular_file import open_regular
+from crosscut.run.checksums import CheckedSamples, samples_of
 from crosscut.run.files import Problem, Shard, read_rows, shards_of_size
 from crosscut.run.format import MEASURED, UNMEASURED, DamagedRun, RunGroup, chunk_path, read_group
 
@@ -18,12 +19,12 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Lacking:
-    """Cells [repetition, phase, rank] of one chunk that are marked as measured but have no sample."""
+class Bad:
+    """Cells [repetition, phase, rank] of one chunk that are marked as measured but whose samples are lost."""
 
     shard: Shard
     cells: Mask
-    whole_chunk: bool
+    what: str
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class SizeSamples:
 
     status: Shard
     samples: Sequence[tuple[Shard, Mask]]
-    """Each array, with a mask of the chunks that can be read."""
+    """Each array and the checksums, with a mask of the chunks that can be read."""
+    checked: Mapping[str, CheckedSamples]
     peers: NDArray[np.int32] | None
     lossy: bool
 
@@ -52,25 +54,34 @@ class SizeSamples:
             counts[first : first + len(recorded)] += recorded
         return counts
 
-    def lacking(self, chunk: int, status: NDArray[np.uint8]) -> Iterator[Lacking]:
+    def bad(self, chunk: int, status: NDArray[np.uint8]) -> Iterator[Bad]:
         measured: Mask = np.equal(status, MEASURED)
         if not measured.any():
             return
         for shard, readable in self.samples:
             if not _has(readable, chunk):
-                yield Lacking(shard, measured, whole_chunk=True)
-                continue
-            absent = self._absent(shard, chunk)
-            if absent is not None and (measured & absent).any():
-                yield Lacking(shard, measured & absent, whole_chunk=False)
+                marked = f"{int(measured.sum())} cells marked as measured"
+                yield Bad(shard, measured, f"lacks chunk {chunk}, with {marked}")
+            elif (samples := self.checked.get(shard.array.name)) is not None:
+                yield from self._bad_samples(samples, chunk, measured)
 
-    def _absent(self, shard: Shard, chunk: int) -> Mask | None:
+    def _bad_samples(self, samples: CheckedSamples, chunk: int, measured: Mask) -> Iterator[Bad]:
+        shard, expected = samples.shard, samples.expected(chunk)
+        values = shard.read(chunk)
+        absent = self._absent(shard, chunk, values)
+        if absent is not None and (found := measured & absent).any():
+            marked = f"{int(found.sum())} cells marked as measured"
+            yield Bad(shard, found, f"chunk {chunk} has no samples for {marked}")
+        for found, why in samples.faults(values, measured, expected):
+            yield Bad(shard, found, f"chunk {chunk} has samples of {int(found.sum())} cells that {why}")
+
+    def _absent(self, shard: Shard, chunk: int, values: NDArray[np.generic]) -> Mask | None:
         """Returns a mask [repetition, phase, rank] of cells with a message but no time; None if unknown.
 
         Lossy backends lose messages, and a rank without messages has no time: neither is damage.
         """
         if shard.array.name in ("phase_message_summary", "phase_rank_summary"):
-            return np.isnan(shard.read(chunk).astype(np.float64)[..., :1])  # the count, always present
+            return np.isnan(values.astype(np.float64)[..., :1])  # the count, always present
         if shard.array.name not in ("message_seconds", "rank_seconds") or self.peers is None or self.lossy:
             return None
         phases = shard.array.inner[2]
@@ -78,7 +89,7 @@ class SizeSamples:
         there = np.zeros((phases, *self.peers.shape[1:]), dtype=bool)
         part: Mask = np.greater_equal(self.peers[first : first + phases], 0)
         there[: len(part)] = part
-        absent: Mask = np.isnan(shard.read(chunk).astype(np.float64))
+        absent: Mask = np.isnan(values.astype(np.float64))
         if absent.ndim == 4:
             return np.asarray((absent & there).any(axis=-1))
         return absent & np.asarray(there.any(axis=-1))
@@ -91,7 +102,12 @@ def _has(readable: Mask, chunk: int) -> bool:
 def open_size(group: RunGroup, size_index: int) -> SizeSamples:
     status, samples = _status_and_samples(group, size_index)
     readable = [(shard, shard.readable()) for shard in samples]
-    return SizeSamples(status, readable, _peers(group), "message_lost_bytes" in group.arrays)
+    checked = {
+        shard.array.name: samples_of(group, shard, size_index)
+        for shard in samples
+        if shard.array.known.samples
+    }
+    return SizeSamples(status, readable, checked, _peers(group), "message_lost_bytes" in group.arrays)
 
 
 def _status_and_samples(group: RunGroup, size_index: int) -> tuple[Shard, list[Shard]]:

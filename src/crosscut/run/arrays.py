@@ -16,8 +16,9 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from crosscut.base import memory
+from crosscut.run.checksums import check_of
 from crosscut.run.files import Box, read_rows, shards
-from crosscut.run.format import ArrayMetadata, RunGroup
+from crosscut.run.format import CHECKSUM, ArrayMetadata, RunGroup
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
@@ -60,7 +61,8 @@ class StoredArray(BackendArray):
             return rows[(slice(None), *(slice(r.start, r.stop) for r in box[1:]))]
         values = np.full(shape, self._array.known.fill, self.dtype)
         for size_index, shard in shards(self._group, self._array, box[0]):
-            shard.read_box(box[1:], values[size_index - box[0].start])
+            check = check_of(self._group, shard, size_index)
+            shard.read_box(box[1:], values[size_index - box[0].start], check)
         return values
 
 
@@ -73,12 +75,13 @@ def _hull(wanted: range) -> range:
 
 
 def open_dataset(group: RunGroup) -> xr.Dataset:
-    """Opens all arrays known to the format, by name and dimension."""
+    """Opens all arrays known to the format but the checksums, by name and dimension."""
     named = group.attributes.get("coordinates")
     words = named.split() if isinstance(named, str) else []
     variables = {
         name: xr.Variable(array.known.dimensions, _cached(StoredArray(group, array)))
         for name, array in group.arrays.items()
+        if name != CHECKSUM
     }
     apart = {*_DIMENSIONS, *(name for name in _COORDINATES if name in words)}
     return xr.Dataset(

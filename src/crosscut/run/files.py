@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +25,8 @@ _MOST_TOLD = 1000
 
 Box = tuple[range, ...]
 """A range of positions along each dimension, without gaps."""
+Check = Callable[[int], Callable[[NDArray[np.generic]], None]]
+"""Called with the number of a chunk before that is read. The result is called with the chunk's values."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,16 @@ class Shard:
         """Returns a mask of the chunks that the index names."""
         return np.concatenate([~np.all(entries == MISSING, axis=1) for _, entries in self._index()])
 
+    def has(self, chunk: int) -> bool:
+        """True if the chunk can be read."""
+        entry = np.empty(2, "<u8")
+        try:
+            with open_regular(self.path) as file:
+                there = read_into(file, 16 * chunk, entry) and not np.all(entry == MISSING)
+                return there and os.fstat(file.fileno()).st_size >= self.offset(chunk) + self.chunk_bytes
+        except OSError:
+            return False
+
     def bad_chunks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns two masks of chunks: the index names a wrong place, or one beyond the file's end."""
         elsewhere, beyond = np.zeros((2, self.chunks), np.bool_)
@@ -118,9 +130,9 @@ class Shard:
             self._read_chunk(file, chunk, values)
         return values
 
-    def read_box(self, box: Box, into: NDArray[np.generic]) -> None:
+    def read_box(self, box: Box, into: NDArray[np.generic], check: Check | None = None) -> None:
         """Reads the stored part of a box into an array of its shape, both without the dimension `size`. The
-        rest of the array stays unchanged."""
+        rest of the array stays unchanged. Raises DamagedRun, and what `check` raises."""
         inner, grid = self.array.inner[1:], self.grid[1:]
         across = [range(r.start // i, -(-r.stop // i)) for r, i in zip(box, inner, strict=True)]
         try:
@@ -129,14 +141,20 @@ class Shard:
                 for place in itertools.product(*across):
                     chunk = int(np.ravel_multi_index(place, grid))
                     if visible[chunk]:
-                        self._read_part(
-                            file, chunk, [p * i for p, i in zip(place, inner, strict=True)], box, into
-                        )
+                        corner = [p * i for p, i in zip(place, inner, strict=True)]
+                        checked = check(chunk) if check else _unchecked
+                        self._read_part(file, chunk, corner, box, into, checked)
         except ValueError as error:
             raise DamagedRun(f"{self.path}: {error}") from error
 
     def _read_part(
-        self, file: BinaryIO, chunk: int, corner: list[int], box: Box, into: NDArray[np.generic]
+        self,
+        file: BinaryIO,
+        chunk: int,
+        corner: list[int],
+        box: Box,
+        into: NDArray[np.generic],
+        checked: Callable[[NDArray[np.generic]], None],
     ) -> None:
         target, source = [], []
         for low, extent, wanted in zip(corner, self.array.inner[1:], box, strict=True):
@@ -146,12 +164,18 @@ class Shard:
         part = into[tuple(target)]
         if part.shape == self.array.inner[1:] and part.flags.c_contiguous:
             self._read_chunk(file, chunk, part)
+            checked(part)
         else:
-            part[...] = self.read(chunk)[tuple(source)]
+            values = self.read(chunk)
+            checked(values)
+            part[...] = values[tuple(source)]
 
     def _read_chunk(self, file: BinaryIO, chunk: int, into: NDArray[np.generic]) -> None:
         if not read_into(file, self.offset(chunk), into):
             raise DamagedRun(f"{self.path}: chunk {chunk} lies beyond the file's end")
+
+
+def _unchecked(_: NDArray[np.generic]) -> None: ...
 
 
 def read_rows(group: RunGroup, array: ArrayMetadata, rows: range) -> NDArray[np.generic]:

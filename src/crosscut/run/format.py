@@ -18,8 +18,8 @@ from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.regular_file import open_regular
 
 SCHEMA_NAME = "crosscut-run"
-SCHEMA_VERSION = 2
-"""The newest version: 2 adds phase summaries; a run without any is still written as 1."""
+SCHEMA_VERSION = 3
+"""The newest version: 2 added phase summaries, 3 checksums."""
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
@@ -27,7 +27,7 @@ STATISTICS = ("count", "minimum", "median", "p99", "maximum")
 # The same limits as the core's when it writes (core/src/store/layout.cpp): extents first, then totals.
 LARGEST: Mapping[str, int] = {
     "size": 4096, "repetition": 10**9, "phase": 1 << 32, "rank": 1 << 24, "slot": 1 << 24,
-    "statistic": len(STATISTICS),
+    "statistic": len(STATISTICS), "array": 8,
 }  # fmt: skip
 LARGEST_PHASE_BYTES = 1 << 32
 """Samples of one phase: 8 bytes per rank and slot."""
@@ -38,7 +38,8 @@ _RUNS_NAMED = 16
 
 _CELL = ("size", "repetition", "phase", "rank")
 _ROUTE = ("phase", "rank", "slot")
-_WHOLE = ("rank", "slot", "statistic")
+_WHOLE = ("rank", "slot", "statistic", "array")
+CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class Known:
     @property
     def sharded(self) -> bool:
         return self.dimensions[0] == "size" and not {"rank", "repetition"}.isdisjoint(self.dimensions)
+
+    @property
+    def samples(self) -> bool:
+        """True for what was measured, as opposed to what is known about it."""
+        return self.sharded and self.dtype not in ("uint8", "uint32")
 
 
 ARRAYS: Mapping[str, Known] = {
@@ -75,6 +81,7 @@ ARRAYS: Mapping[str, Known] = {
     "phase_moved_bytes": Known(_CELL[:3], "int64"),
     "status": Known(_CELL, "uint8"),
     "phase_status": Known(_CELL[:3], "uint8"),
+    CHECKSUM: Known((*_CELL[:3], "array"), "uint32"),
 }
 # A run holds its samples in one of these sets of arrays.
 _SAMPLES = (
@@ -122,6 +129,11 @@ class RunGroup:
     def phase_summaries(self) -> bool:
         """True if the run summarises each phase over its ranks, and has nothing about single ranks."""
         return "phase_status" in self.arrays
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The arrays of samples, in the order of their checksums."""
+        return tuple(sorted(name for name, array in self.arrays.items() if array.known.samples))
 
     @property
     def status(self) -> ArrayMetadata:
@@ -282,6 +294,12 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
     missing += [name for name in kept if name not in arrays]
     if missing:
         raise DamagedRun(f"{path}: the run has no array '{missing[0]}'")
+    samples = sum(array.known.samples for array in arrays.values())
+    if CHECKSUM in arrays and arrays[CHECKSUM].extent("array") != samples:
+        raise DamagedRun(
+            f"{path}/zarr.json is damaged: '{CHECKSUM}' has {arrays[CHECKSUM].extent('array')} along "
+            f"'array', but the run has {samples} arrays of samples"
+        )
     if "phase_status" in arrays and "status" in arrays:
         raise DamagedRun(
             f"{path} is damaged: it has both 'status' and 'phase_status', but a run has only one"

@@ -15,10 +15,10 @@ from crosscut.run.files import Problem, file_problems
 from crosscut.run.folder import strangers, unfinished
 from crosscut.run.format import (
     ARRAYS,
+    CHECKSUM,
     FAILED,
     MEASURED,
     SCHEMA_NAME,
-    SCHEMA_VERSION,
     SKIPPED,
     UNMEASURED,
     DamagedRun,
@@ -98,7 +98,7 @@ def rebuilt(path: Path) -> Mapping[str, object]:
     arrays = {
         name: load_json(path / name / "zarr.json") for name in ARRAYS if (path / name / "zarr.json").is_file()
     }
-    version = SCHEMA_VERSION if "phase_status" in arrays else 1
+    version = 3 if CHECKSUM in arrays else 2 if "phase_status" in arrays else 1
     attributes = {
         "schema": {"name": SCHEMA_NAME, "version": version},
         "state": "recovered",
@@ -160,12 +160,8 @@ def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> I
             yield Problem(size.status.path, f"chunk {chunk} has an unknown status code", AGAIN, chunk)
         for code, name in STATUS_NAMES.items():
             cells[name] += int((status == code).sum())
-        for lacking in size.lacking(chunk, status):
-            count = int(lacking.cells.sum())
-            what = (
-                f"lacks chunk {chunk}, with" if lacking.whole_chunk else f"chunk {chunk} has no samples for"
-            )
-            yield Problem(lacking.shard.path, f"{what} {count} cells marked as measured", AGAIN, chunk)
+        for bad in size.bad(chunk, status):
+            yield Problem(bad.shard.path, bad.what, AGAIN, chunk)
 
 
 def _count_problems(group: RunGroup) -> Iterator[Problem]:

@@ -112,11 +112,11 @@ def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
     size = open_size(group, size_index)
     forgotten = 0
     for chunk, status in size.status_chunks():
-        bad = np.asarray(status > SKIPPED)
-        for lacking in size.lacking(chunk, status):
-            bad |= lacking.cells
-        _forget(size.status, chunk, bad)
-        forgotten += int(bad.sum())
+        unknown = np.asarray(status > SKIPPED)
+        for bad in size.bad(chunk, status):
+            unknown |= bad.cells
+        _forget(size.status, chunk, unknown)
+        forgotten += int(unknown.sum())
     if forgotten:
         yield f"size {size_index} (counted from 0): {forgotten} cells are now unmeasured"
 

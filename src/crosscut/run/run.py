@@ -31,7 +31,8 @@ _PROBLEMS_SHOWN = 3
 class Run:
     path: Path
     dataset: xr.Dataset
-    """All arrays, by name and dimension (docs/reference/run-format.md); values are read on use."""
+    """All arrays but the checksums, by name and dimension (docs/reference/run-format.md); values are read on
+    use. Reading samples that differ from their checksums raises DamagedRun."""
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
