@@ -39,14 +39,23 @@ TEST(every_message_survives_transmission) {
   const CloneJob job{.source = "/a",
                      .target = "/b-{rank}",
                      .overwrite = true,
+                     .confirmed = "c0de",
                      .resume = true,
                      .chunk_bytes = 4096,
                      .bytes = 12345,
                      .permissions = 0600};
   CHECK(to_json(parse_clone_job(to_json(job))) == to_json(job));
   CHECK(to_json(parse_clone_job(to_json(job))) != to_json(CloneJob{}));
-  const Prepared prepared{
-      .bytes = 1, .permissions = 0640, .path = "/p", .identity = "8 1", .place = "8 2", .warning = "in use"};
+  const Prepared prepared{.bytes = 1,
+                          .permissions = 0640,
+                          .path = "/p",
+                          .identity = "8 1",
+                          .place = "8 2",
+                          .warning = "in use",
+                          .device = "a disk",
+                          .device_id = "serial 1",
+                          .disk = "8:0",
+                          .is_whole_disk = true};
   CHECK(to_json(parse_prepared(to_json(prepared))) == to_json(prepared));
   const Standing standing{
       .received_bytes = 1, .kept_bytes = 2, .checked_bytes = 3, .sha256 = "ab", .has_changed = true};

@@ -36,13 +36,15 @@ def folder(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     await_none(binaries / core.CORE)
 
 
-def copy_to(source: Path, target: Path | str, *, yes: bool = False, resume: bool = False) -> CloneOutcome:
-    return copied(Order(str(source), str(target), yes, resume, CHUNK_BYTES), LAUNCH)
+def copy_to(
+    source: Path, target: Path | str, *, yes: bool = False, resume: bool = False, confirmed: str = ""
+) -> CloneOutcome:
+    return copied(Order(str(source), str(target), yes, resume, CHUNK_BYTES, confirmed), LAUNCH)
 
 
-def refusal(source: Path, target: Path | str, *, yes: bool = True) -> str:
+def refusal(source: Path, target: Path | str, *, yes: bool = True, confirmed: str = "") -> str:
     with pytest.raises(UsageError) as refused:
-        copy_to(source, target, yes=yes)
+        copy_to(source, target, yes=yes, confirmed=confirmed)
     return str(refused.value)
 
 
@@ -137,19 +139,26 @@ def loop_device(backing: Path) -> Iterator[str]:
         subprocess.run(["losetup", "--detach", device], check=True)
 
 
-def test_a_device_is_written_only_with_yes_and_only_if_it_is_large_enough(
-    folder: Path, tmp_path: Path
-) -> None:
+def code_in(why: str) -> str:
+    assert "nothing" not in why
+    return why.rsplit("--confirm ", 1)[1].split()[0]
+
+
+def test_a_device_is_written_only_if_confirmed_and_large_enough(folder: Path, tmp_path: Path) -> None:
     backing = image(tmp_path / "backing", DEVICE_BYTES)
     before = backing.read_bytes()
     source = image(folder / "source", DEVICE_BYTES - 12345)
     large = image(folder / "large", DEVICE_BYTES + 1)
     with loop_device(backing) as device:
-        assert "--yes" in refusal(source, device, yes=False)
-        assert f"the device has {DEVICE_BYTES} bytes" in refusal(large, device)
+        why = refusal(source, device)
+        assert f"{device} ({backing}, {DEVICE_BYTES} bytes)" in why
+        code = code_in(why)
+        assert code_in(refusal(source, device)) == code
+        assert "given for other devices than these" in refusal(source, device, confirmed="0123456789")
+        assert f"the device has {DEVICE_BYTES} bytes" in refusal(large, device, confirmed=code)
         assert backing.read_bytes() == before
-        assert copy_to(source, device, yes=True).copies[0].state == VERIFIED
-        again = copy_to(source, device, yes=True, resume=True)
+        assert copy_to(source, device, confirmed=code).copies[0].state == VERIFIED
+        again = copy_to(source, device, confirmed=code, resume=True)
         assert (again.copies[0].received_bytes, again.copies[0].kept_bytes) == (0, DEVICE_BYTES - 12345)
         back = copy_to(Path(device), folder / "back")
         assert back.copies[0].state == VERIFIED

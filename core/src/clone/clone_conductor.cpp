@@ -83,6 +83,7 @@ class CloneConductor final : public conduct::SessionHost {
     std::erase(targets, 0);
     ask_to_prepare(job, targets);
     if (const std::string collision = roster_.collision(); !collision.empty()) throw UsageError(collision);
+    if (const std::string asked = roster_.unconfirmed(job.confirmed); !asked.empty()) throw UsageError(asked);
   }
 
   // Has ranks prepare and waits for all answers. Nothing is written yet, so all obstacles can be reported

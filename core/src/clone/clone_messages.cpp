@@ -21,6 +21,7 @@ const json::Members<CloneJob> job_members{
     member("source", &CloneJob::source, text),
     member("target", &CloneJob::target, text),
     member("overwrite", &CloneJob::overwrite),
+    member("confirmed", &CloneJob::confirmed, text),
     member("resume", &CloneJob::resume),
     member("chunk_bytes", &CloneJob::chunk_bytes, json::within(least_chunk_bytes, most_chunk_bytes)),
     member("bytes", &CloneJob::bytes, bytes),
@@ -31,9 +32,11 @@ const json::Members<Chain> chain_members{
     member("living", &Chain::living, json::list_within<Rank>(0, most_ranks)),
 };
 const json::Members<Prepared> prepared_members{
-    member("bytes", &Prepared::bytes, bytes), member("permissions", &Prepared::permissions, permissions),
-    member("path", &Prepared::path, text),    member("identity", &Prepared::identity, text),
-    member("place", &Prepared::place, text),  member("warning", &Prepared::warning, text),
+    member("bytes", &Prepared::bytes, bytes),  member("permissions", &Prepared::permissions, permissions),
+    member("path", &Prepared::path, text),     member("identity", &Prepared::identity, text),
+    member("place", &Prepared::place, text),   member("warning", &Prepared::warning, text),
+    member("device", &Prepared::device, text), member("device_id", &Prepared::device_id, text),
+    member("disk", &Prepared::disk, text),     member("is_whole_disk", &Prepared::is_whole_disk),
 };
 const json::Members<Standing> standing_members{
     member("received_bytes", &Standing::received_bytes, bytes),

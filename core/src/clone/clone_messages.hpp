@@ -12,7 +12,8 @@ namespace crosscut::clone {
 
 struct CloneJob {
   std::string source, target;    // target may contain {rank} and {host}
-  bool overwrite = false;        // allow replacing an existing file or a device
+  bool overwrite = false;        // allow replacing an existing file
+  std::string confirmed;         // code of the devices that may be overwritten
   bool resume = false;           // keep the existing content that is right
   std::int64_t chunk_bytes = 0;  // 0: the conductor chooses
   // Properties of the source, once known.
@@ -44,6 +45,9 @@ struct Prepared {
   std::string path, identity;  // identity: of the open file or device, within its machine
   std::string place;           // identity of the file that a copy would replace; empty: none
   std::string warning;
+  // Of a block device: as in Device. Empty for a file.
+  std::string device, device_id, disk;
+  bool is_whole_disk = false;
 };
 Prepared parse_prepared(const json::Value& value);
 json::Value to_json(const Prepared& prepared);

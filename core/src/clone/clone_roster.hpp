@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.hpp"
+#include "base/words.hpp"
 #include "clone/clone_messages.hpp"
 
 namespace crosscut::clone {
@@ -65,14 +67,31 @@ class CloneRoster {
     std::map<std::pair<std::int32_t, std::string>, Rank> written;
     for (Rank rank = 1; rank < ranks(); ++rank) {
       const CloneMember& member = of(rank);
-      if (member.machine == of(0).machine && member.prepared.place == of(0).prepared.identity)
-        return name(rank) + " would write over the source, " + member.prepared.path;
+      if (member.machine == of(0).machine && overlap(member.prepared, of(0).prepared))
+        return name(rank) + " would write over the source, " + of(0).prepared.path;
       const auto [at, is_new] = written.emplace(std::pair(member.machine, member.prepared.path), rank);
       if (!is_new)
         return name(rank) + " and " + name(at->second) + " would both write " + member.prepared.path +
                "; put {rank} or {host} into the target's name";
     }
     return {};
+  }
+
+  // Returns why nothing may be written to the targets' devices yet, with the code that confirms just these;
+  // empty if `confirmed` is this code, or if all targets are files.
+  std::string unconfirmed(const std::string& confirmed) const {
+    std::string listed, ids;
+    for (Rank rank = 1; rank < ranks(); ++rank) {
+      const CloneMember& member = of(rank);
+      if (member.prepared.device_id.empty()) continue;
+      listed += "\n  " + name(rank) + ": " + member.prepared.path + " (" + member.prepared.device + ")";
+      ids += member.node + "\n" + member.prepared.device_id + "\n";
+    }
+    const std::string code = hex(Sha256().add(octets(ids)).finish()).substr(0, code_letters);
+    if (ids.empty() || confirmed == code) return {};
+    return (confirmed.empty() ? "everything on these devices would be lost:"
+                              : "--confirm " + confirmed + " was given for other devices than these:") +
+           listed + "\nto overwrite just these, repeat the command with --confirm " + code;
   }
 
   // Returns the living, unsettled target with the fewest bytes held and checked; -1 if there is none.
@@ -103,6 +122,15 @@ class CloneRoster {
   }
 
  private:
+  static constexpr std::size_t code_letters = 10;
+
+  // True if writing to the target would change the source: the same file or device, or a disk and its
+  // partition.
+  static bool overlap(const Prepared& target, const Prepared& source) {
+    const bool is_one_disk = !target.disk.empty() && target.disk == source.disk;
+    return target.place == source.identity || (is_one_disk && (target.is_whole_disk || source.is_whole_disk));
+  }
+
   std::vector<CloneMember> members_;
 };
 

@@ -120,6 +120,7 @@ class CloneWorker {
       prepared.permissions = source_->permissions;
       prepared.path = job.source;
       prepared.identity = identity_of(source_status_);
+      if (S_ISBLK(source_status_.st_mode)) note_device(describe_device(source_status_.st_rdev), prepared);
       prepared.warning = source_->warning;
       const std::int64_t chunk_bytes =
           job.chunk_bytes > 0 ? job.chunk_bytes : choose_chunk_bytes(prepared.bytes);
@@ -139,6 +140,14 @@ class CloneWorker {
     prepared.path = target_->path();
     prepared.identity = target_->identity();
     prepared.place = target_->place_identity();
+    if (target_->device()) note_device(*target_->device(), prepared);
+  }
+
+  static void note_device(const Device& device, Prepared& prepared) {
+    prepared.device = device.words;
+    prepared.device_id = device.id;
+    prepared.disk = device.disk;
+    prepared.is_whole_disk = device.is_whole;
   }
 
   void checksum_present_content(const ChunkStore& store) {

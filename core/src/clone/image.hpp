@@ -51,12 +51,5 @@ bool is_unchanged(const Source& source, const struct stat& then);
 struct stat status_of(const Image& image);
 // Returns what identifies a file or device within its machine.
 std::string identity_of(const struct stat& status);
-// Returns the size of a block device. Throws RunError.
-std::int64_t device_bytes(int fd, const std::string& path);
-
-// Explains to people why a block device must not be written: "mounted on /data", "its partition sdb1 is
-// swap", "part of dm-0"; empty if no use is known. The kernel itself decides: O_EXCL fails on a device that
-// is mounted, swapped to or held by another device.
-std::string device_use(dev_t device);
 
 }  // namespace crosscut::clone

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "clone/device.hpp"
 
 namespace crosscut::clone {
 namespace {
@@ -82,7 +83,7 @@ Target::Target(const CloneJob& job, std::string path)
   if (status) place_identity_ = identity_of(*status);
   if (status && S_ISDIR(status->st_mode)) refuse(path_, "a directory; name the file in it");
   if (status && S_ISBLK(status->st_mode)) {
-    open_device(job);
+    open_device(job, *status);
   } else if (status && !S_ISREG(status->st_mode)) {
     refuse(path_, "neither a regular file nor a block device");
   } else {
@@ -90,11 +91,10 @@ Target::Target(const CloneJob& job, std::string path)
   }
 }
 
-void Target::open_device(const CloneJob& job) {
+// The conductor has people confirm what device it is before anything is written.
+void Target::open_device(const CloneJob& job, const struct stat& looked_at) {
   is_in_place_ = true;
-  struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) refuse(path_, std::strerror(errno));
-  const std::string use = device_use(status.st_rdev);
+  const std::string use = device_use(looked_at.st_rdev);
   if (!use.empty()) refuse(path_, "the device is in use: " + use + "; nothing was written");
   Fd fd(::open(path_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
   if (!fd && errno == EBUSY)
@@ -102,6 +102,10 @@ void Target::open_device(const CloneJob& job) {
         path_,
         "the kernel reports the device as in use (mounted, swap, or part of another); nothing was written");
   if (!fd) refuse(path_, std::strerror(errno));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_errno("examine " + path_);
+  if (!S_ISBLK(status.st_mode) || status.st_rdev != looked_at.st_rdev)
+    refuse(path_, "the name was given to another device meanwhile; nothing was written");
   int is_read_only = 0;
   if (::ioctl(fd.get(), BLKROGET, &is_read_only) == 0 && is_read_only != 0)
     refuse(path_, "the device is read-only");
@@ -109,8 +113,8 @@ void Target::open_device(const CloneJob& job) {
   if (room < job.bytes)
     refuse(path_,
            "the device has " + std::to_string(room) + " bytes, the source " + std::to_string(job.bytes));
-  if (!job.overwrite)
-    refuse(path_, "this is a block device, and everything on it would be lost; add --yes to overwrite it");
+  device_ = describe_device(status.st_rdev);
+  device_->words += ", " + std::to_string(room) + " bytes";
   image_.emplace(std::move(fd), path_, job.bytes);
   if (job.resume) resumable_bytes_ = job.bytes;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "clone/clone_messages.hpp"
+#include "clone/device.hpp"
 #include "clone/image.hpp"
 
 namespace crosscut::clone {
@@ -38,16 +39,18 @@ class Target {
   // Identify the file or device that is written, and the one that it replaces (empty: none), on this machine.
   std::string identity() const;
   const std::string& place_identity() const { return place_identity_; }
+  const std::optional<Device>& device() const { return device_; }
 
  private:
   void open_file(const CloneJob& job, bool exists);
   bool open_whole(const CloneJob& job, const std::string& unfinished);
   void take_unfinished(const CloneJob& job, const std::string& name, Fd fd);
-  void open_device(const CloneJob& job);
+  void open_device(const CloneJob& job, const struct stat& looked_at);
   void check_space(const CloneJob& job, const struct stat& status) const;
 
   std::string path_, place_identity_;
   std::optional<Image> image_;
+  std::optional<Device> device_;
   mode_t permissions_;
   bool overwrite_, is_in_place_ = false, is_new_ = false, has_begun_ = false;
   std::int64_t resumable_bytes_ = 0;

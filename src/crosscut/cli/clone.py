@@ -26,8 +26,8 @@ from crosscut.session.measure import Launch, ready_session, refuse_bytes
 EPILOG = """
 examples:
   crosscut clone image.raw /scratch/image.raw --on hosts:hosts.txt
-  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes              overwrites the devices
-  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes --resume     copies only what is missing there
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt                    lists the devices, and a code
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --confirm CODE     overwrites just these devices
   crosscut clone data.tar /scratch/data.tar --on hosts:hosts.txt --interface eth0,eth1
   crosscut clone image.raw '/tmp/copy-{rank}.raw' --on local:4              one reads, three write
 
@@ -45,7 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Path on every other node; {rank} and {host} in it are filled in there.",
     )
     option(parser, "--on PLACE", str, f"Where the nodes are: {', '.join(places.names())}.", required=True)
-    flag(parser, "--yes", "Replace files that exist, and overwrite block devices.", dest="overwrite")
+    flag(parser, "--yes", "Replace files that exist.", dest="overwrite")
+    option(parser, "--confirm CODE", str,
+           "Overwrite the block devices that were listed with this code when the command was refused.",
+           dest="confirmed", default="")  # fmt: skip
     flag(parser, "--resume",
          "Keep the correct parts of unfinished copies (on a device: of its present content), found "
          "by reading them.")  # fmt: skip

@@ -24,8 +24,11 @@ class Order:
     target: str
     """Path on every other node; may contain {rank} and {host}."""
     overwrite: bool = False
+    """Allows replacing files."""
     resume: bool = False
     chunk_bytes: int | None = None
+    confirmed: str = ""
+    """The code of the block devices that may be overwritten, from the refusal that lists them."""
 
     def as_json(self) -> dict[str, object]:
         return {name: value for name, value in asdict(self).items() if value is not None}
