@@ -16,7 +16,7 @@ from tiers import LABS
 from crosscut.base.core import find_executable
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools")]
 
 MNT_DETACH = 2
 MEMORY = Path("/dev/shm")
