@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from under_way import wait_until
+from processes import running
+from under_way import private_core, wait_until
 
 from crosscut.base import core
 from crosscut.base.job import Job
@@ -22,16 +25,12 @@ def connections() -> set[tuple[str, str]]:
     return {(row[1], row[2]) for row in rows if row[3] == _ESTABLISHED}
 
 
-def listening_ports() -> set[str]:
-    """Returns the ports on which ranks listen: a data lane has one at one end."""
+def listening_ports(executable: Path) -> set[str]:
+    """Returns the ports on which this test's ranks listen: a data lane has one at one end."""
     inodes = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes()
-            if b"crosscut-core" in words:
-                inodes |= {str(fd.readlink()) for fd in (process / "fd").iterdir()}
-        except OSError:
-            continue
+    for pid in running(executable):
+        with contextlib.suppress(OSError):
+            inodes |= {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {row[1].split(":")[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
 
@@ -46,10 +45,16 @@ def recorded_ports(run: Path) -> list[tuple[int, int]]:
     return [(row["local_port"], row["remote_port"]) for row in rows]
 
 
+@pytest.fixture
+def executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    yield private_core(tmp_path, monkeypatch.setenv) / core.CORE
+    core.load.cache_clear()
+
+
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("each", [1, 4])
 def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
-    keep: bool, each: int, tmp_path: Path
+    keep: bool, each: int, tmp_path: Path, executable: Path
 ) -> None:
     pairs = RANKS * (RANKS - 1) // 2
 
@@ -60,7 +65,7 @@ def test_the_next_job_of_a_session_has_the_same_connections_if_asked(
 
     with open_session(decide(core.load(), Launch(ranks=RANKS)), lambda _event: None) as session:
         session.wait_ready()
-        listening = listening_ports()
+        listening = listening_ports(executable)
 
         def lanes() -> set[tuple[str, str]]:
             return {ends for ends in connections() if ends[1].split(":")[1] in listening}
