@@ -54,11 +54,14 @@ def await_listener(record: state.Record, node: str, port: int) -> None:
 
 @needs("iperf3", "iperf3")
 def test_iperf3_measures_the_link_between_two_nodes(tmp_path: Path) -> None:
-    with lab(crossbar(tmp_path, 3)) as record, started(record, "n0002", ["iperf3", "-s", "-1"]):
+    rates: list[float] = []
+    with lab(crossbar(tmp_path, 3)) as record, started(record, "n0002", ["iperf3", "-s"]):
         await_listener(record, "n0002", 5201)
-        said = json.loads(on_node(record, "n0000", "iperf3", "-c", "n0002", "-t", "2", "-J"))
-    rate = said["end"]["sum_received"]["bits_per_second"]
-    assert rate == pytest.approx(PAYLOAD_BITS_PER_SECOND, rel=0.1)
+        while len(rates) < 5 and max(rates, default=0) < 0.9 * PAYLOAD_BITS_PER_SECOND:
+            said = json.loads(on_node(record, "n0000", "iperf3", "-c", "n0002", "-t", "2", "-J"))
+            rates.append(said["end"]["sum_received"]["bits_per_second"])
+    # A busy machine may lower a rate, and nothing may raise it.
+    assert max(rates) == pytest.approx(PAYLOAD_BITS_PER_SECOND, rel=0.1), rates
 
 
 @pytest.mark.long
