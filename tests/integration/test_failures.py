@@ -103,6 +103,19 @@ def test_a_stopped_rank_is_named_with_its_node(
     assert failed["reason"]
 
 
+def test_a_stopped_launcher_is_named_and_ends_the_session(quick_path: Path, binaries: Path) -> None:
+    if not usable("mpi"):
+        pytest.skip("the backend mpi cannot be used here")
+    job = endless(quick_path / "run.zarr", "mpi")
+    with measuring(job, launch("mpi"), binaries) as measurement:
+        await_blocks(measurement)
+        launcher = measurement.session.process_id
+        os.kill(launcher, signal.SIGSTOP)
+        said = measurement.end()
+    assert f"(process {launcher}) was stopped for {2 * TIMEOUT_SECONDS:g} s" in said
+    assert fsck.check(job.out).damage == ()
+
+
 @pytest.mark.parametrize("backend", ["null", "tcp", "mpi"])
 def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Path, backend: str) -> None:
     """Rank 0 conducts, so others must notice its silence: its node, or under MPI the ranks themselves."""

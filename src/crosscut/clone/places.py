@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,12 +32,16 @@ def find(on: str) -> tuple[Place, str]:
     raise UsageError(f"--on {on}: copies can be made on {', '.join(names())}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def decided(launch: Launch) -> Iterator[Decided]:
     """Decides how to start the ranks. Its files exist inside the context. Raises UsageError if it cannot."""
     place, argument = find(launch.on)
-    with tempfile.TemporaryDirectory(prefix="crosscut-clone-") as folder:
-        each = place.one_each(argument, Path(folder))
+    with contextlib.ExitStack() as kept:
+
+        def folder() -> Path:
+            return Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="crosscut-clone-")))
+
+        each = place.one_each(argument, folder)
         on = f"{place.name}:{each.argument}" if each.argument else place.name
         nodes = replace(launch, on=on, ranks=each.ranks, backend="tcp", own={**launch.own, **each.own})
         found = decide(core.load(), nodes)

@@ -189,8 +189,8 @@ class Place(ABC):
         """Opens a site that starts MPI programs. Anything built for it is removed at the end."""
         raise UsageError(f"--on {self.name}: MPI programs cannot be started there")
 
-    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
-        """Returns how to start one rank on every node. `folder`: for files that the start needs."""
+    def one_each(self, argument: str, folder: Callable[[], Path]) -> OneEach:  # noqa: ARG002
+        """Returns how to start one rank on every node. `folder`: makes a folder for files that this needs."""
         raise UsageError(f"--on {self.name}: its nodes are not known, so one rank cannot be started on each")
 
 
@@ -263,9 +263,13 @@ class Hooks:
 class Launched:
     """A running session: the process to talk to, and everything started with it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], hooks: Hooks) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], hooks: Hooks, silence_seconds: float = math.inf
+    ) -> None:
+        """`silence_seconds`: how long the process may be stopped before it is given up."""
         self.process = process
         self.hooks = hooks
+        self.silence_seconds = silence_seconds
         self._release = contextlib.ExitStack()
         self._release.callback(hooks.release)
         self._was_gone: str | None = None  # None: `release` has not been called
@@ -338,7 +342,9 @@ def spawn(
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    launched = Launched(process, hooks)
+    # As the conductor does with a silent rank.
+    timeout = first_line.get("timeout_seconds")
+    launched = Launched(process, hooks, 2 * timeout if isinstance(timeout, int | float) else math.inf)
     assert process.stdin is not None
     # A process that died at once is reported by the session, with its standard error.
     with contextlib.suppress(BrokenPipeError, OSError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -57,10 +57,10 @@ class HostsPlace(base.Place):
         hosts = tuple(read_host_file(Path(launch.argument)))
         return nullcontext(mpi.LauncherSite(launch, hosts, is_here=False))
 
-    def one_each(self, argument: str, folder: Path) -> base.OneEach:
+    def one_each(self, argument: str, folder: Callable[[], Path]) -> base.OneEach:
         """This machine, then the hosts of the file."""
         hosts = source_first([host.name for host in read_host_file(Path(argument))])
-        file = folder / "hosts"
+        file = folder() / "hosts"
         file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
         return base.OneEach(str(file), len(hosts))
 

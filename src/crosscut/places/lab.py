@@ -162,7 +162,7 @@ class LabPlace(base.Place):
         finally:
             site.release()
 
-    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
+    def one_each(self, argument: str, folder: Callable[[], Path]) -> base.OneEach:  # noqa: ARG002
         return base.OneEach(argument, own={base.RANKS_PER_HOST.name: 1})
 
 

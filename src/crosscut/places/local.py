@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class LocalPlace(base.Place):
     def mpi_site(self, launch: base.MpiLaunch) -> AbstractContextManager[base.MpiSite]:
         return nullcontext(mpi.LauncherSite(launch))
 
-    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
+    def one_each(self, argument: str, folder: Callable[[], Path]) -> base.OneEach:  # noqa: ARG002
         """Lets processes, as many as the argument says, stand for nodes."""
         if (processes := units.whole(argument, 2, _MOST_PROCESSES)) is None:
             raise UsageError(

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -215,7 +215,7 @@ class SlurmPlace(base.Place):
     def mpi_site(self, launch: base.MpiLaunch) -> contextlib.AbstractContextManager[base.MpiSite]:
         return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
 
-    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
+    def one_each(self, argument: str, folder: Callable[[], Path]) -> base.OneEach:  # noqa: ARG002
         """Uses the nodes of the current allocation, which do not change meanwhile."""
         found = allocation()
         if found is None:

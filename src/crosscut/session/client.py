@@ -15,6 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
 
+from crosscut.base import process_group
 from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageError
 from crosscut.base.job import Event, Job
 from crosscut.places.base import Launched
@@ -25,6 +26,8 @@ LARGEST_LINE_BYTES = 16 << 20
 # MPICH's launcher needs eight lines to say that a process was killed.
 _STDERR_LINES_SHOWN = 8
 _STRAY_LINES_SHOWN = 12
+_LOOK_SECONDS = 1.0
+"""How often to look whether a silent process was stopped."""
 
 Listener = Callable[[Event], None]
 
@@ -105,6 +108,11 @@ class Session(contextlib.AbstractContextManager["Session"]):
         """Ends the running job after the block in flight."""
         with contextlib.suppress(SessionError):
             self._request({"do": "stop"})
+
+    @property
+    def process_id(self) -> int:
+        """The process that passes requests and events on: a launcher, or the node of the ranks."""
+        return self._launched.process.pid
 
     @property
     def interrupted(self) -> bool:
@@ -229,7 +237,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._queue.put(_EndOfStream)
 
     def _events(self, within_seconds: float = math.inf) -> Iterator[Event]:
-        """Yields events as they come. Raises SessionError if the session ended, or none comes in time."""
+        """Yields events as they come. Raises SessionError if the session ended, if none comes in time, or if
+        the process that passes them on stays stopped."""
         deadline = time.monotonic() + within_seconds
         while True:
             item = self._next(deadline)
@@ -255,12 +264,27 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 raise self._died()
 
     def _next(self, deadline: float) -> type[_Signal | _EndOfStream] | bytes | None:
-        """Returns the next item of the queue; None if nothing came in time."""
-        if math.isinf(deadline):
-            return self._queue.get()
-        with contextlib.suppress(Empty):
-            return self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+        """Returns the next item of the queue; None if nothing came in time. Raises SessionError if the
+        process that passes events on has been stopped for too long."""
+        stopped_at = math.inf
+        while (now := time.monotonic()) < deadline:
+            with contextlib.suppress(Empty):
+                return self._queue.get(timeout=min(_LOOK_SECONDS, deadline - now))
+            stopped_at = (
+                min(stopped_at, now) if process_group.is_stopped(self._launched.process) else math.inf
+            )
+            if now - stopped_at > self._launched.silence_seconds:
+                raise self._halted()
         return None
+
+    def _halted(self) -> SessionError | Interrupted:
+        words = self._launched.process.args
+        program = str(words[0]) if isinstance(words, list) else "the launcher"
+        text = (
+            f"{program} (process {self.process_id}) was stopped for {self._launched.silence_seconds:g} s, "
+            "by ctrl-Z or SIGSTOP, so nothing was heard of the ranks"
+        )
+        return self._ending(lambda _status, _lines: [text])
 
     def _overdue(self, seconds: float) -> SessionError | Interrupted:
         def says(_: int, lines: list[str]) -> list[str]:
