@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <map>
 #include <set>
 
@@ -264,6 +265,13 @@ TEST(an_interface_is_chosen_towards_a_host_or_in_a_subnet) {
   CHECK_EQ(resolve_interface("ib0", "n002"), "ib0");
   CHECK_EQ(resolve_interface("auto", "127.0.0.1:4000"), "127.0.0.1");
   CHECK_EQ(resolve_interface("127.0.0.0/8", ""), "127.0.0.1");
+  CHECK_EQ(resolve_interface("auto", "localhost"), "127.0.0.1");
+  CHECK_EQ(resolve_interface("auto", "no-such-host.invalid"), resolve_interface("auto", ""));
+  // A name that leads to this machine's loopback is no way to others.
+  std::array<char, 256> own{};
+  if (::gethostname(own.data(), own.size() - 1) == 0)
+    CHECK(!resolve_interface("auto", own.data()).starts_with("127.") ||
+          resolve_interface("auto", "") == "127.0.0.1");
   CHECK_THROWS_SAYING(UsageError, "240.0.0.0/8", resolve_interface("240.0.0.0/8", ""));
   CHECK_THROWS(UsageError, resolve_interface("127.0.0.1/99", ""));
   CHECK_THROWS(UsageError, resolve_interface("ib0/8", ""));

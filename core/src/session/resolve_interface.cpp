@@ -52,10 +52,14 @@ std::string source_towards(const addrinfo& target) {
   return local_address(probe.get()).host();
 }
 
+bool is_loopback(const std::string& address) { return address == "::1" || address.starts_with("127."); }
+
 std::string towards_host(std::string_view towards) {
   std::string host(towards);
+  bool may_be_loopback = host == "localhost";
   try {
     host = Address::parse(towards).host();
+    may_be_loopback = true;
   } catch (const UsageError&) {  // not numeric: a host name that the launcher knows
   }
   addrinfo hints{};
@@ -65,7 +69,9 @@ std::string towards_host(std::string_view towards) {
   if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return {};
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)
-    if (std::string source = source_towards(*entry); !source.empty()) return source;
+    if (std::string source = source_towards(*entry);
+        !source.empty() && (may_be_loopback || !is_loopback(source)))
+      return source;
   return {};
 }
 
