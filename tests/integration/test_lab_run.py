@@ -12,11 +12,13 @@ import pytest
 from in_process import crosscut
 from labs import crossbar, lab, needs_lab, on_node
 from tiers import long
+from under_way import wait_until
 
 from crosscut.base import core
 from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
+from crosscut.lab.switch import program
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "300KB", "--repetitions", "5")
@@ -99,21 +101,46 @@ def test_a_lab_is_built_for_a_run_and_removed_after_it(tmp_path: Path, own_labs:
     assert found["faults"] == []
 
 
+def long_run(file: Path, *words: str) -> subprocess.Popen[str]:
+    """Starts a run on a lab built for it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "crosscut", "run", "aapc", "--on", f"lab:{file}", "--size", "1MB",
+         "--repetitions", "10000", "--quiet", *words],
+        cwd=file.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
 def test_a_killed_run_leaves_a_lab_that_says_so_and_can_be_removed(tmp_path: Path, own_labs: Path) -> None:
-    file = crossbar(tmp_path, 3)
-    words = ["run", "aapc", "--on", f"lab:{file}", "--size", "1MB", "--repetitions", "10000"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "crosscut", *words, "--quiet"], cwd=tmp_path, stdout=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    while not ranks_run():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
+    with long_run(crossbar(tmp_path, 3)) as process:
+        wait_until(ranks_run, "no ranks were started")
+        process.kill()
     (name,) = state.names()
     assert describe.condition(state.read(name)).startswith("left behind")
     assert crosscut("lab", "down", "--all", folder=tmp_path).returncode == 0
+    assert not own_labs.exists()
+    assert not removal.mounts_under(own_labs)
+
+
+def test_the_lab_of_a_killed_run_is_removed_when_the_next_is_built(tmp_path: Path) -> None:
+    with long_run(crossbar(tmp_path, 3)) as process:
+        wait_until(ranks_run, "no ranks were started")
+        process.kill()
+    (name,) = state.names()
+    with lab(tmp_path / "crossbar.toml") as record:
+        assert state.names() == [record.name] != [name]
+
+
+def test_a_run_that_is_terminated_while_its_lab_is_built_leaves_nothing(
+    tmp_path: Path, own_labs: Path
+) -> None:
+    if program.unavailable():
+        pytest.skip(program.unavailable())
+    with long_run(crossbar(tmp_path, 3), "--switch", "user") as process:
+        wait_until(lambda: any(own_labs.rglob("switch.said")), "no switch was started")
+        process.terminate()
+        assert process.stderr is not None
+        assert "interrupted" in process.stderr.read()
+    assert process.returncode == 130
     assert not own_labs.exists()
     assert not removal.mounts_under(own_labs)
 

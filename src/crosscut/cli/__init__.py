@@ -4,9 +4,12 @@ and `execute(args) -> int`, and has one line in COMMANDS."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 
 import crosscut
@@ -91,8 +94,25 @@ def _sentence(text: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    with printing():
+    with printing(), _signals_as_ctrl_c():
         return _run(argv)
+
+
+@contextlib.contextmanager
+def _signals_as_ctrl_c() -> Iterator[None]:
+    """While inside, SIGTERM (a batch system) and SIGHUP (the terminal) act like Ctrl-C, so that commands
+    clean up. Signals that are ignored (nohup) stay so."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if (handler := signal.getsignal(number)) is not signal.SIG_IGN:
+                before[number] = handler
+                signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(argv: Sequence[str] | None) -> int:

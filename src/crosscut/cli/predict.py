@@ -98,7 +98,6 @@ def execute(args: argparse.Namespace) -> int:
         what_if=tuple(args.what_if), operations_per_second=made.operations_per_second,
         transport=_transport(args), limits=Limits(args.time_limit, args.memory),
     )  # fmt: skip
-    programs.as_ctrl_c()
 
     def told(what: str) -> None:
         programs.tell_progress(args, f"replaying on {what}"[:100])

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import flag, option, tell
 from crosscut.pricing import asking
 
@@ -111,7 +110,6 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
         if not args.json and sys.stderr.isatty():
             print(f"crosscut: {text}", file=sys.stderr)
 
-    programs.as_ctrl_c()  # so that nothing is left in the folder of temporary files
     with reporter(quiet=True) as listener:
         found = judging.judge(args.networks, asked, books, args.node_price, listener, told)
     if args.out:

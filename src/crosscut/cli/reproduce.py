@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.cli.parsing import options, programs
+from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, checked_words
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
@@ -144,7 +144,6 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     from crosscut.reproduce import report as telling
 
     # For the time when a lab is built or removed: a session handles signals itself.
-    programs.as_ctrl_c()
 
     def told(text: str) -> None:
         if not args.quiet:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError
-from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import flag, option, record, whole
 from crosscut.places import smpi
 
@@ -53,7 +52,6 @@ def execute(args: argparse.Namespace) -> int:
         raise CrosscutError(reason)
     smpi.compute_options(args.compute)
     settings = record(smpi.SimulationSettings, vars(args), options=tuple(args.options))
-    programs.as_ctrl_c()
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
         folder = Path(name)
         smpi.rank_count(settings)  # reports errors in the network before anything is compiled

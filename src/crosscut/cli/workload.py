@@ -110,7 +110,6 @@ def _run(args: argparse.Namespace) -> int:
             )
         if find_place(args.on)[0].starts_mpi:  # the simulator compiles it instead
             applications.find_executable(workload)
-    programs.as_ctrl_c()
     began = time.monotonic()
     curves: list[applications.ScalingCurve] = []
     try:

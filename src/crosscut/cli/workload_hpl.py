@@ -71,7 +71,6 @@ def act(args: argparse.Namespace) -> int:
     if args.read is not None:
         ran = HplRun(str(args.read), 0, output.load(args.read))
     else:
-        programs.as_ctrl_c()
         ran = running.run(_asked(args), record(running.HplWhere, vars(args)))
     tell(args, lambda: telling.as_json(ran), lambda screen: telling.render(screen, ran))
     return EXIT_OK if ran.output.verified else EXIT_FAILED

@@ -143,7 +143,8 @@ def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
 
 def remedy(name: str, condition: str) -> str:
     """Returns a clause about what to do in this condition; empty if nothing is wrong."""
-    return "" if condition in SOUND else f"crosscut lab down {name} clears it away"
+    command = f"crosscut lab down {name}"
+    return "" if condition in SOUND or command in condition else f"{command} clears it away"
 
 
 def condition_of_name(name: str) -> str:

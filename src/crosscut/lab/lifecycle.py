@@ -70,6 +70,7 @@ def up(file: str, choices: Choices) -> state.Record:
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would differ from it: " + "; ".join(unlike))
     name = state.checked_name(_as_name(described.name) if choices.name is None else choices.name)
+    _clear_behind_killed_runs()
     with state.locked(name, make=True) as folder:
         _refuse_second(name)
         try:
@@ -116,6 +117,15 @@ def _build(record: state.Record, made: LabPlan, document: dict[str, object], fol
     )
     state.write(record)
     return record
+
+
+def _clear_behind_killed_runs() -> None:
+    """Takes down labs that were built for one run whose process is gone."""
+    for name in state.names():
+        with contextlib.suppress(CrosscutError, OSError):  # broken, or another process clears it
+            owner = state.read(name).owner
+            if owner is not None and not owner.alive():
+                down(name)
 
 
 def down(name: str) -> list[str]:

@@ -16,7 +16,6 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.lab import fault as lab_fault
 from crosscut.cli.lab import walk
 from crosscut.cli.lab.naming import add_lab, found
-from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
@@ -94,7 +93,6 @@ execute = run_action
 
 
 def _up(args: argparse.Namespace) -> int:
-    programs.as_ctrl_c()
     choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch)
     record = lifecycle.up(args.network, choices)
     about = describe.status(record)

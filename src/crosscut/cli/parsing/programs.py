@@ -1,9 +1,8 @@
-"""Shared by commands that start programs: options of launchers, signals, progress."""
+"""Shared by commands that start programs: options of launchers, progress."""
 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -31,13 +30,6 @@ def add_mpi_place(
     option(parser, "--time-limit TIME", units.parse_seconds,
            f"End {limited} after this time. Default 1h.",
            dest="time_limit_seconds", default=3600.0)  # fmt: skip
-
-
-def as_ctrl_c() -> None:
-    """Makes SIGTERM (a batch system) and SIGHUP (the terminal) act like Ctrl-C, unless ignored (nohup)."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
 
 
 def tell_progress(args: argparse.Namespace, what: str) -> None:
