@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,9 +17,11 @@ from tiers import long
 from under_way import wait_until
 
 from crosscut.base import core
+from crosscut.base.errors import CrosscutError
 from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
+from crosscut.lab.kernel import namespaces
 from crosscut.lab.switch import program
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
@@ -222,3 +226,10 @@ def test_a_lab_built_for_a_run_can_be_dilated(tmp_path: Path) -> None:
     assert isinstance(nodes, list)
     assert about["dilation"] == 4
     assert [node["name"] for node in nodes] == ["n0000", "n0001", "n0002"]  # two ranks on the first
+
+
+def test_a_helper_process_that_stays_stopped_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(namespaces, "_STOPPED_SECONDS", 0.05)
+    with pytest.raises(CrosscutError, match="was stopped"):
+        namespaces.in_child(lambda: os.kill(os.getpid(), signal.SIGSTOP))

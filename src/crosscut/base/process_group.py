@@ -122,10 +122,10 @@ def _signal(process: subprocess.Popen[Any], number: int) -> None:
             process.send_signal(number)
 
 
-def is_stopped(process: subprocess.Popen[Any]) -> bool:
+def is_stopped(pid: int) -> bool:
     """True if the process waits to be continued (SIGSTOP, ctrl-Z)."""
     try:
-        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] in "Tt"

@@ -270,9 +270,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         while (now := time.monotonic()) < deadline:
             with contextlib.suppress(Empty):
                 return self._queue.get(timeout=min(_LOOK_SECONDS, deadline - now))
-            stopped_at = (
-                min(stopped_at, now) if process_group.is_stopped(self._launched.process) else math.inf
-            )
+            stopped_at = min(stopped_at, now) if process_group.is_stopped(self.process_id) else math.inf
             if now - stopped_at > self._launched.silence_seconds:
                 raise self._halted()
         return None

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import pickle
 import resource
+import select
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from crosscut.base import process_group
 from crosscut.base.errors import CrosscutError, Interrupted
 
 Result = TypeVar("Result")
@@ -24,6 +28,8 @@ Result = TypeVar("Result")
 NEW_MOUNT, NEW_UTS, NEW_IPC, NEW_USER, NEW_NET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 0x1000, 0x4000, 1 << 18, 2
 _PR_SET_PDEATHSIG = 1
+_LOOK_SECONDS, _STOPPED_SECONDS = 1.0, 10.0
+_PIECE_BYTES = 1 << 16
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -99,13 +105,13 @@ def in_child(work: Callable[[], Result]) -> Result:
         _run_child(work, parent, writing)
     os.close(writing)
     try:
-        with os.fdopen(reading, "rb") as stream:
-            said = stream.read()
+        said = _answer_of(child, reading)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         raise
     finally:
+        os.close(reading)
         _, status = os.waitpid(child, 0)
     if not said:
         raise CrosscutError(f"a helper process ended without an answer (wait status {status})")
@@ -114,6 +120,20 @@ def in_child(work: Callable[[], Result]) -> Result:
         result: Result = value
         return result
     raise value
+
+
+def _answer_of(child: int, reading: int) -> bytes:
+    """Reads all that the child writes. Raises CrosscutError if the child stays stopped."""
+    said, stopped_at = b"", math.inf
+    while True:
+        if select.select([reading], [], [], _LOOK_SECONDS)[0]:
+            if not (piece := os.read(reading, _PIECE_BYTES)):
+                return said
+            said += piece
+            continue
+        stopped_at = min(stopped_at, time.monotonic()) if process_group.is_stopped(child) else math.inf
+        if time.monotonic() - stopped_at > _STOPPED_SECONDS:
+            raise CrosscutError(f"a helper process ({child}) was stopped, by SIGSTOP or ctrl-Z")
 
 
 def _run_child(work: Callable[[], Result], parent: int, writing: int) -> None:

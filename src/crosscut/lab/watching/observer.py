@@ -136,7 +136,8 @@ def _watch() -> subprocess.Popen[str]:
         words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, process_group=0
     )
     assert watcher.stdout is not None
-    watcher.stdout.readline()  # it has begun to watch
+    if select.select([watcher.stdout], [], [], _PATIENCE_SECONDS)[0]:
+        watcher.stdout.readline()  # it has begun to watch
     return watcher
 
 
