@@ -9,6 +9,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -122,8 +123,7 @@ std::string link_by_id(const fs::path& links, const std::string& name) {
     const std::string last = fs::path(link).filename();
     return last.starts_with("wwn-") || last.starts_with("nvme-eui.") || last.starts_with("scsi-3");
   };
-  std::ranges::sort(found);
-  std::ranges::stable_partition(found, [&](const std::string& link) { return !is_number(link); });
+  std::ranges::sort(found, {}, [&](const std::string& link) { return std::pair(is_number(link), link); });
   return found.empty() ? "" : printable(found.front());
 }
 

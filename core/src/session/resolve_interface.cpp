@@ -52,16 +52,21 @@ std::string source_towards(const addrinfo& target) {
   return local_address(probe.get()).host();
 }
 
+// Returns the host of "address:port"; empty for a name that the launcher knows.
+std::string numeric_host(std::string_view towards) {
+  try {
+    return Address::parse(towards).host();
+  } catch (const UsageError&) {
+    return {};
+  }
+}
+
 bool is_loopback(const std::string& address) { return address == "::1" || address.starts_with("127."); }
 
 std::string towards_host(std::string_view towards) {
-  std::string host(towards);
-  bool may_be_loopback = host == "localhost";
-  try {
-    host = Address::parse(towards).host();
-    may_be_loopback = true;
-  } catch (const UsageError&) {  // not numeric: a host name that the launcher knows
-  }
+  const std::string numeric = numeric_host(towards);
+  const std::string host = numeric.empty() ? std::string(towards) : numeric;
+  const bool may_be_loopback = !numeric.empty() || host == "localhost";
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* list = nullptr;
