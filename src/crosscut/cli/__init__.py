@@ -94,8 +94,11 @@ def _sentence(text: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
-    with printing(), _signals_as_ctrl_c():
-        return _run(argv)
+    try:
+        with printing(), _signals_as_ctrl_c():
+            return _run(argv)
+    except KeyboardInterrupt:
+        return _complain(Interrupted("interrupted"))
 
 
 @contextlib.contextmanager
@@ -130,8 +133,6 @@ def _run(argv: Sequence[str] | None) -> int:
         # The reader (`| head`) has closed the pipe; the interpreter's final flush must not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
-    except KeyboardInterrupt:
-        return _complain(Interrupted("interrupted"))
     except MemoryError as error:
         what = f" ({error})" if str(error) else ""
         return _complain(UsageError(f"not enough memory{what}. {memory.advice()}"))
