@@ -204,7 +204,7 @@ TEST(a_run_that_would_be_too_large_keeps_summaries_of_phases) {
   REQUIRE(served.find("finished") != nullptr);
   CHECK_EQ(served.find("finished")->at("state").string(), "complete");
   const auto group = json::parse(read_file(out + "/zarr.json", 1 << 20));
-  CHECK_EQ(group.at("attributes").at("schema").at("version").integer(), 2);
+  CHECK_EQ(group.at("attributes").at("schema").at("version").integer(), 3);
   CHECK_EQ(group.at("attributes").at("slots").integer(), 1);
   const auto& arrays = group.at("consolidated_metadata").at("metadata");
   CHECK(arrays.find("phase_rank_summary") != nullptr && arrays.find("rank_seconds") == nullptr);
