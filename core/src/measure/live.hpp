@@ -144,8 +144,10 @@ class LiveBackend final : public Backend {
     record(schedule, task, cell, samples);
     if (task.compute) {
       const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
-      samples.compute_fraction[cell] =
-          static_cast<double>(computing().units() - units) / (seconds * computing().units_per_second_alone());
+      // A rank without messages may take no time at all under a virtual clock; its share stays unknown.
+      if (seconds > 0)
+        samples.compute_fraction[cell] = static_cast<double>(computing().units() - units) /
+                                         (seconds * computing().units_per_second_alone());
     }
     if (task.verify) check(schedule, task, repetition, samples);
   }
