@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from power_loss import expected_seconds  # of tools
 from store_writer import crash_writer
 
 from crosscut.run import fsck
@@ -29,14 +30,6 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write(writer: Path, path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([writer, path, *words], capture_output=True, text=True, check=False, timeout=120)
-
-
-def expected_seconds(run: Run, size_index: int) -> np.ndarray:
-    """Returns the values that core/tests/sample_run.hpp writes: the number of the cell, counted from 1."""
-    sizes = run.dataset.sizes
-    r, p, n, k = np.ogrid[: sizes["repetition"], : sizes["phase"], : sizes["rank"], : sizes["slot"]]
-    cell = ((size_index * sizes["repetition"] + r) * sizes["phase"] + p) * sizes["rank"] + n
-    return np.where((p + n + k) % 5 != 0, cell * sizes["slot"] + k + 1.0, np.nan)
 
 
 def check_all_measured_is_exact(path: Path, committed: list[str]) -> int:

@@ -45,7 +45,7 @@ struct Prepared {
   std::string path, identity;  // identity: of the open file or device, within its machine
   std::string place;           // identity of the file that a copy would replace; empty: none
   std::string warning;
-  // Of a block device: as in Device. Empty for a file.
+  // Taken from Device; empty for a file.
   std::string device, device_id, disk;
   bool is_whole_disk = false;
 };

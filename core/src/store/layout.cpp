@@ -148,7 +148,8 @@ struct Row {
   bool sharded = false;
 };
 
-std::vector<Row> rows_of(const Store::Options& options) {
+// Every array of the format, and whether a run with these options has it.
+std::vector<std::pair<bool, Row>> all_rows(const Store::Options& options) {
   using enum Element;
   using Names = std::vector<std::string_view>;
   const Coordinates& c = options.coordinates;
@@ -158,7 +159,7 @@ std::vector<Row> rows_of(const Store::Options& options) {
   const Names phase_cells{"size", "repetition", "phase"}, cells{"size", "repetition", "phase", "rank"};
   const Names phase_slots{"phase", "rank", "slot"}, slots{"size", "repetition", "phase", "rank", "slot"};
   const Names phase_statistics{"size", "repetition", "phase", "statistic"};
-  const std::pair<bool, Row> all[] = {
+  return {
       {true, {"size", {"size"}, int64, 0}},
       {true, {"phase", {"phase"}, int64, 0}},
       {has_peers, {"peer", phase_slots, int32, -1}},
@@ -180,9 +181,12 @@ std::vector<Row> rows_of(const Store::Options& options) {
       {!phases, {"status", cells, uint8, 0, true}},
       {options.checksums, {"checksum", {"size", "repetition", "phase", "array"}, uint32, 0, true}},
   };
+}
+
+std::vector<Row> rows_of(const Store::Options& options) {
   std::vector<Row> kept;
-  for (const auto& [is_kept, row] : all)
-    if (is_kept) kept.push_back(row);
+  for (auto& [is_kept, row] : all_rows(options))
+    if (is_kept) kept.push_back(std::move(row));
   return kept;
 }
 
@@ -191,6 +195,13 @@ bool holds_samples(std::string_view array, bool sharded) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> array_names(bool sharded) {
+  std::vector<std::string_view> names;
+  for (const auto& [is_kept, row] : all_rows({}))
+    if (row.sharded == sharded) names.push_back(row.name);
+  return names;
+}
 
 std::vector<std::string_view> checked_arrays(std::span<const ArrayLayout> layouts) {
   std::vector<std::string_view> names;

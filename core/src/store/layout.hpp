@@ -68,6 +68,8 @@ Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Returns every array of a run with these options, in the order of the metadata.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);
+// Returns the names of all arrays that a run may have: those with one file per size, or the others.
+std::vector<std::string_view> array_names(bool sharded);
 // Returns the names of the arrays of samples, in alphabetical order: the index along the dimension `array` of
 // `checksum`.
 std::vector<std::string_view> checked_arrays(std::span<const ArrayLayout> layouts);

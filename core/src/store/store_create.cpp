@@ -17,15 +17,6 @@ void write_json(const fs::path& path, const json::Value& value) {
   replace_file(path, std::as_bytes(std::span(text)));
 }
 
-// Arrays with a single chunk, which `create` writes before the group's zarr.json.
-constexpr auto whole_names = std::to_array<std::string_view>(
-    {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes"});
-// Sharded arrays. `create` writes only their metadata: their chunks are measurements.
-constexpr auto sharded_names = std::to_array<std::string_view>(
-    {"status", "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
-     "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status",
-     "checksum"});
-
 bool is_one_of(std::span<const std::string_view> names, const fs::path& name) {
   return std::ranges::find(names, name.string()) != names.end();
 }
@@ -43,9 +34,10 @@ bool is_chunk_part(const fs::path& part) {
 // True for a path within a run that `create` makes before the group's zarr.json.
 bool is_made_first(const fs::path& within) {
   auto part = within.begin();
-  if (!is_one_of(whole_names, *part) && !is_one_of(sharded_names, *part))
-    return within == "zarr.json.unfinished";
-  const bool holds_chunks = is_one_of(whole_names, *part);
+  // Before, `create` writes only the metadata of arrays with one file per size: their chunks are
+  // measurements.
+  const bool holds_chunks = is_one_of(array_names(false), *part);
+  if (!holds_chunks && !is_one_of(array_names(true), *part)) return within == "zarr.json.unfinished";
   return std::all_of(std::next(part), within.end(), [&](const fs::path& name) {
     return is_metadata(name) || (holds_chunks && is_chunk_part(name));
   });
@@ -78,7 +70,7 @@ void make_empty_directory(const fs::path& directory) {
     throw UsageError(directory.string() +
                      " already holds a run; continue it with --resume, or name another directory with --out");
   const bool lost = std::ranges::any_of(
-      sharded_names, [&](std::string_view name) { return fs::exists(directory / name / "c", error); });
+      array_names(true), [&](std::string_view name) { return fs::exists(directory / name / "c", error); });
   if (lost)
     throw UsageError(directory.string() +
                      " holds measurements of a run that has lost its zarr.json. They are left " +
@@ -184,8 +176,8 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
         ": another process is writing a run there; wait for it, or name another directory with --out");
   make_empty_directory(directory);  // again, as another process may have made a run before the lock was taken
   if (is_half_made(directory)) {
-    for (const auto name : whole_names) fs::remove_all(directory / name);
-    for (const auto name : sharded_names) fs::remove_all(directory / name);
+    for (const bool sharded : {false, true})
+      for (const auto name : array_names(sharded)) fs::remove_all(directory / name);
   }
   write_whole_arrays(directory, options, layouts);
   json::Object attributes = first_attributes(options, layouts);

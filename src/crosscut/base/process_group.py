@@ -122,13 +122,33 @@ def _signal(process: subprocess.Popen[Any], number: int) -> None:
             process.send_signal(number)
 
 
-def is_stopped(pid: int) -> bool:
-    """True if the process waits to be continued (SIGSTOP, ctrl-Z)."""
+def stopped(pid: int) -> int | None:
+    """Returns the process that waits to be continued (SIGSTOP, ctrl-Z): this one, or the first below it that
+    has children itself."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] in "Tt"
+        return None
+    if stat.rpartition(")")[2].split()[0] in "Tt":
+        return pid
+    below = map(stopped, _children(pid))
+    return next((found for found in below if found is not None and _children(found)), None)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except OSError:
+        return []
+    return [int(word) for word in words]
+
+
+def name(pid: int) -> str:
+    """Returns the name of the process's program; `?` if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return "?"
 
 
 def _is_left(process: subprocess.Popen[Any]) -> bool:

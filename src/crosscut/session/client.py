@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import signal
 import threading
 import time
@@ -264,24 +265,26 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 raise self._died()
 
     def _next(self, deadline: float) -> type[_Signal | _EndOfStream] | bytes | None:
-        """Returns the next item of the queue; None if nothing came in time. Raises SessionError if the
-        process that passes events on has been stopped for too long."""
+        """Returns the next item of the queue; None if nothing came in time. Raises SessionError if a process
+        that passes events on has been stopped for too long. The conductor names a stopped rank."""
         stopped_at = math.inf
         while (now := time.monotonic()) < deadline:
             with contextlib.suppress(Empty):
                 return self._queue.get(timeout=min(_LOOK_SECONDS, deadline - now))
-            stopped_at = min(stopped_at, now) if process_group.is_stopped(self.process_id) else math.inf
-            if now - stopped_at > self._launched.silence_seconds:
-                raise self._halted()
+            stopped = process_group.stopped(self.process_id)
+            stopped_at = math.inf if stopped is None else min(stopped_at, now)
+            if stopped is not None and now - stopped_at > self._launched.silence_seconds:
+                raise self._halted(stopped)
         return None
 
-    def _halted(self) -> SessionError | Interrupted:
-        words = self._launched.process.args
-        program = str(words[0]) if isinstance(words, list) else "the launcher"
+    def _halted(self, stopped: int) -> SessionError | Interrupted:
+        seconds = self._launched.silence_seconds
         text = (
-            f"{program} (process {self.process_id}) was stopped for {self._launched.silence_seconds:g} s, "
-            "by ctrl-Z or SIGSTOP, so nothing was heard of the ranks"
+            f"{process_group.name(stopped)} (process {stopped}) was stopped for {seconds:g} s, by ctrl-Z or "
+            "SIGSTOP, so nothing was heard of the ranks"
         )
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(stopped, signal.SIGCONT)  # a stopped process would not pass the end on to the ranks
         return self._ending(lambda _status, _lines: [text])
 
     def _overdue(self, seconds: float) -> SessionError | Interrupted:

@@ -131,7 +131,8 @@ def _answer_of(child: int, reading: int) -> bytes:
                 return said
             said += piece
             continue
-        stopped_at = min(stopped_at, time.monotonic()) if process_group.is_stopped(child) else math.inf
+        is_stopped = process_group.stopped(child) is not None
+        stopped_at = min(stopped_at, time.monotonic()) if is_stopped else math.inf
         if time.monotonic() - stopped_at > _STOPPED_SECONDS:
             raise CrosscutError(f"a helper process ({child}) was stopped, by SIGSTOP or ctrl-Z")
 
