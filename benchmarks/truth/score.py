@@ -163,16 +163,26 @@ def inner_group(ranks: Sequence[int], truth: Truth) -> int:
 
 
 def _told(truth: Truth) -> set[tuple[str, int, int]]:
-    """Returns the limits that can be found: all but those not below the sum of their inner groups' limits."""
-    if truth.inner is None:
-        return set(truth.limits)
+    """Returns the limits that can be found: all but those that others keep from being full.
+
+    A group's limit is not below the sum of its inner groups', or of what all other groups' trunks carry.
+    """
     told = set()
-    for reach, group, other in truth.limits:
-        inner = np.unique(truth.inner[truth.labels == group]).tolist()
-        below = [truth.limits.get((f"inner {reach}", number, -1), np.inf) for number in inner]
-        if reach.startswith("inner ") or truth.limits[reach, group, other] < sum(below):
-            told.add((reach, group, other))
+    for key, rate in truth.limits.items():
+        reach, group, _ = key
+        below = [np.inf]
+        if truth.inner is not None and not reach.startswith("inner "):
+            inner = np.unique(truth.inner[truth.labels == group]).tolist()
+            below.append(sum(truth.limits.get((f"inner {reach}", number, -1), np.inf) for number in inner))
+        if reach in _OPPOSITE:
+            others = [one for one in range(int(truth.labels.max()) + 1) if one != group]
+            below.append(sum(truth.limits.get((_OPPOSITE[reach], one, -1), np.inf) for one in others))
+        if rate <= min(below):
+            told.add(key)
     return told
+
+
+_OPPOSITE = {"leaving": "entering", "entering": "leaving"}
 
 
 def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:

@@ -17,9 +17,9 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import grouping, idle, network_file, tallies
-from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.analysis.structure.observed import Observed
+from crosscut.analysis.structure.totals import Capacity
 from crosscut.base import core
 from crosscut.campaigns import locate as locating
 

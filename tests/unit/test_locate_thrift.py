@@ -12,9 +12,9 @@ from benchmarks.truth.parts import HOST_RATE
 from crosscut.analysis.search import filling, suspects
 from crosscut.analysis.structure import idle
 from crosscut.analysis.structure.infer import infer
-from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import nothing, of_phases
+from crosscut.analysis.structure.totals import Capacity
 
 
 def test_in_a_tour_each_group_sends_to_two_others_and_receives_from_two():

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.truth.score import adjusted_rand
 from numpy.typing import NDArray
 
-from crosscut.analysis.structure import infer, limits
+from crosscut.analysis.structure import infer, totals
 from crosscut.analysis.structure.observed import of_phases
 from crosscut.analysis.structure.unshared import possible, unshared
 
@@ -41,7 +41,7 @@ def while_full(rates: Floats) -> float:
     phases = [np.full(3, 0.2), rates, np.full(5, 0.9)]
     numbers = np.repeat(np.arange(3), [len(phase) for phase in phases])
     order = np.random.default_rng(0).permutation(len(numbers))
-    return float(limits.while_full(np.concatenate(phases)[order], numbers[order], 1.0)[1])
+    return float(totals.while_full(np.concatenate(phases)[order], numbers[order], 1.0)[1])
 
 
 @pytest.mark.parametrize("flows", [9, 12, 16, 32])

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.limits import counted
 from crosscut.analysis.structure.model import Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.totals import counted
 from crosscut.analysis.structure.unshared import unshared
 from crosscut.network.description import Graph
 from crosscut.network.message_paths import Step

@@ -13,10 +13,10 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.limits import Capacity, carried_by_groups
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.totals import Capacity, carried_by_groups
 from crosscut.base import units
 
 # A slow trunk carries less than this share of what its like carry; one that lost less may be of another kind.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.state import Phase
-from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred
-from crosscut.analysis.structure.limits import Capacity, carried_by_groups
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.limits import WELL_EXPLAINED
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.totals import Capacity, carried_by_groups
 from crosscut.analysis.structure.unshared import unshared
 
 _TRUNKS = (Reach.LEAVING, Reach.ENTERING)
@@ -77,11 +79,13 @@ def missing(found: Inferred, seen: Observed, random: Generator, *, toured: bool)
 def at_once(found: Inferred, wanted: list[Phase], most: int, random: Generator) -> list[Phase]:
     """Returns `wanted`, or `most` tours of groups without a slow trunk if these are fewer phases.
 
-    Tours do not fill limits of pairs of groups.
+    Tours do not fill limits of pairs of groups, nor trunks of groups that are larger than others.
     """
-    if len(wanted) <= most or any(one.reach is Reach.BETWEEN for one in found.capacities):
-        return wanted
     labels = found.grouping.labels
+    size = np.bincount(labels)
+    uneven = size.max() > thresholds.UNEVEN * np.median(size)
+    if len(wanted) <= most or uneven or any(one.reach is Reach.BETWEEN for one in found.capacities):
+        return wanted
     return tours(labels, most, random, sound(found.capacities, labels)) or wanted
 
 
@@ -91,10 +95,12 @@ def has_slow_trunks(found: Inferred) -> bool:
 
 
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
-    """Returns the groups without a trunk that is known to be slower than others."""
-    trunks = [one for one in capacities if one.reach in _TRUNKS]
-    middle = float(np.median([one.bytes_per_second for one in trunks])) if trunks else 0.0
-    slow = {one.groups[0] for one in trunks if one.bytes_per_second < thresholds.SLOWER_TRUNK * middle}
+    """Returns the groups without a trunk that is known to carry less per host than others."""
+    size = np.bincount(labels)
+    trunks = [(one.groups[0], one.bytes_per_second) for one in capacities if one.reach in _TRUNKS]
+    per_host = [(group, rate / size[group]) for group, rate in trunks]
+    middle = float(np.median([rate for _, rate in per_host])) if trunks else 0.0
+    slow = {group for group, rate in per_host if rate < thresholds.SLOWER_TRUNK * middle}
     return [group for group in range(int(labels.max()) + 1) if group not in slow]
 
 
@@ -181,12 +187,17 @@ def _of_trunks(
 
 
 def _few_to_many(few: list[int], many: list[int], load: float, labels: Integers, random: Generator) -> Phase:
-    """Pairs hosts of each of `few` with hosts of `many`, evenly spread over these groups."""
-    partners = {group: random.permutation(np.nonzero(labels == group)[0]).tolist() for group in many}
-    routes: Phase = []
+    """Pairs hosts of each of `few` with hosts of `many`, from each of these in proportion to its size."""
+    partners: list[tuple[float, int]] = []
+    for group in many:
+        hosts = random.permutation(np.nonzero(labels == group)[0])
+        place = (np.arange(len(hosts)) + random.random()) / len(hosts)
+        partners += zip(place.tolist(), hosts.tolist(), strict=True)
+    others = [host for _, host in sorted(partners)]
+    senders = []
     for group in few:
         hosts = random.permutation(np.nonzero(labels == group)[0])
-        for at, host in enumerate(hosts[: max(2, round(load * len(hosts)))].tolist()):
-            if other := partners[many[at % len(many)]]:
-                routes.append((host, other.pop()))
-    return routes
+        senders.append(hosts[: max(2, round(load * len(hosts)))].tolist())
+    # The few take turns, so that partners that do not suffice are divided among them.
+    turns = [host for at in zip_longest(*senders) for host in at if host is not None]
+    return list(zip(turns, others, strict=False))

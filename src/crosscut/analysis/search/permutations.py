@@ -19,7 +19,8 @@ from crosscut.analysis.search import rare_limits, thresholds
 from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
 from crosscut.analysis.structure import placing
-from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
+from crosscut.analysis.structure.infer import Inferred, infer
+from crosscut.analysis.structure.limits import WELL_EXPLAINED
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from crosscut.analysis.search.rare_limits import RareLimit, nearly_in_order
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
 from crosscut.analysis.structure import idle, levels, subgroups
 from crosscut.analysis.structure.grouping import Grouping
-from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, doubtful, infer
+from crosscut.analysis.structure.infer import Inferred, doubtful, infer
 from crosscut.analysis.structure.levels import Inner, Level
+from crosscut.analysis.structure.limits import WELL_EXPLAINED
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, of_phases
 from crosscut.analysis.structure.subgroups import Within
 from crosscut.analysis.structure.unshared import unshared

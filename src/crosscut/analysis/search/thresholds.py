@@ -65,7 +65,8 @@ MANY_GROUPS = 6  # groups: with as many or more, each sends to two others in a t
 EXPLAINED = 0.7  # share of slow messages that limits explain after tours; with less, more is measured
 MOST_FILLINGS = 3  # times that missing limits are filled [limits: with 0, 243 of 270]
 LOADS = (1.0, 0.75, 0.9)  # share of hosts that send, a phase each: a limit's total stays the same
-SLOWER_TRUNK = 0.8  # ratio to the median trunk: a slower one holds others back
+SLOWER_TRUNK = 0.8  # ratio to the median trunk, per host: a slower one holds others back
+UNEVEN = 1.1  # ratio of the largest group to the median one: in a tour, others cannot fill its trunk
 NEARLY_ALL = 0.85  # ratio to what hosts can send: a trunk that carried this has no limit
 LIMITS_OF_ONE_TRUNK = 2  # limits, one per direction, by definition
 

@@ -85,21 +85,28 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
     """
     ends = labels[idle.source], labels[idle.destination]
     across, logs = ends[0] != ends[1], np.log(idle.rate)
-    cut, _ = _cut(logs[across]) if across.sum() >= _FEWEST_TO_CUT else (-np.inf, 0.0)
-    near, count = across & (logs > cut), int(labels.max()) + 1
-    asked, close = (np.zeros((count, count), np.int64) for _ in range(2))
-    np.add.at(asked, ends, across)
-    np.add.at(close, ends, near)
-    together = np.stack(np.nonzero(2 * (close + close.T) > asked + asked.T))
-    of_group = _components(count, together[0], together[1])
-    joined = of_group[labels]
-    within = across & (joined[idle.source] == joined[idle.destination])
-    if len(np.unique(of_group)) in (1, count) or not within.any():
+    count = int(labels.max()) + 1
+    if not across.any():
         return None
-    wrong = float((~near[within]).mean()), float(near[across & ~within].mean())
-    if max(wrong) >= _FAR_WITHIN_AT_MOST:
-        return None
-    return grouping.given(RouteCounts.of(idle, logs < cut), joined)
+    # Each message alone, or, if noise blurs these, the mean of those between two groups.
+    pair = np.minimum(*ends) * count + np.maximum(*ends)
+    mean = np.bincount(pair, weights=logs) / np.maximum(np.bincount(pair), 1)
+    for values, tested in ((logs, across), (mean, np.isin(np.arange(len(mean)), pair[across]))):
+        cut, _ = _cut(values[tested]) if tested.sum() >= _FEWEST_TO_CUT else (-np.inf, 0.0)
+        near = across & ((values if values is logs else mean[pair]) > cut)
+        asked, close = (np.zeros((count, count), np.int64) for _ in range(2))
+        np.add.at(asked, ends, across)
+        np.add.at(close, ends, near)
+        together = np.stack(np.nonzero(2 * (close + close.T) > asked + asked.T))
+        of_group = _components(count, together[0], together[1])
+        joined = of_group[labels]
+        within = across & (joined[idle.source] == joined[idle.destination])
+        if len(np.unique(of_group)) in (1, count) or not within.any():
+            continue
+        wrong = float((~near[within]).mean()), float(near[across & ~within].mean())
+        if max(wrong) < _FAR_WITHIN_AT_MOST:
+            return grouping.given(RouteCounts.of(idle, logs < cut), joined)
+    return None
 
 
 def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, hashed, limits, placing
+from crosscut.analysis.structure import grouping, hashed, limits, placing, totals
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.hashed import Hashed
-from crosscut.analysis.structure.limits import Capacity, Explained
+from crosscut.analysis.structure.limits import WELL_EXPLAINED, Explained
 from crosscut.analysis.structure.model import LOCATE_ON, Group, Limit, Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.placing import Placed
 from crosscut.analysis.structure.tallies import RouteCounts
+from crosscut.analysis.structure.totals import Capacity
 from crosscut.analysis.structure.unshared import Unshared, tops, unshared
 
 # Largest deviation of a sound host (a logarithm); a host that is slower by more has a slow link.
@@ -29,8 +30,6 @@ FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
 _CUTS = (0.5, 0.9)
 # Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
 SLOW_WITHIN_AT_MOST = 0.05
-# If shared capacities explain more than this share of slow messages, they explain them well.
-WELL_EXPLAINED = 0.9
 # Groupings whose shares of explained slow messages differ by less explain equally much.
 _AS_WELL = 0.02
 # Log rates of messages that share one capacity have a smaller standard deviation than this, even over TCP.
@@ -131,7 +130,7 @@ def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
     if (
         found.grouping.count == 1
         or unsure > MOST_UNSURE
-        or (plain and limits.unevenness(observed, labels, slow) < MOST_UNEVEN)
+        or (plain and totals.unevenness(observed, labels, slow) < MOST_UNEVEN)
     ):
         return found
     collisions = hashed.fit(observed, found.alone, labels)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.structure import limits
+from crosscut.analysis.structure import limits, totals
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.model import Group, Reach
@@ -109,7 +109,7 @@ def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
         if (reach := _CARRIED_BY.get(one.reach)) is not None:
             inside = np.unique(inner.grouping.labels[outer.grouping.labels == one.groups[0]])
             below = sum(of_inner.get((reach, group), usual) for group in inside.tolist())
-        if one.bytes_per_second < below * math.exp(-limits.ALIKE):
+        if one.bytes_per_second < below * math.exp(-totals.ALIKE):
             kept.append(one)
     return replace(outer, capacities=tuple(kept))
 

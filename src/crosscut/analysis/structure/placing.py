@@ -16,9 +16,9 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import grouping, limits
 from crosscut.analysis.structure.grouping import Grouping
-from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.tallies import RouteCounts
+from crosscut.analysis.structure.totals import Capacity, counted
 from crosscut.analysis.structure.unshared import Unshared
 
 # At most this many hosts whose messages to each other are mostly slow are no group.
@@ -128,18 +128,18 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
 
     With the right labels the totals are the same in all of these phases.
     """
-    counted = np.array([limits.counted(capacity.reach, capacity.groups, one, observed) for one in tried])
-    mine = (observed.source == rank) | (observed.destination == rank)
+    mine = np.array([counted(capacity.reach, capacity.groups, one, observed) for one in tried])
+    own = (observed.source == rank) | (observed.destination == rank)
     numbers, phase = np.unique(observed.phase, return_inverse=True)
     slow = alone.slowness(observed) < alone.threshold
-    others = counted[0] & ~mine
+    others = mine[0] & ~own
     full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
     # Only phases in which the labelling decides whether the rank's messages count are informative.
-    differs = np.bincount(phase[counted.any(axis=0) & ~counted.all(axis=0)], minlength=len(numbers)) > 0
+    differs = np.bincount(phase[mine.any(axis=0) & ~mine.all(axis=0)], minlength=len(numbers)) > 0
     looked_at = np.nonzero(full & differs)[0]
     if not len(looked_at):
         return np.zeros(len(tried))
-    totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in counted]
+    totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in mine]
     count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
     off = np.log(np.array(totals)[:, looked_at])
     off -= np.median(off, axis=1)[:, None]

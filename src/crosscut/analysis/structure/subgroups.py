@@ -18,6 +18,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import limits
 from crosscut.analysis.structure.model import Group, Limit
 from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.analysis.structure.totals import ALIKE, Capacity, while_full
 from crosscut.analysis.structure.unshared import Unshared
 
 MOST_PARTS = 6
@@ -143,12 +144,12 @@ def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> b
     capacity = everybody.limits[0].bytes_per_second
     phase = np.unique(seen.phase, return_inverse=True)[1]
     able = np.nonzero(np.bincount(phase) * nominal > _ENOUGH * capacity)[0]
-    totals = limits.while_full(seen.rate, phase, nominal)[able]
-    near = np.abs(np.log(totals / capacity)) < limits.ALIKE
+    carried = while_full(seen.rate, phase, nominal)[able]
+    near = np.abs(np.log(carried / capacity)) < ALIKE
     return len(able) > 0 and float(near.mean()) >= _NEARLY_ALL
 
 
-def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
+def as_whole(ranks: int, capacities: Sequence[Capacity]) -> Within:
     """Returns the capacities as limits of one group of all ranks."""
     whole = Group("group0", tuple(range(ranks)))
     return Within((whole,), tuple(capacity.of((whole.name,)) for capacity in capacities))

@@ -1,0 +1,83 @@
+"""Finds the limits of links between groups, however different these are.
+
+A link is full in the phases with its largest total, but not in each in which its messages are slow: other
+links may be narrower. Such limits are right only together, as each slow message needs a full link on its path
+(max-min fairness: Bertsekas and Gallager, Data Networks, section 6.5.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.structure import totals
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.totals import ALIKE, FEWEST_OF_KIND, LINKS, Capacity, Fit
+from crosscut.analysis.structure.unshared import Unshared
+
+# Links are right together if they explain more than this share of the slow messages between groups. Each
+# explains messages in so many phases that no other link does.
+_EXPLAINED_TOGETHER, _FEWEST_OF_ITS_OWN = 0.8, 2
+# Tolerances tried, as shares of the deviation of single messages: outliers spoil some totals, not others.
+_OF_DEVIATION = (0.0, 0.5, 1.0)
+
+
+def explain(
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_], known: Sequence[Capacity]
+) -> tuple[list[Capacity], NDArray[np.bool_]] | None:
+    """Returns limits of links, and [message] True if they explain it.
+
+    A link that explains no message that others do not may only carry what these let through. It is taken if
+    it is `known` or carries as much per host as several that do. Returns None if too many messages between
+    groups remain unexplained.
+    """
+    fitted = _fitted(observed, alone, labels, slow)
+    left, taken, others = slow.copy(), list[Capacity](), list[Capacity]()
+    while fitted:
+        most = fitted.pop(int(np.argmax([(one.explained & left).sum() for one in fitted])))
+        of_its_own = len(np.unique(observed.phase[most.explained & left])) >= _FEWEST_OF_ITS_OWN
+        (taken if of_its_own else others).append(most.capacity)
+        left &= ~most.explained
+    across = slow & (labels[observed.source] != labels[observed.destination])
+    if (left & across).sum() > (1 - _EXPLAINED_TOGETHER) * across.sum():
+        return None
+    taken += _alike(others, taken, known, np.bincount(labels))
+    return sorted(taken, key=lambda one: (LINKS.index(one.reach), one.groups)), slow & ~left
+
+
+def _fitted(observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]) -> list[Fit]:
+    """Returns the largest total of each link for which it is a limit."""
+    deviation = totals.deviation(observed, labels, slow)
+    slacks = [replace(totals.LARGEST, deviation=share * deviation) for share in _OF_DEVIATION]
+    kinds = [(reach, (group,)) for reach in LINKS for group in range(int(labels.max()) + 1)]
+    found = []
+    for link in totals.candidates(kinds, labels, observed):
+        fits = [totals.fit(observed, alone, link, slow, slack) for slack in slacks]
+        limits = [one for one in fits if one is not None]
+        if limits:
+            found.append(max(limits, key=lambda one: len(one.capacity.phases)))
+    return found
+
+
+def _alike(
+    others: Sequence[Capacity], taken: Sequence[Capacity], known: Sequence[Capacity], size: Integers
+) -> list[Capacity]:
+    """Returns those of `others` that are known, or carry as much per host as several that are taken.
+
+    `size`: [group] hosts.
+    """
+
+    def per_host(link: Capacity) -> float:
+        return math.log(link.bytes_per_second / size[link.groups[0]])
+
+    sure = {(one.reach, one.groups) for one in known}
+    of_reach = {reach: np.array([per_host(one) for one in taken if one.reach is reach]) for reach in LINKS}
+    return [
+        one for one in others
+        if (one.reach, one.groups) in sure
+        or (np.abs(of_reach[one.reach] - per_host(one)) < ALIKE).sum() >= FEWEST_OF_KIND
+    ]  # fmt: skip

@@ -1,0 +1,309 @@
+"""Tests whether a capacity that messages may share is a limit: whether its totals agree.
+
+A full shared capacity carries the same total for any set of messages (the max-min allocation leaves no part
+of a bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So the totals of each possible
+limit are compared over phases in which the messages that it counts are slow. The totals of a true limit
+agree; those of any other vary with the senders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats, medians
+from crosscut.analysis.structure.model import Limit, Reach
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.unshared import Unshared
+
+FEWEST_PHASES = 3
+# So many limits of a kind, whose capacities are within ALIKE (a log ratio), speak for another one like them.
+FEWEST_OF_KIND, ALIKE = 3, 0.05
+# Least share of the seemingly full phases of a limit whose totals must agree.
+SMALLEST_SHARE_ALIKE = 0.6
+# A bottleneck needs two messages in at least one of its phases.
+FEWEST_MESSAGES = 2
+_WORK_STEPS = 5
+# Messages do not share one capacity if those of a phase are slower by more than the first (the median of
+# logarithms), yet more than the third, a share, are slower by less than the second.
+_MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
+# Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
+_MOST_APART = 0.12
+# Limits of all that a group sends or receives; limits of its links to others.
+OWN = (Reach.SENT, Reach.RECEIVED)
+LINKS = (Reach.LEAVING, Reach.ENTERING)
+
+
+@dataclass(frozen=True)
+class Slack:
+    """Tolerance beyond noise (logarithms), and how totals are computed."""
+
+    totals: float
+    """How far apart totals of one limit may be."""
+    top: float
+    """How far below the fastest its other messages may be."""
+    while_full: bool
+    """True: totals count only bytes carried while the limit was full, not rates of whole messages."""
+    largest: bool = False
+    """True: the limit is full only in the phases with its largest totals, which agree."""
+    deviation: float = 0.0
+    """Standard deviation of log rates that fair sharing would make equal, outliers included."""
+
+
+NONE = Slack(totals=0.002, top=0.0, while_full=False)
+# TCP gives a message that meets two limits less than its share, and leaves a little of each unused. In the
+# search for chips, numbers of senders differ so much that totals of wrong candidates disagree anyway.
+OF_CHIPS = Slack(totals=0.02, top=0.1, while_full=True)
+LARGEST = replace(NONE, largest=True)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    reach: Reach
+    groups: tuple[int, ...]
+    bytes_per_second: float
+    low: float
+    high: float
+    phases: tuple[int, ...]
+    """Phases in which it was full."""
+
+    def of(self, names: tuple[str, ...]) -> Limit:
+        """Returns the limit for people and files, with these names of its groups."""
+        return Limit(self.reach, names, self.bytes_per_second, self.low, self.high, phases=self.phases)
+
+
+@dataclass(frozen=True)
+class PossibleLimit:
+    """One possible limit: the messages that it would count."""
+
+    reach: Reach
+    groups: tuple[int, ...]
+    counted: NDArray[np.bool_]
+
+
+def candidates(
+    kinds: Sequence[tuple[Reach, tuple[int, ...]]], labels: Integers, observed: Observed
+) -> list[PossibleLimit]:
+    return [PossibleLimit(reach, groups, counted(reach, groups, labels, observed)) for reach, groups in kinds]
+
+
+def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
+    """Returns [message] True if a limit with that reach on these groups counts it."""
+    source, destination = labels[observed.source], labels[observed.destination]
+    if reach is Reach.BETWEEN:
+        return np.asarray((source == groups[0]) & (destination == groups[1]))
+    if reach is Reach.SENT:
+        return np.asarray(source == groups[0])
+    if reach is Reach.RECEIVED:
+        return np.asarray(destination == groups[0])
+    across = source != destination
+    if reach is Reach.CROSSING:
+        return np.asarray(across)
+    return np.asarray(across & ((source if reach is Reach.LEAVING else destination) == groups[0]))
+
+
+def carried_by_groups(observed: Observed, labels: Integers) -> Iterator[tuple[Reach, Floats]]:
+    """Yields [phase, group] the bytes per second that left each group, then those that entered it."""
+    source, destination = labels[observed.source], labels[observed.destination]
+    across = source != destination
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
+        totals = np.zeros((len(numbers), int(labels.max()) + 1))
+        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
+        yield reach, totals
+
+
+def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
+    """Returns the standard deviation of log rates that fair sharing would make equal, outliers left out.
+
+    Compares slow messages from one group to another in one phase. TCP shares unevenly; a simulator does not.
+    """
+    excess = _excess(observed, labels, slow)
+    return float(1.4826 * np.median(np.abs(excess))) if len(excess) else 0.0
+
+
+def deviation(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
+    """Returns the same standard deviation, outliers included, which add to the variance of totals."""
+    excess = _excess(observed, labels, slow)
+    return float(np.sqrt(np.mean(np.minimum(np.abs(excess), _MUCH_SLOWER) ** 2))) if len(excess) else 0.0
+
+
+def _excess(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> Floats:
+    """Returns the distances of slow messages' log rates from the median of their phase and pair of groups."""
+    groups = int(labels.max()) + 1
+    at = np.nonzero(slow)[0]
+    pair = labels[observed.source[at]] * groups + labels[observed.destination[at]]
+    _, kind = np.unique(observed.phase[at] * groups * groups + pair, return_inverse=True)
+    counts = np.bincount(kind)
+    together = counts[kind] >= FEWEST_MESSAGES
+    logs = np.log(observed.rate[at])
+    middle = _medians_by(logs, kind, len(counts))
+    # A median of few values lies nearer to them than the truth does: n values have n - 1 degrees of freedom.
+    excess = (logs - middle[kind]) * np.sqrt(counts[kind] / np.maximum(counts[kind] - 1, 1))
+    return np.asarray(excess[together])
+
+
+def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
+    """Returns [kind] the median of its values. `kind`: [value], from 0."""
+    order = np.lexsort((values, kind))
+    first = np.searchsorted(kind[order], np.arange(kinds))
+    count = np.bincount(kind, minlength=kinds)
+    low, high = first + (count - 1) // 2, first + count // 2
+    return np.asarray((values[order[low]] + values[order[high]]) / 2)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A candidate that is a limit."""
+
+    capacity: Capacity
+    explained: NDArray[np.bool_]
+    """[message] True if the limit explains it."""
+
+
+def fit(
+    observed: Observed, alone: Unshared, candidate: PossibleLimit, slow: NDArray[np.bool_], slack: Slack,
+    share_alike: float = SMALLEST_SHARE_ALIKE,
+) -> Fit | None:  # fmt: skip
+    """Returns the candidate's capacity and the messages that it explains; None: it is no limit.
+
+    Explained messages are slow, in a phase in which the limit is full, and about as fast as its fastest
+    message there, because no other message at a bottleneck is faster.
+    """
+    at = np.nonzero(candidate.counted)[0]
+    if len(at) == 0:
+        return None
+    numbers, phase = np.unique(observed.phase[at], return_inverse=True)
+    rates, counts = observed.rate[at], np.bincount(phase)
+    totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
+    if slack.while_full:
+        nominal = float(np.median(alone.of(observed)[at]))
+        totals = while_full(rates, phase, nominal)
+    fastest = np.zeros(len(numbers))
+    np.maximum.at(fastest, phase, rates)
+    # Messages whose rate equals the phase's fastest, except for noise.
+    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
+    slow_at_top = np.bincount(phase, weights=at_top & slow[at])
+    full = slow_at_top / np.maximum(np.bincount(phase, weights=at_top), 1) > 0.5
+    if candidate.reach in OWN:
+        full &= counts >= FEWEST_MESSAGES
+    if (full & (counts >= FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
+        return None
+    at_limit = _at_limit(np.log(totals), counts, full, max(alone.noise, slack.deviation), slack)
+    near = full & at_limit
+    if near.sum() < max(FEWEST_PHASES, 0 if slack.largest else share_alike * full.sum()):
+        return None
+    # A single message may be slow for any reason, but one at the total of several shares their limit.
+    if (counts[near] < FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
+        return None
+    mine = near[phase]
+    if not slack.while_full and _some_unhindered(
+        np.log(rates[mine] / alone.of(observed)[at[mine]]), phase[mine]
+    ):
+        return None
+    figure = medians(totals[near][:, None], in_time_order=False)
+    estimate = Capacity(
+        candidate.reach, candidate.groups, float(totals[near].mean()),
+        float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
+    )  # fmt: skip
+    explained = np.zeros(len(observed), bool)
+    explained[at] = at_limit[phase] & at_top & slow[at]
+    return Fit(estimate, explained)
+
+
+def _at_limit(
+    totals: Floats, counts: Integers, full: NDArray[np.bool_], noise: float, slack: Slack
+) -> NDArray[np.bool_]:
+    """Returns [phase] True if the total agrees with those of most full phases, or with the largest.
+
+    Returns no phase if the largest totals do not stand apart from the next. `totals`: logarithms; `counts`:
+    messages; `noise`: deviation of a message.
+    """
+    # Noise of a total of k about equal rates. k varies by phase, but its median suffices.
+    width = min(4 * noise / float(np.sqrt(np.median(counts[full]))) + slack.totals, _MOST_APART)
+    middle = _largest(totals[full], width) if slack.largest else _plateau(totals[full], width)
+    # A limit known from several messages explains a single one as well.
+    apart = np.minimum(3.5 * noise / np.sqrt(counts) + slack.totals, _MOST_APART)
+    if slack.largest and not _stand_apart(totals[full] - middle, apart[full]):
+        return np.zeros(len(totals), bool)
+    return np.asarray(np.abs(totals - middle) < apart)
+
+
+def by_work(capacity: Capacity, observed: Observed, alone: Unshared, labels: Integers) -> Capacity:
+    """Corrects the capacity for uneven shares: counts only bytes carried while enough messages ran.
+
+    Messages that end early leave more to the others, so the sum of rates over whole messages exceeds any rate
+    carried at once.
+    """
+    mine = counted(capacity.reach, capacity.groups, labels, observed)
+    mine &= np.isin(observed.phase, capacity.phases)
+    nominal = float(np.median(alone.of(observed)[mine]))
+    phase = np.unique(observed.phase[mine], return_inverse=True)[1]
+    work = while_full(observed.rate[mine], phase, nominal)
+    figure = medians(work[:, None], in_time_order=False)
+    return replace(
+        capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
+    )
+
+
+def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
+    """Returns [phase] the total bytes per second of messages of one size while they filled a shared link.
+
+    They fill it until so few are left that their hosts' own links (`nominal`, bytes per second) carry less.
+    Bytes that these few send afterwards, at that rate, are not counted. `phase`: [message] from 0; none is
+    empty.
+    """
+    order = np.lexsort((1 / rates, phase))
+    seconds, phase = 1 / rates[order], phase[order]  # seconds per byte
+    count = np.bincount(phase)
+    end = np.cumsum(count)
+    total = np.bincount(phase, weights=rates[order])
+    of_messages, full = total, np.ones(len(count), bool)
+    for _ in range(_WORK_STEPS):
+        fewest = np.ceil(total / nominal - 1e-9)
+        full &= (fewest > 0) & (fewest <= count)
+        until = seconds[end - np.clip(fewest, 1, count).astype(np.int64)]
+        later = np.clip((seconds - until[phase]) * nominal, 0.0, 1.0)
+        total = np.where(full, (count - np.bincount(phase, weights=later)) / until, of_messages)
+    return np.asarray(total, np.float64)
+
+
+def _some_unhindered(slowness: Floats, phase: Integers) -> bool:
+    """Returns True if some messages reach their ends' full rate while most of their phase are much slower.
+
+    One full capacity would hold all of them back; several cables, of which each message takes one, would not.
+    """
+    numbers, of = np.unique(phase, return_inverse=True)
+    among = slowness[_medians_by(slowness, of, len(numbers))[of] < -_MUCH_SLOWER]
+    return len(among) > 0 and float((among > -_UNHINDERED).mean()) > _MOST_UNHINDERED
+
+
+def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
+    """Returns True if totals may agree only because all phases have equally many messages."""
+    return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
+
+
+def _largest(values: Floats, width: float) -> float:
+    """Returns the median of the values that lie within `width` of the largest."""
+    return float(np.median(values[values > values.max() - width]))
+
+
+def _stand_apart(values: Floats, width: Floats) -> bool:
+    """Returns True if more values are within `width` of 0 than within the same range below it.
+
+    The largest of totals that merely vary are no closer to each other than to the next.
+    """
+    near, below = np.abs(values) < width, (values <= -width) & (values > -3 * width)
+    return bool(near.sum() > below.sum())
+
+
+def _plateau(values: Floats, width: float) -> float:
+    """Returns the median of the largest set of values that lie within `width`."""
+    ordered = np.sort(values)
+    ends = np.searchsorted(ordered, ordered + width, side="right")
+    at = int(np.argmax(ends - np.arange(len(ordered))))
+    return float(np.median(ordered[at : ends[at]]))

@@ -1,0 +1,94 @@
+"""Limits of links between groups of unequal size, which are full in few of the phases that use them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks
+from benchmarks.truth.parts import HOST_RATE, Builder, Truth, idle_of, uplinks
+from benchmarks.truth.score import of_family, search
+
+from crosscut.analysis.search import filling
+from crosscut.analysis.structure import idle, links
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import of_phases
+from crosscut.analysis.structure.totals import Capacity
+from crosscut.analysis.structure.unshared import unshared
+
+
+def _leaves(sizes: list[int], per_host: float, *, entering_only: bool = False) -> Truth:
+    b = Builder.of(np.repeat(np.arange(len(sizes)), sizes))
+    limits: dict[tuple[str, int, int], float] = {}
+    rates = [size * per_host * HOST_RATE for size in sizes]
+    if entering_only:
+        down = [b.add(rate) for rate in rates]
+        b.through(lambda s, d: [down[b.labels[d]]] if b.labels[s] != b.labels[d] else [])
+    else:
+        uplinks(b, rates, limits)
+    idle_seconds = idle_of(b.labels, 2, np.random.default_rng(1))
+    return Truth(
+        "leaves", b.ranks, b.labels, b.padded(), np.array(b.capacities), idle_seconds, limits, ()
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_limit_of_unequal_leaves_is_found(seed):
+    sizes = [4, 11, 13, 21, 32, 34]
+    found = search(_leaves(sizes, 0.3), 0.01, seed).inferred
+    size = np.bincount(found.grouping.labels)
+    per_host = [one.bytes_per_second / size[one.groups[0]] / HOST_RATE for one in found.capacities]
+    assert len(per_host) == 2 * len(sizes)
+    assert np.allclose(per_host, 0.3, rtol=0.03)
+
+
+def test_the_largest_leaf_is_filled_although_no_other_has_as_many_hosts():
+    found = search(_leaves([12, 14, 24], 0.4), 0.01, 1).inferred
+    assert sorted(np.bincount(found.grouping.labels).tolist()) == [12, 14, 24]
+    assert len(found.capacities) == 6
+
+
+def test_a_link_that_carries_only_what_others_let_through_has_no_limit():
+    found = search(_leaves([8, 12, 16, 20], 0.3, entering_only=True), 0.01, 1).inferred
+    assert {one.reach for one in found.capacities} == {Reach.ENTERING}
+    assert len(found.capacities) == 4
+
+
+def test_totals_that_merely_vary_are_no_limits():
+    random = np.random.default_rng(3)
+    labels = np.repeat(np.arange(4), 8)
+    phases = [
+        list(zip(range(32), random.permutation(32).tolist(), strict=True)) for _ in range(12)
+    ]  # fmt: skip
+    rates = np.exp(random.normal(-1.0, 0.3, sum(map(len, phases))))
+    seen = of_phases(32, phases, rates)
+    alone = unshared(seen, np.ones(32), np.ones(32))
+    slow = alone.slowness(seen) < alone.threshold
+    assert links.explain(seen, alone, labels, slow, ()) is None
+
+
+@pytest.mark.parametrize("seed", [7006, 7010])
+def test_daemons_and_noise_of_five_percent_hide_no_limit(seed):
+    found = of_family(networks.uneven_tree, seed, healthy=True)
+    assert (found.rand, len(found.capacity_errors)) == (1, found.limits)
+
+
+def test_partners_come_from_groups_in_proportion_to_their_sizes():
+    labels = np.repeat(np.arange(4), [24, 4, 8, 20])
+    known = [Capacity(Reach.LEAVING, (group,), size, 0, 0, ()) for group, size in ((1, 4), (2, 8), (3, 20))]
+    phases = filling.phases(known, labels, np.random.default_rng(1))
+    leaving = next(routes for routes in phases if len(routes) == 24 and routes[0][0] < 24)
+    per_group = np.bincount(labels[[receiver for _, receiver in leaving]], minlength=4)
+    assert per_group.tolist() == pytest.approx([0, 3, 6, 15], abs=1)
+
+
+def test_rows_show_by_mean_latencies_where_single_ones_are_blurred():
+    random = np.random.default_rng(2)
+    leaf = np.repeat(np.arange(12), 8)
+    row = leaf // 2
+    ends = np.array([(s, d) for s in range(96) for d in range(96) if leaf[s] != leaf[d]])
+    ends = ends[random.permutation(len(ends))[:1500]]
+    far = row[ends[:, 0]] != row[ends[:, 1]]
+    seconds = (100 + 6 * far) * np.exp(random.normal(0, 0.04, len(ends)))
+    wider = idle.wider(of_phases(96, [list(map(tuple, ends.tolist()))], 1 / seconds), leaf)
+    assert wider is not None
+    assert wider.labels.tolist() == row.tolist()
