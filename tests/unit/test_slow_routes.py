@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.truth.fabrics import half_buckets
+from benchmarks.truth.score import of_family
 
 from crosscut.analysis.findings import slow_routes
 from crosscut.analysis.findings.kinds import FindingKind
@@ -88,8 +90,15 @@ def test_a_route_of_a_generally_slow_host_is_not_reported_separately() -> None:
     observed = aapc({(phase, 3): 0.5 if phase == 5 else 0.7 for phase in range(RANKS - 1)})
     assert not slow_routes.others_sound((3, 9), np.log(0.5), observed, infer.infer(observed))
     assert slow_routes.others_sound((4, 10), np.log(0.5), observed, infer.infer(observed))
-    few = observed.where(observed.phase < 2)
+    few = observed.where(observed.phase < 6)
     assert not slow_routes.others_sound((4, 10), np.log(0.5), few, infer.infer(observed))
+    assert slow_routes.others_lacking([(4, 10)], few) == 2
+
+
+@pytest.mark.parametrize("seed", [7008, 7012])
+def test_a_host_with_half_of_its_routes_slow_is_named_in_a_search_of_few_phases(seed: int) -> None:
+    found = of_family(half_buckets, seed, healthy=False)
+    assert (found.found, found.alarms) == (1, 1)
 
 
 def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:

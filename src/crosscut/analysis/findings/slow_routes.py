@@ -40,8 +40,9 @@ FEWEST_AGAIN = 5
 _OF_ONE_HOST, _SHARE_OF_ONE_HOST = 3, 0.5
 # Fewest slow routes of one end, and times that they were measured again in total.
 _FEWEST_ROUTES, _FEWEST_TIMES = 2, 5
-# Fewest measured messages on other routes of each end before a route is called slow by itself.
-FEWEST_OTHERS = 3
+# Measured messages on other routes of each end before a route is called slow by itself, unless the end has
+# fewer: where a hash sends half of a host's routes over a bad cable, chance makes 7 others sound once in 128.
+_OTHERS, _FEWEST_OTHERS = 7, 3
 
 
 @dataclass(frozen=True)
@@ -300,10 +301,20 @@ def _partly(
 
 def others_sound(route: Route, slowness: float, every: Observed, inferred: Inferred) -> bool:
     """True if enough messages on other routes of both ends were measured, most of them nearer to sound."""
-    other = ~((every.source == route[0]) & (every.destination == route[1]))
     logs = every.relative(inferred.alone.nominal)
-    for ends, rank in ((every.source, route[0]), (every.destination, route[1])):
-        those = logs[other & (ends == rank)]
-        if len(those) < FEWEST_OTHERS or (those < slowness / 2).mean() > 1 - STEADILY:
-            return False
-    return True
+    return others_lacking([route], every) == 0 and all(
+        (logs[those] < slowness / 2).mean() <= 1 - STEADILY for those in _others(route, every)
+    )
+
+
+def others_lacking(routes: Collection[Route], every: Observed) -> int:
+    """Returns how many more messages on other routes of their ends are needed before these are named."""
+    needed = max(_FEWEST_OTHERS, min(_OTHERS, every.ranks - 2))
+    counts = [int(those.sum()) for route in routes for those in _others(route, every)]
+    return max(0, needed - min(counts, default=needed))
+
+
+def _others(route: Route, every: Observed) -> list[NDArray[np.bool_]]:
+    """Returns, for either end, [message] True if it is on another route of that end."""
+    other = ~((every.source == route[0]) & (every.destination == route[1]))
+    return [other & (every.source == route[0]), other & (every.destination == route[1])]

@@ -21,7 +21,7 @@ from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.cables import Cables
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.observed import Integers, Route, joined
+from crosscut.analysis.structure.observed import Integers, Route
 
 
 class Retest:
@@ -83,10 +83,18 @@ class RetestHosts:
     """Measures slow hosts again, with other sound partners."""
 
     found: Inferred | None = None
+    permuted: bool = False
+    """Permutations measured other routes of the ends of slow routes."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = self.found or state.found()
         routes = slow_routes.suspected(state.full, found).slow
+        if routes and not self.permuted:
+            # Some routes of a host may be slow while others are sound. So all ranks send.
+            lacking = slow_routes.others_lacking(routes, state.full)
+            count = min(lacking, state.left, len(state.distances))
+            if count > 0:
+                return Asked(*state.permutations(count, random), replace(self, permuted=True))
         if state.retested < thresholds.MOST_AGAIN:
             suspects = state.suspects
             open_ = slow_parts.unconfirmed(suspects.measured, found)
@@ -131,8 +139,7 @@ class RetestRoutes:
         if state.retested < thresholds.MOST_AGAIN:
             slow = self._still_slow(state)
             times = slow_routes.times(state.again)
-            lacking = [route for route in slow if times[route] < slow_routes.FEWEST_AGAIN]
-            phase = _disjoint(lacking or _others_of_ends(slow, state, random), random)
+            phase = _disjoint([one for one in slow if times[one] < slow_routes.FEWEST_AGAIN], random)
         return Asked([phase] if phase else [], state, self, Sent.AGAIN)
 
     def _still_slow(self, state: State) -> list[Route]:
@@ -144,21 +151,6 @@ class RetestRoutes:
         fast = slow_routes.refuted(self.suspected, state.again, self.found)
         slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]
         return [route for route in slowest if route not in fast]
-
-
-def _others_of_ends(slow: list[Route], state: State, random: Generator) -> list[Route]:
-    """Returns an unmeasured route from each source of `slow`, and one to each destination."""
-    seen, found = joined(state.full, state.again), list[Route]()
-    known = {*zip(seen.source.tolist(), seen.destination.tolist(), strict=True)}
-    ends = {rank for route in slow for rank in route}
-    rest = [rank for rank in random.permutation(state.ranks).tolist() if rank not in ends]
-    for one, side in dict.fromkeys((rank, side) for route in slow for side, rank in enumerate(route)):
-        routes = [(other, one) if side else (one, other) for other in rest]
-        new = next((route for route in routes if route not in known), None)
-        if new:
-            found.append(new)
-            rest.remove(new[1 - side])
-    return found
 
 
 def _disjoint(routes: list[Route], random: Generator) -> Phase:
