@@ -16,6 +16,7 @@ from benchmarks.truth.parts import Truth
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.analysis.search.adapters import Adapters
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
 from crosscut.campaigns.locate import Senders
@@ -71,7 +72,7 @@ def adjusted_rand(a: Integers, b: Integers) -> float:
 
 def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
     """Searches like `crosscut locate`: a node with several ranks is one sender."""
-    random, senders = np.random.default_rng(seed), senders_of(truth)
+    random, senders, adapters = np.random.default_rng(seed), senders_of(truth), Adapters()
     searching = Search(len(senders.ranks), seed=seed)
     while phases := searching.propose():
         if searching.asks_latency:
@@ -80,7 +81,8 @@ def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
         else:
             of_ranks = senders.phases(phases, senders.each)
             rates = oracle.measure(truth.ways, truth.capacities, of_ranks, noise, random)
-            searching.learn(rates.reshape(-1, senders.each).sum(axis=1))
+            routes = [route for phase in phases for route in phase]
+            searching.learn(adapters.rates(rates.reshape(-1, senders.each), routes))
     return searching.located()
 
 

@@ -13,6 +13,7 @@ from crosscut.analysis.findings import of_run, slow_routes
 from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.search.adapters import Adapters
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON
@@ -48,7 +49,7 @@ def test_a_route_of_two_nodes_is_a_message_of_each_of_their_ranks_and_its_rate_t
     assert nodes.phases([[(0, 2), (2, 1)]], nodes.each) == [[(0, 5), (1, 6), (5, 2), (6, 3)]]
     assert nodes.phases([[(1, 0)]], 1) == [[(2, 0)]]
     slow = Finding(FindingKind.SLOW_ROUTE, "it is", ranks=(0, 1), routes=((0, 1),))
-    (of_ranks,) = nodes.of_ranks([slow])
+    (of_ranks,) = nodes.of_ranks([slow], Adapters())
     assert (of_ranks.ranks, of_ranks.routes) == ((0, 1, 2, 3, 4), ((0, 2),))
 
     run, pairs = limited(), Senders(tuple((rank, rank + 4) for rank in range(4)))

@@ -1,7 +1,8 @@
 """Runs a search with a session: measures the phases that it proposes, and feeds it the results.
 
 A node's ranks share its adapters, so the search compares nodes. A route between two nodes is one message from
-each rank of the first, all at once, and its rate is the sum of theirs.
+each rank of the first, all at once, and its rate is the sum of theirs unless one is much slower
+(analysis/search/adapters.py).
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import numpy as np
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.limited import limited_phases
 from crosscut.analysis.findings.host_facts import HostFacts
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
+from crosscut.analysis.search.adapters import Adapters
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.search.thresholds import CONFIDENCE
 from crosscut.analysis.stats.intervals import Floats
@@ -63,19 +66,35 @@ class Senders:
             for routes in phases
         ]
 
-    def of_ranks(self, found: Sequence[Finding]) -> list[Finding]:
-        """Translates findings to ranks: all ranks of a node, but only the first at each end of a route."""
+    def routes(self, phases: Sequence[Sequence[Route]], each: int) -> list[Route]:
+        """Returns the routes between senders of phases that `phases` expanded."""
+        sender = {rank: number for number, ranks in enumerate(self.ranks) for rank in ranks}
+        return [(sender[s], sender[d]) for routes in phases for s, d in routes[::each]]
+
+    def of_ranks(self, found: Sequence[Finding], adapters: Adapters) -> list[Finding]:
+        """Translates findings to ranks: all ranks of a node, but only the first at each end of a route.
+
+        Adds which rank of a node makes it slow.
+        """
 
         def first(routes: tuple[Route, ...]) -> tuple[Route, ...]:
             return tuple((self.ranks[s][0], self.ranks[d][0]) for s, d in routes)
 
-        return [
-            replace(
-                one, routes=first(one.routes), evidence_routes=first(one.evidence_routes),
-                ranks=tuple(rank for sender in one.ranks for rank in self.ranks[sender]),
+        def ranks_of(one: Finding) -> tuple[str, tuple[int, ...]]:
+            number = adapters.at_fault(one) if one.kind is FindingKind.SLOW_HOST else None
+            if number is None:
+                return one.what, tuple(rank for sender in one.ranks for rank in self.ranks[sender])
+            rank, ranks = self.ranks[one.ranks[0]][number], len(self.ranks[one.ranks[0]])
+            return f"{one.what}; only rank {rank}, of its {ranks} ranks, is slow", (rank,)
+
+        translated = []
+        for one in found:
+            what, ranks = ranks_of(one)
+            evidence = first(one.evidence_routes)
+            translated.append(
+                replace(one, what=what, ranks=ranks, routes=first(one.routes), evidence_routes=evidence)
             )
-            for one in found
-        ]  # fmt: skip
+        return translated
 
     def named(self, run: Run) -> tuple[str, ...]:
         if len(self.ranks) == run.ranks:
@@ -108,6 +127,7 @@ class Gathered:
     """Data gathered from all steps so far."""
 
     senders: Senders
+    adapters: Adapters = field(default_factory=Adapters)
     names: tuple[str, ...] = ()
     """[sender]"""
     nodes: tuple[str, ...] = ()
@@ -142,7 +162,7 @@ class Gathered:
         if spoilt == len(numbers):
             return None
         seen = network_only(rates(run, phases), phases, numbers, limited)
-        return np.asarray(seen.reshape(-1, each).sum(axis=1))
+        return self.adapters.rates(seen.reshape(-1, each), self.senders.routes(phases, each))
 
 
 def locate(

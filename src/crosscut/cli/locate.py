@@ -140,7 +140,7 @@ def _measured(
         return found, None, gathered.planted, interrupted
     found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes)
     found, structure = of_run.after_search(found, located.structure)
-    return gathered.senders.of_ranks(found), structure, gathered.planted, interrupted
+    return gathered.senders.of_ranks(found, gathered.adapters), structure, gathered.planted, interrupted
 
 
 def _tell(
