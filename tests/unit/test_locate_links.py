@@ -9,7 +9,7 @@ from benchmarks.truth.parts import HOST_RATE, Builder, Truth, idle_of, uplinks
 from benchmarks.truth.score import of_family, search
 
 from crosscut.analysis.search import filling
-from crosscut.analysis.structure import idle, links
+from crosscut.analysis.structure import idle, links, totals
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
 from crosscut.analysis.structure.totals import Capacity
@@ -92,3 +92,17 @@ def test_rows_show_by_mean_latencies_where_single_ones_are_blurred():
     wider = idle.wider(of_phases(96, [list(map(tuple, ends.tolist()))], 1 / seconds), leaf)
     assert wider is not None
     assert wider.labels.tolist() == row.tolist()
+
+
+def test_possible_limits_hold_the_indices_of_their_messages():
+    labels = np.array([0, 0, 1, 1])
+    seen = of_phases(4, [[(0, 2), (1, 0)], [(1, 2), (2, 3)], [(0, 3), (3, 1)]], np.ones(6))
+    possible = {
+        reach: {one.groups: one.messages.tolist() for one in totals.possible(reach, labels, seen)}
+        for reach in Reach
+    }
+    assert possible[Reach.LEAVING] == {(0,): [0, 2, 4]}
+    assert possible[Reach.BETWEEN] == {(0, 1): [0, 2, 4]}
+    assert possible[Reach.CROSSING] == {(): [0, 2, 4, 5]}
+    assert possible[Reach.SENT] == {(0,): [0, 1, 2, 4]}
+    assert totals.possible(Reach.LEAVING, labels, seen.where(np.zeros(6, bool))) == []

@@ -24,9 +24,9 @@ from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, STEADILY, VERBS
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.limits import families
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import Observed, Route, joined
+from crosscut.analysis.structure.totals import counted
 from crosscut.base import units
 
 _NAMED = 6
@@ -212,14 +212,11 @@ def crowds(met: Observed, share: float) -> Finding:
     return replace(found, phases=numbers(met, everything), evidence_routes=some_routes(met, everything))
 
 
-def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _limited(observed: Observed, inferred: Inferred) -> NDArray[np.bool_]:
     """[message] True if it passes a known shared limit."""
-    known = {(capacity.reach, capacity.groups) for capacity in inferred.capacities}
     passes = np.zeros(len(observed), bool)
-    for family in families(inferred.grouping.labels, observed) if known else ():
-        for candidate in family:
-            if (candidate.reach, candidate.groups) in known:
-                passes |= candidate.counted
+    for one in inferred.capacities:
+        passes |= counted(one.reach, one.groups, inferred.grouping.labels, observed)
     return passes
 
 

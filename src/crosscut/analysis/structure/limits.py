@@ -41,6 +41,9 @@ _EXPLAIN_MORE = 0.02
 # multiple of noise and by more than this standard deviation of logarithms.
 _TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
 _ROUNDS = 2
+# Kinds of limits, in order of preference: of two that explain as much, the first is taken. Only limits of all
+# that a group sends or receives apply to a single group.
+_FAMILIES = (LINKS, (Reach.BETWEEN,), (Reach.CROSSING,), OWN)
 
 
 @dataclass(frozen=True)
@@ -48,24 +51,6 @@ class Explained:
     capacities: tuple[Capacity, ...]
     share: float
     """Share of the slow messages that the capacities explain."""
-
-
-def families(labels: Integers, observed: Observed) -> list[list[PossibleLimit]]:
-    """Returns candidates by kind, in order of preference: of two that explain as much, the first is taken."""
-    groups = range(int(labels.max()) + 1)
-    own = _own(labels, observed)
-    if len(groups) == 1:
-        return [own]
-    between = [(Reach.BETWEEN, (a, b)) for a in groups for b in groups if a != b]
-    trunks = [(reach, (a,)) for reach in LINKS for a in groups]
-    kinds = (trunks, between, [(Reach.CROSSING, ())])
-    return [*(totals.candidates(each, labels, observed) for each in kinds), own]
-
-
-def _own(labels: Integers, observed: Observed) -> list[PossibleLimit]:
-    """Returns candidates for limits on the traffic that all hosts of a group send, or receive."""
-    groups = range(int(labels.max()) + 1)
-    return totals.candidates([(reach, (group,)) for reach in OWN for group in groups], labels, observed)
 
 
 def explain(
@@ -97,14 +82,14 @@ def _by_family(
     """Returns limits, and [message] True if they explain it."""
     left = slow.copy()
     found: list[Capacity] = []
+    families = [
+        [limit for reach in family for limit in totals.possible(reach, labels, observed)]
+        for family in (_FAMILIES if labels.max() else (OWN,)) if set(family) <= set(reaches)
+    ]  # fmt: skip
     for _ in range(_ROUNDS):
         if left.sum() < max(totals.FEWEST_MESSAGES, 0.02 * len(observed)):
             break
-        tried = [
-            _family(observed, alone, candidates, left)
-            for candidates in families(labels, observed)
-            if candidates[0].reach in reaches
-        ]
+        tried = [_family(observed, alone, family, left) for family in families]
         most = max(int((explained & left).sum()) for _, explained in tried)
         best = next(pair for pair in tried if (pair[1] & left).sum() >= _AS_MUCH * most)
         if (best[1] & left).sum() < SMALLEST_SHARE_EXPLAINED * left.sum():
@@ -128,27 +113,28 @@ def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explai
     """Explains slow messages by limits on all that a group sends, or receives, such as a switching chip's."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
-    found, explained = _family(observed, alone, _own(labels, observed), slow, totals.OF_CHIPS)
+    own = [limit for reach in OWN for limit in totals.possible(reach, labels, observed)]
+    found, explained = _family(observed, alone, own, slow, totals.OF_CHIPS)
     if by_work:
         found = [totals.by_work(one, observed, alone, labels) for one in found]
     return Explained(tuple(found), float(explained.sum() / slow.sum()) if slow.any() else 0.0)
 
 
 def _family(
-    observed: Observed, alone: Unshared, candidates: Sequence[PossibleLimit], slow: NDArray[np.bool_],
+    observed: Observed, alone: Unshared, family: Sequence[PossibleLimit], slow: NDArray[np.bool_],
     slack: Slack = totals.NONE,
 ) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
-    fitted = [totals.fit(observed, alone, candidate, slow, slack) for candidate in candidates]
+    fitted = [totals.fit(observed, alone, possible, slow, slack) for possible in family]
     sure = [math.log(fit.capacity.bytes_per_second) for fit in fitted if fit is not None]
     explained = np.zeros(len(observed), bool)
     found = []
-    for candidate, strict in zip(candidates, fitted, strict=True):
+    for possible, strict in zip(family, fitted, strict=True):
         fit = strict
-        if fit is None and len(sure) >= FEWEST_OF_KIND and candidate.reach not in OWN:
-            fit = totals.fit(observed, alone, candidate, slow, slack, SMALLEST_SHARE_OF_KIND)
+        if fit is None and len(sure) >= FEWEST_OF_KIND and possible.reach not in OWN:
+            fit = totals.fit(observed, alone, possible, slow, slack, SMALLEST_SHARE_OF_KIND)
             if fit is not None and abs(math.log(fit.capacity.bytes_per_second) - np.median(sure)) > ALIKE:
                 fit = None
         if fit is not None:
             found.append(fit.capacity)
-            explained |= fit.explained
+            explained[fit.explained] = True
     return found, explained & slow

@@ -38,10 +38,11 @@ def explain(
     fitted = _fitted(observed, alone, labels, slow)
     left, taken, others = slow.copy(), list[Capacity](), list[Capacity]()
     while fitted:
-        most = fitted.pop(int(np.argmax([(one.explained & left).sum() for one in fitted])))
-        of_its_own = len(np.unique(observed.phase[most.explained & left])) >= _FEWEST_OF_ITS_OWN
+        most = fitted.pop(int(np.argmax([left[one.explained].sum() for one in fitted])))
+        phases = observed.phase[most.explained[left[most.explained]]]
+        of_its_own = len(np.unique(phases)) >= _FEWEST_OF_ITS_OWN
         (taken if of_its_own else others).append(most.capacity)
-        left &= ~most.explained
+        left[most.explained] = False
     across = slow & (labels[observed.source] != labels[observed.destination])
     if (left & across).sum() > (1 - _EXPLAINED_TOGETHER) * across.sum():
         return None
@@ -53,9 +54,8 @@ def _fitted(observed: Observed, alone: Unshared, labels: Integers, slow: NDArray
     """Returns the largest total of each link for which it is a limit."""
     deviation = totals.deviation(observed, labels, slow)
     slacks = [replace(totals.LARGEST, deviation=share * deviation) for share in _OF_DEVIATION]
-    kinds = [(reach, (group,)) for reach in LINKS for group in range(int(labels.max()) + 1)]
     found = []
-    for link in totals.candidates(kinds, labels, observed):
+    for link in (one for reach in LINKS for one in totals.possible(reach, labels, observed)):
         fits = [totals.fit(observed, alone, link, slow, slack) for slack in slacks]
         limits = [one for one in fits if one is not None]
         if limits:

@@ -8,7 +8,7 @@ agree; those of any other vary with the senders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,17 +78,37 @@ class Capacity:
 
 @dataclass(frozen=True)
 class PossibleLimit:
-    """One possible limit: the messages that it would count."""
-
     reach: Reach
     groups: tuple[int, ...]
-    counted: NDArray[np.bool_]
+    messages: Integers
+    """Indices of the messages that it would count."""
 
 
-def candidates(
-    kinds: Sequence[tuple[Reach, tuple[int, ...]]], labels: Integers, observed: Observed
-) -> list[PossibleLimit]:
-    return [PossibleLimit(reach, groups, counted(reach, groups, labels, observed)) for reach, groups in kinds]
+def possible(reach: Reach, labels: Integers, observed: Observed) -> list[PossibleLimit]:
+    """Returns possible limits with that reach on each group, or pair of groups, with enough messages."""
+    source, destination = labels[observed.source], labels[observed.destination]
+    groups = int(labels.max()) + 1
+    at = np.arange(len(observed)) if reach in OWN else np.nonzero(source != destination)[0]
+    keys = {
+        Reach.LEAVING: source, Reach.SENT: source, Reach.ENTERING: destination, Reach.RECEIVED: destination,
+        Reach.BETWEEN: source * groups + destination, Reach.CROSSING: np.zeros(len(observed), np.int64),
+    }  # fmt: skip
+    key = keys[reach][at]
+    order = np.argsort(key, kind="stable")
+    found, first = np.unique(key[order], return_index=True)
+    # Without messages, the split has one empty part.
+    parts = zip(found.tolist(), np.split(at[order], first[1:]), strict=False)
+    return [
+        PossibleLimit(reach, _groups(reach, key, groups), messages)
+        for key, messages in parts
+        if len(messages) >= FEWEST_PHASES
+    ]
+
+
+def _groups(reach: Reach, key: int, groups: int) -> tuple[int, ...]:
+    if reach is Reach.CROSSING:
+        return ()
+    return divmod(key, groups) if reach is Reach.BETWEEN else (key,)
 
 
 def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
@@ -158,25 +178,23 @@ def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
 
 @dataclass(frozen=True)
 class Fit:
-    """A candidate that is a limit."""
+    """A limit."""
 
     capacity: Capacity
-    explained: NDArray[np.bool_]
-    """[message] True if the limit explains it."""
+    explained: Integers
+    """Indices of the messages that it explains."""
 
 
 def fit(
-    observed: Observed, alone: Unshared, candidate: PossibleLimit, slow: NDArray[np.bool_], slack: Slack,
+    observed: Observed, alone: Unshared, possible: PossibleLimit, slow: NDArray[np.bool_], slack: Slack,
     share_alike: float = SMALLEST_SHARE_ALIKE,
 ) -> Fit | None:  # fmt: skip
-    """Returns the candidate's capacity and the messages that it explains; None: it is no limit.
+    """Returns the capacity and the messages that it explains; None: it is no limit.
 
     Explained messages are slow, in a phase in which the limit is full, and about as fast as its fastest
     message there, because no other message at a bottleneck is faster.
     """
-    at = np.nonzero(candidate.counted)[0]
-    if len(at) == 0:
-        return None
+    at = possible.messages
     numbers, phase = np.unique(observed.phase[at], return_inverse=True)
     rates, counts = observed.rate[at], np.bincount(phase)
     totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
@@ -189,7 +207,7 @@ def fit(
     at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
     slow_at_top = np.bincount(phase, weights=at_top & slow[at])
     full = slow_at_top / np.maximum(np.bincount(phase, weights=at_top), 1) > 0.5
-    if candidate.reach in OWN:
+    if possible.reach in OWN:
         full &= counts >= FEWEST_MESSAGES
     if (full & (counts >= FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
         return None
@@ -207,12 +225,10 @@ def fit(
         return None
     figure = medians(totals[near][:, None], in_time_order=False)
     estimate = Capacity(
-        candidate.reach, candidate.groups, float(totals[near].mean()),
+        possible.reach, possible.groups, float(totals[near].mean()),
         float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
     )  # fmt: skip
-    explained = np.zeros(len(observed), bool)
-    explained[at] = at_limit[phase] & at_top & slow[at]
-    return Fit(estimate, explained)
+    return Fit(estimate, at[at_limit[phase] & at_top & slow[at]])
 
 
 def _at_limit(
