@@ -151,9 +151,9 @@ TEST(a_rank_s_last_output_comes_with_the_report_of_its_end) {
     REQUIRE(report.has_value());
     reasons[report->first_rank] = report->reason;
   }
-  CHECK(reasons[1].starts_with("exited with status 2: no way home \xc3\xa9xxx"));
+  CHECK(reasons[1].starts_with("its process exited with status 2: no way home \xc3\xa9xxx"));
   CHECK(reasons[1].size() < 600);
-  CHECK_EQ(reasons[2], "exited with status 7: seen from afar");
+  CHECK_EQ(reasons[2], "its process exited with status 7: seen from afar");
 }
 
 TEST(a_dead_rank_0_takes_the_others_with_it) {

@@ -180,7 +180,7 @@ def test_a_dead_node_is_named_with_the_symptom_and_the_fault(backend: str, tmp_p
         )
         if backend == "tcp":
             assert (
-                "rank 2 on n0002 exited with status 1: cannot reach rank 0, the conductor, from 10.0.0.3"
+                "rank 2 on n0002: its process exited with status 1: cannot reach rank 0, the conductor, from 10.0.0.3"
                 in done.stderr
             )
 

@@ -245,7 +245,8 @@ class Node {
   void rank_ended(Rank rank, int wait_status, const std::string& last_words) {
     if (rank != 0) {
       if (ended_well(wait_status) || is_ending_) return;
-      const std::string why = describe_end(wait_status) + (last_words.empty() ? "" : ": " + last_words);
+      const std::string why =
+          "its process " + describe_end(wait_status) + (last_words.empty() ? "" : ": " + last_words);
       return take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, why});
     }
     address_deadline_.reset();
@@ -325,7 +326,7 @@ class Node {
       failed_ = true;
       // A rank that exits has reported the reason itself. If the rank was killed or its node was lost, only
       // this process can report it.
-      if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
+      if (report.kind == lost || report.reason.starts_with("its process was killed")) say(describe(report));
       tell_rank_0(report);
     }
     check_start_up();

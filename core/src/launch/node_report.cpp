@@ -58,7 +58,7 @@ std::optional<NodeReport> parse_node_report(std::string_view line) try {
 
 std::string describe(const NodeReport& report) {
   if (report.kind == NodeReport::Kind::failed_rank)
-    return ranks_of(report) + (report.node.empty() ? "" : " on " + report.node) + " " + report.reason;
+    return ranks_of(report) + (report.node.empty() ? "" : " on " + report.node) + ": " + report.reason;
   return report.node + " (" + ranks_of(report) + ")" + std::string(wording_of(report).fate) + report.reason;
 }
 
