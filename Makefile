@@ -145,7 +145,7 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 published: install  ## Simulate the papers' measurements, print both, and write docs/reference/published.md
 	$(BIN)/python tests/golden/published/compare.py
 
-truth: install  ## Score crosscut locate on 450 generated networks of each family (two hours; resumes where it stopped)
+truth: install  ## Score crosscut locate on 450 generated networks of each family (75 minutes; resumes where it stopped)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.truth $(TRUTH_ARGUMENTS)
 
 bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: against other programs, at scale, memory (6 minutes)
