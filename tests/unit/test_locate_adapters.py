@@ -45,6 +45,17 @@ def test_a_node_whose_ranks_are_slow_in_turn_has_no_single_slow_rank():
     assert adapters.at_fault(SLOW_HOST) is None
 
 
+def test_one_odd_route_blames_no_rank_of_a_node_whose_ranks_are_all_slow():
+    adapters = Adapters()
+    of_ranks = np.full((4, 4), 100.0)
+    of_ranks[2] = 50.0
+    for _ in range(3):
+        adapters.rates(of_ranks, ROUTES)
+    of_ranks[2, 1] = 20.0
+    adapters.rates(of_ranks, ROUTES)
+    assert adapters.at_fault(SLOW_HOST) is None
+
+
 def test_phases_that_the_machine_limited_stay_unknown():
     rates = Adapters().rates(np.array([[1.0, 1.0], [np.nan, np.nan]]), ROUTES[:2])
     assert rates[0] == 2

@@ -20,7 +20,7 @@ from crosscut.analysis.structure.observed import Route
 
 # A rank is much slower than the others if the log ratio exceeds the first, and the second times the usual.
 _SMALLEST_GAP, _TIMES_USUAL = 0.15, 4.0
-# Share of a node's routes with a much slower rank in which it must be the same one.
+# Share of a node's routes in which the same rank must be much slower.
 _MOSTLY = 0.8
 
 
@@ -32,6 +32,8 @@ class Adapters:
     """By step: [route] log ratio of the other ranks' median rate to the slowest one's."""
     slowest: dict[tuple[int, Direction], Counter[int]] = field(default_factory=dict)
     """By node and its direction: how often a rank of this number within the node was much slower."""
+    measured: Counter[tuple[int, Direction]] = field(default_factory=Counter)
+    """By node and its direction: number of routes."""
 
     def rates(self, of_ranks: Floats, routes: Sequence[Route]) -> Floats:
         """Returns [route] bytes per second. `of_ranks`: [route, rank within the node] bytes per second."""
@@ -44,19 +46,20 @@ class Adapters:
         self.gaps.append(gaps[np.isfinite(gaps)])
         usual = float(np.median(np.concatenate(self.gaps))) if any(map(len, self.gaps)) else math.inf
         much = np.isfinite(gaps) & (gaps > max(_SMALLEST_GAP, _TIMES_USUAL * usual))
-        for at in np.nonzero(much)[0].tolist():
-            for node, way in zip(routes[at], (Direction.OUT, Direction.IN), strict=True):
-                self.slowest.setdefault((node, way), Counter())[int(np.argmin(of_ranks[at]))] += 1
+        for at, route in enumerate(routes):
+            for end in zip(route, (Direction.OUT, Direction.IN), strict=True):
+                self.measured[end] += 1
+                if much[at]:
+                    self.slowest.setdefault(end, Counter())[int(np.argmin(of_ranks[at]))] += 1
         return np.where(much, ranks * ordered[:, 0], total)
 
     def at_fault(self, finding: Finding) -> int | None:
         """Returns which rank within the node alone makes a host slow; None: no single one does."""
-        ways = (Direction.OUT, Direction.IN) if finding.direction is Direction.BOTH else (finding.direction,)
-        counts: Counter[int] = Counter()
-        for rank in finding.ranks:
-            for way in ways:
-                counts += self.slowest.get((rank, way), Counter()) if way is not None else Counter()
-        if len(finding.ranks) != 1 or not counts:
+        if len(finding.ranks) != 1:
             return None
-        number, times = counts.most_common(1)[0]
-        return number if times >= _MOSTLY * counts.total() else None
+        ways = (Direction.OUT, Direction.IN) if finding.direction is Direction.BOTH else (finding.direction,)
+        ends = [(finding.ranks[0], way) for way in ways if way is not None]
+        counts = sum((self.slowest.get(end, Counter()) for end in ends), Counter[int]())
+        measured = sum(self.measured[end] for end in ends)
+        number, times = counts.most_common(1)[0] if counts else (None, 0)
+        return number if times >= _MOSTLY * measured else None

@@ -14,10 +14,8 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed
-from crosscut.analysis.structure.totals import Capacity, carried_by_groups
+from crosscut.analysis.structure.totals import LINKS, Capacity, carried_by_groups
 from crosscut.analysis.structure.unshared import unshared
-
-_TRUNKS = (Reach.LEAVING, Reach.ENTERING)
 
 
 def tours(labels: Integers, count: int, random: Generator, among: Sequence[int] = ()) -> list[Phase]:
@@ -97,7 +95,7 @@ def has_slow_trunks(found: Inferred) -> bool:
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
     """Returns the groups without a trunk that is known to carry less per host than others."""
     size = np.bincount(labels)
-    trunks = [(one.groups[0], one.bytes_per_second) for one in capacities if one.reach in _TRUNKS]
+    trunks = [(one.groups[0], one.bytes_per_second) for one in capacities if one.reach in LINKS]
     per_host = [(group, rate / size[group]) for group, rate in trunks]
     middle = float(np.median([rate for _, rate in per_host])) if trunks else 0.0
     slow = {group for group, rate in per_host if rate < thresholds.SLOWER_TRUNK * middle}
@@ -133,9 +131,9 @@ def phases(
     if Reach.BETWEEN in reaches:
         pairs = [(a, b) for a in groups for b in groups if a != b and (Reach.BETWEEN, (a, b)) not in known]
         return _between(pairs, labels, random)
-    if reaches.isdisjoint(_TRUNKS):
+    if reaches.isdisjoint(LINKS):
         return []
-    trunks = [(reach, group) for reach in _TRUNKS for group in groups if (reach, (group,)) not in known]
+    trunks = [(reach, group) for reach in LINKS for group in groups if (reach, (group,)) not in known]
     left = [one for one in trunks if one not in unlimited]
     first = np.unique(labels, return_index=True)[1]
     of = np.arange(len(groups)) if outer is None else outer[first]
@@ -174,7 +172,7 @@ def _of_trunks(
     """
     found: list[Phase] = []
     most = max(1, (len(able) - 1) // 3)
-    for reach in _TRUNKS:
+    for reach in LINKS:
         left = [group for kind, group in missing if kind is reach]
         while left:
             few = [left[at] for at in np.unique(of[left], return_index=True)[1].tolist()][:most]

@@ -19,7 +19,6 @@ from crosscut.analysis.structure.model import Group, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.subgroups import Within
 
-_LINKS = (Reach.LEAVING, Reach.ENTERING)
 # By reach of an outer limit: the reach of inner limits whose sum bounds it.
 _CARRIED_BY = {
     Reach.LEAVING: Reach.LEAVING, Reach.SENT: Reach.LEAVING, Reach.ENTERING: Reach.ENTERING,
@@ -87,7 +86,7 @@ def _known(
     """
     labels = level.grouping.labels
     seen = seen.where(labels[seen.source] != labels[seen.destination])
-    explained = limits.explain(seen, outer.alone, labels, _LINKS)
+    explained = limits.explain(seen, outer.alone, labels, totals.LINKS)
     slow = outer.alone.slowness(seen) < outer.alone.threshold
     share = float(slow.mean()) if len(seen) else 0.0
     own = tuple(one for one in explained.capacities if not any(whole[group] for group in one.groups))
@@ -100,7 +99,7 @@ def _known(
 
 def without_sums(outer: Inferred, inner: Inferred) -> Inferred:
     """Returns `outer` without the limits that are no smaller than the sum of those inside (`inner`)."""
-    known = [one for one in inner.capacities if one.reach in _LINKS]
+    known = [one for one in inner.capacities if one.reach in totals.LINKS]
     of_inner = {(one.reach, one.groups[0]): one.bytes_per_second for one in known}
     usual = float(np.median([*of_inner.values()])) if of_inner else math.inf
     kept = []
