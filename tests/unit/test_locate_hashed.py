@@ -55,6 +55,23 @@ def test_the_number_of_cables_and_their_rate_follow_from_rates_alone(seed):
     assert 0.05 < found.lost < 0.7
 
 
+def test_latency_and_rates_without_noise_do_not_hide_the_cables():
+    """Of n messages on a cable, each takes n times as long, but its latency stays the same."""
+    truth = fabrics.hashed_cables(np.random.default_rng(21))
+    random = np.random.default_rng(1)
+    orders = [random.permutation(truth.ranks) for _ in range(24)]
+    routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
+    rates = oracle.measure(truth.ways, truth.capacities, routes, 1e-6, random)
+    latency = 0.05 / rates.max()  # seconds per byte
+    seen = of_phases(truth.ranks, routes, 1 / (1 / rates + latency))
+    found = hashed.fit(seen, unshared(seen), truth.labels)
+    count, rate = cables(truth)
+    assert found is not None
+    assert found.certain
+    assert found.cables == pytest.approx(count, rel=0.25)
+    assert found.bytes_per_second == pytest.approx(rate, rel=0.1)
+
+
 @pytest.mark.parametrize("family", [networks.chassis, networks.tree, fabrics.dragonfly])
 def test_other_networks_are_not_taken_for_hashed_ones(family):
     for seed in (31, 32, 33):

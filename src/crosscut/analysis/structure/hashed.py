@@ -31,8 +31,12 @@ _CABLE_RATES = np.geomspace(0.5, 4.0, 19)
 _COUNTS, _MOST_BISECTION, _FEWEST_CABLES = 12, 1.6, 2
 # Fits above this multiple of full bisection are rejected; the number of cables is uncertain by a tenth.
 _MOST_TOLD = 1.35
-# Second round: relative range of cable counts, and factors of rates, around the best first guess.
-_NEAR, _NEAR_RATES = 0.2, (0.95, 1.0, 1.05)
+# Measured and drawn log rates are blurred to at least this standard deviation: rates without noise are
+# spikes, and latencies, which the model lacks, could shift one into another bin.
+_LEAST_NOISE = 0.03
+# Second round: relative range of cable counts, how many of these at most, and factors of rates, around the
+# best first guess.
+_NEAR, _NEAR_COUNTS, _NEAR_RATES = 0.2, 15, (0.95, 0.975, 1.0, 1.025, 1.05)
 # Placements drawn for each guess; networks drawn from the model to find their distances from its mean.
 _DRAWS, _NETWORKS = 3, 20
 # Distance between distributions (total variation) that is always accepted.
@@ -97,21 +101,23 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
         return None
     random = np.random.default_rng(len(across))
     paths = _Paths(across, own, labels, alone.noise)
-    seen = _binned(np.log(across.rate / own))
+    blur = math.sqrt(max(_LEAST_NOISE**2 - alone.noise**2, 0.0))
+    seen = _binned(np.log(across.rate / own) + random.normal(0, blur, len(across)))
     largest = int(np.bincount(labels).max())
     tried = [
         (rate * alone.nominal, cables) for rate in _CABLE_RATES for cables in (1, *_counts(rate, largest))
     ]
     few = some_phases(across, _FEW_MESSAGES)
     few_paths = _Paths(few, alone.of(few), labels, alone.noise)
-    few_seen = _binned(alone.slowness(few))
+    few_seen = _binned(alone.slowness(few) + random.normal(0, blur, len(few)))
     first = max(
         (few_paths.expected(*guess, 1, few_seen, random) for guess in tried), key=attrgetter("likelihood")
     )
     if _distance(few_seen, first.shares) > _FAR:
         return None
-    near = range(math.ceil(first.cables * (1 - _NEAR)), math.floor(first.cables * (1 + _NEAR)) + 1)
-    nearer = [(first.rate * times, cables) for times in _NEAR_RATES for cables in near]
+    least, most = math.ceil(first.cables * (1 - _NEAR)), math.floor(first.cables * (1 + _NEAR))
+    near = {round(cables) for cables in np.linspace(least, most, min(most - least + 1, _NEAR_COUNTS))}
+    nearer = [(first.rate * times, cables) for times in _NEAR_RATES for cables in sorted(near)]
     best = max(
         (paths.expected(*guess, _DRAWS, seen, random) for guess in nearer), key=attrgetter("likelihood")
     )
@@ -153,7 +159,7 @@ class _Paths:
 
     def __init__(self, across: Observed, own: Floats, labels: Integers, noise: float) -> None:
         """`own`: [message] bytes per second of its ends; `noise`: standard deviation of a log rate."""
-        self._own, self._noise = own, noise
+        self._own, self._noise = own, max(noise, _LEAST_NOISE)
         _, phase = np.unique(across.phase, return_inverse=True)
         groups = int(labels.max()) + 1
         self._out = phase * groups + labels[across.source]
