@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from crosscut.analysis.search.search import Search
 from crosscut.analysis.search.suspects import ReferencePairs
 from crosscut.analysis.search.thresholds import MOST_AGAIN
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import subgroups
+from crosscut.analysis.structure import limits, subgroups
+from crosscut.analysis.structure import totals as totals_of
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
+from crosscut.analysis.structure.unshared import unshared
 
 
 def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) -> Truth:
@@ -157,6 +160,21 @@ def test_losses_of_single_hosts_are_not_reported_as_a_limit_of_all(ranks: int) -
     assert found.what.startswith("all hosts are equally slow")
     assert "do not show" in found.advice
     assert not located.structure.limits
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["independent", "one capacity"])
+def test_totals_of_many_independent_messages_are_no_limit_though_they_agree(fixed: bool) -> None:
+    """The total of 2,000 messages hardly varies; under one capacity, uneven rates make up for each other."""
+    random = np.random.default_rng(3)
+    rates = np.minimum(HOST_RATE, HOST_RATE * np.exp(random.normal(-0.9, 0.4, (8, 2000))))
+    if fixed:
+        rates *= rates.sum(axis=1).mean() / rates.sum(axis=1)[:, None]
+    orders = [random.permutation(2000) for _ in rates]
+    routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
+    seen = of_phases(2000, routes, rates.ravel())
+    alone = replace(unshared(seen), nominal=HOST_RATE)
+    found = limits.explain(seen, alone, np.zeros(2000, np.int64))
+    assert [one.reach for one in found.capacities] == (list(totals_of.OWN) if fixed else [])
 
 
 def test_with_few_phases_a_suspect_is_measured_alone_first() -> None:

@@ -32,8 +32,6 @@ _CUTS = (0.5, 0.9)
 SLOW_WITHIN_AT_MOST = 0.05
 # Groupings whose shares of explained slow messages differ by less explain equally much.
 _AS_WELL = 0.02
-# Log rates of messages that share one capacity have a smaller standard deviation than this, even over TCP.
-MOST_UNEVEN = 0.2
 # If the groups of a larger share of ranks are uncertain, collisions between groups are not considered.
 MOST_UNSURE = 0.1
 # Most messages used to find capacities: a hundred phases of a thousand ranks are enough.
@@ -130,7 +128,7 @@ def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
     if (
         found.grouping.count == 1
         or unsure > MOST_UNSURE
-        or (plain and totals.unevenness(observed, labels, slow) < MOST_UNEVEN)
+        or (plain and totals.unevenness(observed, labels, slow) < totals.MOST_UNEVEN)
     ):
         return found
     collisions = hashed.fit(observed, found.alone, labels)

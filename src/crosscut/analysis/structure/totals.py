@@ -31,6 +31,11 @@ _WORK_STEPS = 5
 # Messages do not share one capacity if those of a phase are slower by more than the first (the median of
 # logarithms), yet more than the third, a share, are slower by less than the second.
 _MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
+# Log rates of messages that share one capacity have a smaller standard deviation than this, even over TCP.
+MOST_UNEVEN = 0.2
+# Phases have equally many messages if the smallest number over the largest is at least this. Totals agree
+# much better than those of independent messages below this share of their deviation.
+_AS_MANY, _MUCH_LESS = 0.9, 0.5
 # Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
 _MOST_APART = 0.12
 # Limits of all that a group sends or receives; limits of its links to others.
@@ -218,6 +223,8 @@ def fit(
     # A single message may be slow for any reason, but one at the total of several shares their limit.
     if (counts[near] < FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
         return None
+    if len(at) == len(observed) and _by_large_numbers(np.log(rates), phase, np.log(totals), near):
+        return None
     mine = near[phase]
     if not slack.while_full and _some_unhindered(
         np.log(rates[mine] / alone.of(observed)[at[mine]]), phase[mine]
@@ -296,6 +303,21 @@ def _some_unhindered(slowness: Floats, phase: Integers) -> bool:
     numbers, of = np.unique(phase, return_inverse=True)
     among = slowness[_medians_by(slowness, of, len(numbers))[of] < -_MUCH_SLOWER]
     return len(among) > 0 and float((among > -_UNHINDERED).mean()) > _MOST_UNHINDERED
+
+
+def _by_large_numbers(rates: Floats, phase: Integers, totals: Floats, near: NDArray[np.bool_]) -> bool:
+    """Returns True if totals agree no better than those of so many independent messages would.
+
+    Rates that one capacity shares unevenly make up for each other, so their totals vary much less. `rates`,
+    `totals`: logarithms.
+    """
+    counts = np.bincount(phase)[near]
+    if counts.min() < _AS_MANY * counts.max():
+        return False  # a total that stays the same for any number of messages is a limit
+    middle = _medians_by(rates, phase, len(near))
+    uneven = float(np.std((rates - middle[phase])[near[phase]]))
+    independent = uneven / float(np.sqrt(np.median(counts)))
+    return uneven > MOST_UNEVEN and float(totals[near].std()) > _MUCH_LESS * independent
 
 
 def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
