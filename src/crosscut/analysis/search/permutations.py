@@ -80,6 +80,7 @@ class Permutations:
             count = thresholds.FIRST_PERMUTATIONS
         if blurred:
             count = thresholds.MORE_WHERE_BLURRED
+        count = min(count, max(1, thresholds.MOST_MESSAGES_AT_ONCE // state.ranks))
         count = min(count, state.spare, len(state.distances))
         if count <= 0:
             return Asked([], state.explained(), Missing())

@@ -11,6 +11,8 @@ whole.
 
 # Budgets.
 LEAST_BUDGET = 16  # phases, if an all-to-all has fewer
+MOST_MESSAGES = 2_000_000  # in all phases of the budget, which more than 1,414 hosts would exceed
+MOST_MESSAGES_AT_ONCE = 400_000  # in one batch of permutations: a place takes no longer request
 BUDGET_WHERE_CROWDED = 32  # phases at least, if all hosts are equally slow
 RETESTS = 2  # phases in which suspects are measured alone [access link: with 3, no fault in 4 phases]
 RESERVE = 2 + RETESTS + 1  # phases kept for the end: two within groups, the retests, one of reference pairs
