@@ -214,3 +214,50 @@ def test_latency_distinguishes_forty_switches_although_few_messages_stay_within_
     assert near is not None
     assert adjusted_rand(truth, near.labels) == 1
     assert turn <= 60
+
+
+def _by_latency(ranks, seconds_of, random):
+    """Returns the groups by latency, and the phases used. `seconds_of`: of (sources, destinations)."""
+    latency, turn = Latency(1000, nothing(ranks)), 0
+    full = of_phases(ranks, [[(0, 1)]], np.array([1e10]))
+    while True:
+        phases, near, latency = latency.ask(full, 0, random, first=True)
+        if not phases:
+            return near, turn
+        ends = np.array([route for routes in phases for route in routes]).T
+        noise = np.exp(0.01 * random.standard_normal(len(ends.T)))
+        seen = of_phases(ranks, phases, 1 / (seconds_of(*ends) * noise), first_phase=turn)
+        latency, turn = latency.learn(seen), turn + len(phases)
+
+
+def test_latency_distinguishes_a_hundred_and_fifty_racks_in_rows():
+    """Ranks are compared within their row only, so few phases suffice for racks."""
+    random = np.random.default_rng(7)
+    rack = random.permutation(np.repeat(np.arange(150), 8))
+    row = rack // 15
+
+    def seconds(source, destination):
+        same = np.where(row[source] == row[destination], 3e-6, 4e-6)
+        return np.where(rack[source] == rack[destination], 2e-6, same)
+
+    near, phases = _by_latency(1200, seconds, random)
+    assert near is not None
+    assert adjusted_rand(rack, near.labels) == 1
+    assert phases <= 60
+    rows = idle.wider(_idle_of(1200, seconds, random), near.labels)
+    assert rows is not None
+    assert adjusted_rand(row, rows.labels) == 1
+
+
+def _idle_of(ranks, seconds_of, random):
+    orders = [random.permutation(ranks) for _ in range(30)]
+    routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
+    ends = np.array([route for phase in routes for route in phase]).T
+    return of_phases(ranks, routes, 1 / seconds_of(*ends))
+
+
+def test_among_many_ranks_latency_without_levels_shows_no_groups():
+    random = np.random.default_rng(8)
+    near, phases = _by_latency(1200, lambda source, destination: np.full(len(source), 3e-6), random)
+    assert near is None
+    assert phases <= 60

@@ -112,7 +112,7 @@ class _Plan:
     def __init__(self, found: Inferred, most: int) -> None:
         self._labels, self._most = found.grouping.labels, most
         bad = {*found.out_suspects.tolist(), *found.in_suspects.tolist(), *found.unplaced.tolist()}
-        self._sound = [rank for rank in range(len(self._labels)) if rank not in bad]
+        self._sound = np.array([rank for rank in range(len(self._labels)) if rank not in bad])
 
     @property
     def messages(self) -> int:

@@ -29,6 +29,10 @@ class Latency:
     """`rate`: messages per second."""
     nearness: Nearness | None = None
     """Result of the measured latencies; None: not evaluated since the last measurement."""
+    known: Grouping | None = None
+    """The last groups that were sure; the search may go on for groups within these."""
+    known_at: int = 0
+    """Phases of short messages measured when the first of these were."""
     over: bool = False
     """True if latencies have revealed the groups, or never will."""
 
@@ -56,14 +60,19 @@ class Latency:
         if self._is_nothing(full):
             return [], None, replace(self, over=True)
         found = self.nearness or idle.nearness(self.measured)
-        most = _most_phases(found, full.ranks)
-        looked = replace(self, nearness=found, over=found.sure or found.hopeless or self.phases >= most)
+        known = found.grouping if found.sure else self.known
+        known_at = self.known_at if self.known else self.phases if known else 0
+        most = known_at + _most_phases(found, full.ranks)
+        settled = known is not None and not found.inwards
+        over = settled or found.hopeless or self.phases >= most
+        looked = replace(self, nearness=found, known=known, known_at=known_at, over=over)
         if looked.over:
-            return [], found.grouping if found.sure else None, looked
+            return [], known, looked
         if not first and looked.blurred(permuted):
             return [], None, looked
         count = max(thresholds.MORE_SHORT, self.phases // thresholds.SHORT_PER_MORE)
-        return idle.phases(self.measured, found.fragments, count, random), None, looked
+        inwards = found.grouping.labels if found.inwards else None
+        return idle.phases(self.measured, found.fragments, count, random, inwards=inwards), None, looked
 
     def blurred(self, permuted: int) -> bool:
         """Returns True if near and far hardly differ, and too few permutations (`permuted`) were measured."""

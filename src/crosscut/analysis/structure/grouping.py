@@ -27,7 +27,7 @@ from crosscut.analysis.structure.tallies import SLOW, RouteCounts, Tallies, log_
 _FAST_WITHIN = 40
 _ALIKE_BETWEEN = 10
 _MOST_SWEEPS = 30
-_MOST_GROUPS = 96
+MOST_GROUPS = 96
 # Cells of [rank, group, group] arrays at once: a few tens of megabytes.
 _CELLS_AT_ONCE = 1 << 20
 # Cap on the log odds against a rank's group.
@@ -104,10 +104,10 @@ def group(routes: RouteCounts) -> Grouping:
 def given(routes: RouteCounts, labels: Integers) -> Grouping:
     """Returns a grouping with these labels, and the likelihood and confidence that `routes` give it.
 
-    Confidence is 0 if there are more than _MOST_GROUPS groups.
+    Confidence is 0 if there are more than MOST_GROUPS groups.
     """
     blocks, one = _Blocks(routes), np.zeros(routes.ranks, np.int64)
-    few = int(labels.max()) < _MOST_GROUPS
+    few = int(labels.max()) < MOST_GROUPS
     confidence = _confidence(routes, blocks, labels) if few else np.zeros(routes.ranks)
     return Grouping(labels, confidence, _likelihood(routes, blocks, labels), _likelihood(routes, blocks, one))
 
@@ -161,8 +161,8 @@ def merged_where_fast(routes: RouteCounts, found: Grouping, most_slow: float) ->
 
 def slow_within(routes: RouteCounts, labels: Integers) -> float:
     """Returns the share of messages within groups that are slow."""
-    s, n = routes.between(labels, int(labels.max()) + 1)
-    return float(np.trace(s) / max(int(np.trace(n)), 1))
+    slow, measured = routes.within(labels, int(labels.max()) + 1).sum(axis=1).tolist()
+    return float(slow / max(measured, 1))
 
 
 def _starts(routes: RouteCounts, blocks: _Blocks) -> list[Integers]:
@@ -200,7 +200,7 @@ def _likeness(routes: RouteCounts) -> Floats:
 def _linkage_levels(score: Floats) -> list[Integers]:
     """Returns labels before each merge of average linkage (Sokal and Michener 1958).
 
-    Only levels with at most _MOST_GROUPS groups are returned.
+    Only levels with at most MOST_GROUPS groups are returned.
     """
     ranks = len(score)
     similar = score.copy()
@@ -210,7 +210,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
     closest = similar.max(axis=1)
     levels: list[Integers] = []
     for groups in range(ranks, 1, -1):
-        if groups <= _MOST_GROUPS:
+        if groups <= MOST_GROUPS:
             levels.append(renumbered(labels))
         a = int(np.argmax(closest))
         b = int(nearest[a])
@@ -232,10 +232,9 @@ def _linkage_levels(score: Floats) -> list[Integers]:
 def _likelihood(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> float:
     # By the prior, each rank is in any group with equal probability.
     groups = int(labels.max()) + 1
-    s, n = routes.between(labels, groups)
-    between = blocks.between(s, n)
-    within = blocks.within(np.diag(s), np.diag(n))
-    return float(between.sum() - np.trace(between) + within.sum() - len(labels) * np.log(groups))
+    between = blocks.between(*routes.across(labels, groups))
+    within = blocks.within(*routes.within(labels, groups))
+    return float(between.sum() + within.sum() - len(labels) * np.log(groups))
 
 
 def _climb(routes: RouteCounts, blocks: _Blocks, start: Integers) -> Integers:

@@ -8,7 +8,9 @@ that finds groups is the same as for rates, with `far` in place of `slow`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +38,17 @@ _CLEARLY_APART = 4.0
 # With more standard deviations between clusters, noise makes no far route look near: fewer than one message
 # in a million deviates by half of this.
 _SURELY_APART = 10.0
-# First guesses at the nearer cluster, as quantiles: with a hundred switches, one route in a hundred is near.
-_STARTS = (0.95, 0.99, 0.999)
+# First guesses at the two clusters, as quantiles: with a hundred switches, one route in a hundred is near.
+_STARTS = ((0.4, 0.95), (0.4, 0.99), (0.4, 0.999))
+_STARTS_OF_MANY = (*_STARTS, (0.05, 0.95))
 _STEPS = 60
 # Messages of each rank with random partners, before anything is known.
 _AT_RANDOM = 4
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
+# Values of which clusters surely apart are found; how often each cluster is divided.
+_MOST_VALUES, _MOST_DIVISIONS = 20_000, 4
+# With more ranks, groups come only from clusters that are surely apart: others take cubic time.
+_FEW_RANKS = 1024
 _SMALLEST = 1e-300
 # Larger than any number of tests.
 _LAST = 1e9
@@ -60,6 +67,8 @@ class Nearness:
     """True if noise blurs the latencies: no two clusters are clearly apart."""
     near_share: float
     """Share of near messages among the first, which have random partners: about 1 / number of groups."""
+    inwards: bool = False
+    """True if groups within these may become sure; `fragments` and `near_share` are theirs."""
 
 
 def nearness(idle: Observed) -> Nearness:
@@ -68,14 +77,52 @@ def nearness(idle: Observed) -> Nearness:
     Latencies may have several levels; uses the cut that separates groups best.
     """
     logs = np.log(idle.rate)
+    if idle.ranks > _FEW_RANKS:
+        return _nearness_of_many(idle, logs)
     alone = unshared(idle)
     heaps = _cuts(logs)
     cuts = [(float(np.log(alone.nominal)) + alone.threshold, 0.0), *heaps]
     # Cuts that divide the messages in the same way are tried only once.
     by_far = {int((logs < cut).sum()): (cut, apart) for cut, apart in cuts}
-    told = [_told(idle, logs < cut, apart) for far, (cut, apart) in by_far.items() if far]
-    best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf, 0.0)[1]
+    told = [
+        _told(idle, logs < cut, clear=apart > _SURELY_APART) for far, (cut, apart) in by_far.items() if far
+    ]
+    best = _best(told or [_told(idle, logs < -np.inf, clear=False)])
     return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
+
+
+def _best(told: list[tuple[float, Nearness]]) -> Nearness:
+    return max(told, key=lambda pair: (pair[1].sure, pair[0]))[1]
+
+
+def _nearness_of_many(idle: Observed, logs: Floats) -> Nearness:
+    """Evaluates only levels that are surely apart: other groupings take time cubic in the ranks."""
+    told: list[tuple[float, Nearness]] = []
+    for cut in _clear_cuts(logs):  # from the widest groups inwards
+        within = next((one.grouping.labels for _, one in reversed(told) if one.sure), None)
+        told.append(_told(idle, logs < cut, clear=True, within=within))
+    if not told:
+        alone = np.arange(idle.ranks)
+        return Nearness(grouping.of_one(idle.ranks), False, False, alone, blurred=True, near_share=0.0)
+    return _innermost([one for _, one in told]) if any(one.sure for _, one in told) else _best(told)
+
+
+def _innermost(levels: list[Nearness]) -> Nearness:
+    """Returns the innermost sure level; `inwards` if a level within it may become sure.
+
+    Ranks joined in pairs, by direct wires, are no level. `levels`: the widest first.
+    """
+    sure = [at for at, one in enumerate(levels) if one.sure and not _in_pairs(one.grouping)]
+    at = sure[-1] if sure else next(at for at, one in enumerate(levels) if one.sure)
+    found, rest = levels[at], [one for one in levels[at + 1 :] if not (one.sure or one.hopeless)]
+    if not rest:
+        return found
+    inner = rest[0]
+    return replace(found, inwards=True, fragments=inner.fragments, near_share=inner.near_share)
+
+
+def _in_pairs(found: Grouping) -> bool:
+    return int(np.bincount(found.labels).max()) <= 2
 
 
 def wider(idle: Observed, labels: Integers) -> Grouping | None:
@@ -109,29 +156,35 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
     return None
 
 
-def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
-    """Returns the preference for a cut, and its groups. `apart`: standard deviations between near and far.
+def _told(
+    idle: Observed, far: NDArray[np.bool_], *, clear: bool, within: Integers | None = None
+) -> tuple[float, Nearness]:
+    """Returns the preference for a cut, and its groups. `clear`: noise makes no far route look near.
 
-    Prefers sure groups, and of these the fewest (hosts joined by a direct wire are even nearer than those of
-    a switch); otherwise the likeliest.
+    `within`: [rank] its sure group of a wider level; ranks of different ones are not near. Of sure groups the
+    fewest are preferred (hosts joined by a direct wire are even nearer than those of a switch); otherwise the
+    likeliest.
     """
     routes = RouteCounts.of(idle, far)
-    clear = apart > _SURELY_APART
     found = _parted(routes, grouping.given(routes, _connected(routes)) if clear else grouping.group(routes))
-    within = grouping.slow_within(routes, found.labels)
+    far_within = grouping.slow_within(routes, found.labels)
     smallest = int(np.bincount(found.labels).min())
-    sure = found.count > 1 and smallest > 1 and within <= _FAR_WITHIN_AT_MOST
-    sure = bool(sure and found.confidence.min() > SURE and (not clear or _all_pairs_asked(routes, found)))
-    sure = sure and not len(_mixed(routes, found))
+    sure = found.count > 1 and smallest > 1 and far_within <= _FAR_WITHIN_AT_MOST
+    if found.count <= grouping.MOST_GROUPS or not clear:
+        sure = bool(sure and found.confidence.min() > SURE)
+    sure = sure and (not clear or _all_pairs_asked(routes, found, within)) and not len(_mixed(routes, found))
     fragments = found.labels if found.count > 1 else _connected(routes)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
-    near_share = 1 - float(far[: _AT_RANDOM * idle.ranks].mean())
+    first = np.arange(len(far)) < _AT_RANDOM * idle.ranks
+    if within is not None:
+        first &= within[idle.source] == within[idle.destination]
+    near_share = 1 - float(far[first].mean()) if first.any() else 0.0
     of_cut = Nearness(found, sure, hopeless, fragments, blurred=False, near_share=near_share)
-    return (sure, -found.count if sure else found.gain), of_cut
+    return -found.count if sure else found.gain, of_cut
 
 
 def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
-    """Returns `found` with each mixed group divided by its own routes.
+    """Returns `found` with each mixed group of at most _FEW_RANKS divided by its own routes.
 
     A single message that seems near joins two groups, and among many ranks the overall likelihood may merge
     two small groups.
@@ -139,6 +192,8 @@ def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
     labels = found.labels.copy()
     for group in _mixed(routes, found).tolist():
         members = np.nonzero(found.labels == group)[0]
+        if len(members) > _FEW_RANKS:
+            continue
         parts = grouping.group(routes.among(members)).labels
         labels[members[parts > 0]] = labels.max() + parts[parts > 0]
     if (labels == found.labels).all():
@@ -151,12 +206,31 @@ def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
 
     Chance is the share within the other groups; Chernoff's bound limits the binomial tail.
     """
-    far, asked = (np.diag(counts).astype(np.float64) for counts in routes.between(found.labels, found.count))
+    far, asked = routes.within(found.labels, found.count).astype(np.float64)
     elsewhere = (far.sum() - far + 1) / (asked.sum() - asked + 2)
     share = np.clip(far / np.maximum(asked, 1), 1e-9, 1 - 1e-9)
     divergence = share * np.log(share / elsewhere) + (1 - share) * np.log((1 - share) / (1 - elsewhere))
     by_chance = np.exp(-asked * divergence) * found.count
     return np.nonzero((share > elsewhere) & (by_chance < _BY_CHANCE))[0].astype(np.int64)
+
+
+def _clear_cuts(logs: Floats) -> list[float]:
+    """Returns the cuts between neighbouring clusters that are surely apart, for any number of clusters."""
+    some = np.sort(logs)[:: max(1, len(logs) // _MOST_VALUES)]
+    found, parts = [], _clusters(some, _MOST_DIVISIONS)
+    for far, near in pairwise(parts):
+        noise = max(float(far.std()), float(near.std()), SMALLEST_NOISE)
+        if near.mean() - far.mean() > _SURELY_APART * noise:
+            found.append(float(far[-1] + near[0]) / 2)
+    return found
+
+
+def _clusters(logs: Floats, most: int) -> list[Floats]:
+    """Returns sorted values divided into clusters, each divided at most `most` times."""
+    cut = _cut(logs, _STARTS_OF_MANY)[0] if most and len(logs) >= _FEWEST_TO_CUT else -np.inf
+    if not logs[0] <= cut < logs[-1]:
+        return [logs]
+    return [*_clusters(logs[logs <= cut], most - 1), *_clusters(logs[logs > cut], most - 1)]
 
 
 def _cuts(logs: Floats) -> list[tuple[float, float]]:
@@ -174,13 +248,13 @@ def _cuts(logs: Floats) -> list[tuple[float, float]]:
     return found
 
 
-def _cut(logs: Floats) -> tuple[float, float]:
+def _cut(logs: Floats, starts: Sequence[tuple[float, float]] = _STARTS) -> tuple[float, float]:
     """Returns the cut between two clusters of logarithms, and the standard deviations between them.
 
     Fits two normal distributions of equal width by expectation maximisation. Returns (-inf, 0) if a single
     one describes the logarithms as well.
     """
-    tried = (_two_heaps(logs, float(np.quantile(logs, at))) for at in _STARTS)
+    tried = (_two_heaps(logs, *np.quantile(logs, at).tolist()) for at in starts)
     likelihood, share, near, far, noise = max(tried)
     whole = max(float(logs.std()), SMALLEST_NOISE)
     one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
@@ -190,9 +264,11 @@ def _cut(logs: Floats) -> tuple[float, float]:
     return cut, (near - far) / noise
 
 
-def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, float]:
-    """Returns log likelihood, share of the nearer cluster, both centres, and their standard deviation."""
-    far = float(np.quantile(logs, 0.4))
+def _two_heaps(logs: Floats, far: float, near: float) -> tuple[float, float, float, float, float]:
+    """Returns log likelihood, share of the nearer cluster, both centres, and their standard deviation.
+
+    `far`, `near`: first guesses at the centres.
+    """
     noise, share = max(float(logs.std()) / 2, SMALLEST_NOISE), 0.2
     likelihood = -np.inf
     for _ in range(_STEPS):
@@ -212,18 +288,24 @@ def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, f
 
 
 def phases(
-    idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True
-) -> list[list[Route]]:
+    idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True,
+    inwards: Integers | None = None,
+) -> list[list[Route]]:  # fmt: skip
     """Returns `count` phases that first test ranks that may still belong together.
 
     Each rank sends to the fragment that its own was tested against least. Repeated tests of two fragments add
     nothing to the first, so classes show after hardly more rounds than there are classes (parallel sorting
     into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not `within`: no rank sends to its
-    own fragment unless no other is left.
+    own fragment unless no other is left. `inwards`: [rank] a group that it leaves only if no rank of it is
+    left.
     """
     groups = int(fragments.max()) + 1
-    tests = RouteCounts.of(idle, np.zeros(len(idle), bool)).between(fragments, groups)[ALL]
-    tests = (tests + tests.T).astype(np.float64)
+    tests = np.zeros((groups, groups), np.float32)  # half the memory of counts, and as exact
+    ends = fragments[idle.source], fragments[idle.destination]
+    np.add.at(tests, ends, 1)
+    np.add.at(tests, ends[::-1], 1)
+    if inwards is not None:
+        tests[_apart(fragments, inwards)] = _LAST
     size = np.bincount(fragments)
     # Routes within a fragment of several ranks confirm the place of each rank.
     inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
@@ -247,10 +329,24 @@ def phases(
     return found
 
 
-def _all_pairs_asked(routes: RouteCounts, found: Grouping) -> bool:
-    """Returns True if every two groups were tested against each other: untested ones may be one group."""
-    asked = routes.between(found.labels, found.count)[ALL]
-    return bool((asked + asked.T + np.eye(found.count, dtype=np.int64) > 0).all())
+def _all_pairs_asked(routes: RouteCounts, found: Grouping, within: Integers | None) -> bool:
+    """Returns True if every two groups were tested against each other: untested ones may be one group.
+
+    Groups in different wider ones (`within`) need no test. If groups are so many that their ranks have no
+    confidence, one test might have been late.
+    """
+    asked, least = (
+        routes.between(found.labels, found.count)[ALL],
+        1 if found.count <= grouping.MOST_GROUPS else 2,
+    )
+    known = np.eye(found.count, dtype=bool) | (asked + asked.T >= least)
+    return bool((known if within is None else known | _apart(found.labels, within)).all())
+
+
+def _apart(labels: Integers, within: Integers) -> NDArray[np.bool_]:
+    """Returns [group, group] True if two groups are in different wider ones. `labels`, `within`: of ranks."""
+    _, first = np.unique(labels, return_index=True)
+    return np.asarray(within[first][:, None] != within[first])
 
 
 def _connected(routes: RouteCounts) -> Integers:

@@ -13,6 +13,8 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 SLOW, ALL = 0, 1
 """Indices of the rows of counts."""
+# With more groups, few of their pairs have routes.
+_MANY_GROUPS = 256
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,25 @@ class RouteCounts:
     def between(self, labels: Integers, groups: int) -> Integers:
         """Returns [SLOW or ALL, source group, destination group] counts."""
         return _sums(labels[self.source], labels[self.destination], self.counts, (groups, groups))
+
+    def within(self, labels: Integers, groups: int) -> Integers:
+        """Returns [SLOW or ALL, group] counts of the routes within each group."""
+        inner = labels[self.source] == labels[self.destination]
+        group = labels[self.source[inner]]
+        return _sums(np.zeros_like(group), group, self.counts[:, inner], (1, groups))[:, 0]
+
+    def across(self, labels: Integers, groups: int) -> Integers:
+        """Returns [SLOW or ALL, pair] counts for the ordered pairs of different groups that have routes.
+
+        Needs little memory if groups are many: a thousand have a million pairs.
+        """
+        outer = labels[self.source] != labels[self.destination]
+        first, second = labels[self.source[outer]], labels[self.destination[outer]]
+        if groups > _MANY_GROUPS:
+            pairs, first = np.unique(first * groups + second, return_inverse=True)
+            return _sums(first, np.zeros_like(first), self.counts[:, outer], (len(pairs), 1))[..., 0]
+        sums = _sums(first, second, self.counts[:, outer], (groups, groups)).reshape(2, -1)
+        return sums[:, sums[ALL] > 0]
 
     def to_groups(self, labels: Integers, groups: int) -> Integers:
         """Returns [SLOW or ALL, rank, group] counts of each rank's routes to members of the group."""
