@@ -60,6 +60,16 @@ def test_losses_elsewhere_are_not_a_host_s_fault(again: list[tuple[int, int, int
     assert found(*again) == []
 
 
+def test_a_host_that_lost_packets_in_one_of_several_runs_is_only_a_suspect() -> None:
+    """One burst may be a full queue."""
+    burst, quiet, little = losses((1, 5, 20), (2, 5, 30), (7, 5, 10)), losses(), losses((1, 5, 3))
+    (one,) = lossy_hosts.tied([], quiet + burst + quiet + little, NODES)
+    assert (one.kind, one.hosts) == (FindingKind.SUSPECT, ("n5",))
+    (one,) = lossy_hosts.tied([], little + burst + quiet + little, NODES)
+    assert (one.kind, one.hosts) == (FindingKind.LOSSY_HOST, ("n5",))
+    assert one.what.endswith("with 3 other hosts, in 3 of 4 measurements, and hardly any between other hosts")
+
+
 def test_if_the_machine_was_the_bottleneck_a_host_that_loses_packets_is_not_a_fault() -> None:
     """Its rate is unknown then: it may be slow, with a full queue."""
     (one,) = lossy_hosts.tied([], losses((1, 5, 20), (2, 5, 30), (7, 5, 10)), NODES, is_limited=True)
@@ -87,4 +97,4 @@ def test_losses_of_a_slow_host_are_reported_with_it_and_not_again() -> None:
     ],
 )  # fmt: skip
 def test_damaged_records_say_nothing(damage: object) -> None:
-    assert Losses.of({"retransmissions": damage}, NODES) == Losses()
+    assert Losses.of({"retransmissions": damage}, NODES).again == {}

@@ -20,6 +20,9 @@ from crosscut.base import units
 
 # Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
 _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
+# A host loses packets in a run if so many segments were retransmitted; it is only a suspect if it lost any in
+# fewer of several runs than this: one burst may be a full queue.
+_FEWEST_OF_RUN, _FEWEST_RUNS = 2, 3
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
 # More lossy hosts than this share a cause and are not reported.
@@ -39,6 +42,9 @@ class Losses:
 
     segments: Mapping[Connection, int] = field(default_factory=dict)
     again: Mapping[Connection, int] = field(default_factory=dict)
+    runs: int = 0
+    in_runs: Mapping[str, int] = field(default_factory=dict)
+    """By host: runs in which it lost packets."""
 
     @classmethod
     def of(cls, attributes: Mapping[str, object], nodes: Sequence[str]) -> Losses:
@@ -51,12 +57,19 @@ class Losses:
             if ends[0] != ends[1]:
                 segments[ends] += sent
                 again[ends] += repeated
-        return cls(dict(segments), dict(again))
+        of_run = cls(dict(segments), dict(again), 1)
+        lost = {host: 1 for host, count in of_run.by_host().items() if count >= _FEWEST_OF_RUN}
+        return replace(of_run, in_runs=lost)
 
     def __add__(self, later: Losses) -> Losses:
         return Losses(
-            Counter(self.segments) + Counter(later.segments), Counter(self.again) + Counter(later.again)
-        )
+            Counter(self.segments) + Counter(later.segments), Counter(self.again) + Counter(later.again),
+            self.runs + later.runs, Counter(self.in_runs) + Counter(later.in_runs),
+        )  # fmt: skip
+
+    def recur(self, host: str) -> bool:
+        """Returns True if the host lost packets in several runs, or in all if there are only a few."""
+        return self.in_runs.get(host, 0) >= min(self.runs, _FEWEST_RUNS)
 
     def of_host(self, host: str) -> Losses:
         return self._where(lambda ends: host in ends)
@@ -65,10 +78,11 @@ class Losses:
         return self._where(lambda ends: host not in ends)
 
     def _where(self, holds: Callable[[Connection], bool]) -> Losses:
-        return Losses(
-            {ends: count for ends, count in self.segments.items() if holds(ends)},
-            {ends: count for ends, count in self.again.items() if holds(ends)},
+        segments, again = (
+            {ends: count for ends, count in counts.items() if holds(ends)}
+            for counts in (self.segments, self.again)
         )
+        return replace(self, segments=segments, again=again)
 
     def peers(self, host: str) -> set[str]:
         return {end for ends in self.again for end in ends if host in ends} - {host}
@@ -139,10 +153,11 @@ def tied(
 
 def _words(host: str, its: Losses) -> str:
     again, sent = sum(its.again.values()), sum(its.segments.values())
-    return (
+    words = (
         f"{again:,} of {sent:,} TCP segments were retransmitted on its connections with "
         f"{units.count(len(its.peers(host)), 'other host')}"
     )
+    return words if its.runs == 1 else f"{words}, in {its.in_runs.get(host, 0)} of {its.runs} measurements"
 
 
 def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) -> Finding:
@@ -154,7 +169,7 @@ def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) 
     way = {
         Direction.BOTH: "in both directions", Direction.OUT: "when sending", Direction.IN: "when receiving"
     }[direction]  # fmt: skip
-    sure = len(its.peers(host)) >= _FEWEST_PEERS and not is_limited
+    sure = len(its.peers(host)) >= _FEWEST_PEERS and its.recur(host) and not is_limited
     or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
     return Finding(
         FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
