@@ -62,5 +62,5 @@ def test_the_figures_of_the_drawing_are_its_groups_and_capacities():
     found = structure.picture(two_groups(*limits, parts=(Group("left.0", (0, 1)),)), "s").columns
     assert found["what"][:3] == ["group"] * 3
     assert found["of"] == ["left", "left.0", "right", "left → right", "all groups"]
-    assert found["hosts"][1] == "n00, n01"
+    assert found["hosts"][1] == "n[00-01]"
     assert found["bytes_per_second"][3:] == [95e6, 8e8]

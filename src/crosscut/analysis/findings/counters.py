@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 
 # A host stands out if it retransmits more than this share of its segments, and more than this multiple of the
 # median host's share.
@@ -156,10 +157,9 @@ def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]
 
 def _together(found: Sequence[Finding]) -> Finding:
     hosts = tuple(host for finding in found for host in finding.hosts)
-    few = ", ".join(hosts[:MOST_FINDINGS]) + (", …" if len(hosts) > MOST_FINDINGS else "")
     what = (
         f"{units.count(len(hosts), 'host')} counted errors on the wire, links down, or far more "
-        f"retransmissions than others: {few}"
+        f"retransmissions than others: {folded(hosts, LIST_WIDTH)}"
     )
     ranks = tuple(rank for finding in found for rank in finding.ranks)
     return Finding(FindingKind.COUNTED, what, ranks, hosts, advice=_ADVICE)

@@ -17,6 +17,7 @@ from crosscut.analysis.structure.infer import SLOW_WITHIN_AT_MOST, Inferred, gro
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 
 Names = Callable[[int], str]
 """Returns a rank's name for people."""
@@ -38,7 +39,6 @@ _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
 _VARIES = "a shared link or another job may be the cause"
 _ALONE = "measure it alone with crosscut locate --on PLACE"
-_NAMED = 6
 # Logarithm: two directions that differ by less are reported as one.
 _AS_SLOW = 0.1
 VERBS = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}
@@ -202,7 +202,7 @@ def _consequence(milder: _End, rank: int) -> str:
 
 
 def few_names(ranks: Sequence[int], name: Names) -> str:
-    return ", ".join(map(name, ranks[:_NAMED])) + (" …" if len(ranks) > _NAMED else "")
+    return folded(list(map(name, ranks)), LIST_WIDTH)
 
 
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:

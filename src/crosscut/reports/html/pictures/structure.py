@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
+from crosscut.base.node_sets import folded
 from crosscut.base.spelling import capital
 from crosscut.reports.html.markup import Markup, element, join, scrolling
 from crosscut.reports.html.pictures.picture import Picture
@@ -36,7 +37,7 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
     for group in structure.groups:
         for one in (group, *group.parts):
             hosts = [structure.hosts[rank] for rank in one.ranks if rank < len(structure.hosts)]
-            rows.append(("group", one.name, len(one.ranks), ", ".join(hosts), None, None, None))
+            rows.append(("group", one.name, len(one.ranks), folded(hosts), None, None, None))
     for limit in structure.limits:
         of = " → ".join(limit.groups) or "all groups"
         rows.append((limit.reach.value, of, None, None, limit.bytes_per_second, limit.low, limit.high))
