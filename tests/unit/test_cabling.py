@@ -300,3 +300,12 @@ def test_an_entry_without_an_adapter_stands_for_one_port_alone() -> None:
         Port("n1", "eth1", switch="leaf2"),
     )
     assert found.disagreements == ()
+
+
+def test_a_list_of_another_cluster_is_noticed() -> None:
+    cabling = Cabling((Port("x1", switch="leaf0"), Port("x2", switch="leaf0")))
+    assert cabling.stranger_to(["n0", "n1"]) == (
+        "none of the hosts n[0-1] is in the cabling, which names x[1-2]"
+    )
+    assert cabling.stranger_to(["n0", "x2"]) == ""
+    assert Cabling().stranger_to(["n0"]).endswith("which names no host")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from crosscut.base.host_list import short
+from crosscut.base.node_sets import LIST_WIDTH, folded
 
 MOST_PORTS = 1_000_000
 
@@ -60,6 +61,13 @@ class Cabling:
     def of_host(self, name: str) -> list[Port]:
         """Returns a host's ports by its whole name, or by the first part if only that is known."""
         return self._by_host.get(name) or self._by_host.get(short(name), [])
+
+    def stranger_to(self, hosts: Sequence[str]) -> str:
+        """Returns a sentence if none of the hosts has a port here: another cluster's list; else ""."""
+        if not hosts or any(self.of_host(host) for host in hosts):
+            return ""
+        own = folded(sorted({port.host for port in self.ports}), LIST_WIDTH) or "no host"
+        return f"none of the hosts {folded(hosts, LIST_WIDTH)} is in the cabling, which names {own}"
 
     def switches_of(self, name: str) -> set[str]:
         return {port.switch for port in self.of_host(name) if port.switch}

@@ -102,7 +102,7 @@ def _bottlenecks(
     _, structure = of_run.look(run, index)
     if structure is None:
         raise UsageError(f"{args.run}: too little was measured to infer shared limits; try crosscut run aapc")
-    if (cabling := options.cabling_of(args)) is not None:
+    if (cabling := options.cabling_of(args, run.node_names)) is not None:
         _, structure = cable_names.named([], structure, cabling)
         assert structure is not None
     return explain.by_structure(observed, structure), "as the run itself shows them"

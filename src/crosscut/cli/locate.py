@@ -92,6 +92,8 @@ def execute(args: argparse.Namespace) -> int:
     if cabling is not None:
         from crosscut.analysis.findings import cable_names
 
+        if structure is not None and (why := cabling.stranger_to(structure.hosts)):
+            print(f"crosscut: --cabling: {why}", file=sys.stderr)
         found, structure = cable_names.named(found, structure, cabling)
     _tell(args, found, structure, planted)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK

@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.html import write  # numpy and xarray take a second to import
+    from crosscut.run.run import Run
 
     if args.spec and args.verdicts:
         raise UsageError("--spec judges now, --verdicts shows earlier judgements: give only one of the two")
@@ -72,9 +73,10 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--findings belongs to one run, but {len(runs)} were named; name only the run that has them"
         )
+    nodes = [name for path in runs for name in Run.open(path).node_names] if args.cabling else []
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
-        cabling=options.cabling_of(args), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
+        cabling=options.cabling_of(args, nodes), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
     )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
     return EXIT_OK

@@ -99,15 +99,16 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
 
     run = Run.open(path)
     found, structure = of_run.look(run, run.size_index(args.size) if args.size is not None else None)
-    if (cabling := options.cabling_of(args)) is not None:
+    if (cabling := options.cabling_of(args, run.node_names)) is not None:
         found, structure = cable_names.named(found, structure, cabling)
     if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
         return
     terminal.header(screen, View.open(path))
-    if not found:
-        screen.line("No findings: this pattern says nothing about single routes under load.")
-    terminal_findings.render(screen, found, structure)
+    if found:
+        terminal_findings.render(screen, found, structure)
+    else:
+        screen.line("No findings: this pattern does not load many routes at once, as crosscut run aapc does.")
 
 
 def _show_launches(folder: Path, screen: Screen, *, as_json: bool) -> int:

@@ -55,8 +55,11 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def cabling_of(args: argparse.Namespace) -> Cabling | None:
-    """Returns the cabling, or None if no file was named. UsageError names file and line."""
+def cabling_of(args: argparse.Namespace, nodes: Sequence[str] = ()) -> Cabling | None:
+    """Returns the cabling, or None if no file was named. UsageError names file and line.
+
+    `nodes`: if there are any, the cabling must name at least one of them.
+    """
     from crosscut.cabling import reading, switch_counters
 
     if not args.cabling:
@@ -64,6 +67,8 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
             raise UsageError("--switch-counters needs --cabling, which says what is connected to which port")
         return None
     found = reading.read(args.cabling)
+    if why := found.stranger_to(list(dict.fromkeys(nodes))):
+        raise UsageError(f"--cabling: {why}")
     if not args.switch_counters:
         return found
     return replace(found, counted=switch_counters.read(*args.switch_counters))
