@@ -406,7 +406,9 @@ def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
 
 def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
     """Prints the result and, if it is incomplete, how to continue; returns the exit status."""
-    from crosscut.reports.terminal import headline  # imports numpy and xarray
+    from crosscut.reports.terminal import findings, headline  # these import numpy and xarray
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.run.run import Run
 
     shown = as_typed(outcome.out)
     if as_json:
@@ -414,6 +416,8 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
         print(json.dumps(headline.as_json(outcome.out) | about, allow_nan=False))
     elif not quiet:
         headline.print_summary(outcome.out)
+        if outcome.state == "complete":
+            findings.first(screen_for(), Run.open(outcome.out), shown)
         print(f"show it:  crosscut show {shown}")
     for failure in outcome.failures:
         print(f"crosscut: {failure}", file=sys.stderr)

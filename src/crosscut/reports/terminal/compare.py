@@ -9,7 +9,6 @@ from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trend, Trends
 from crosscut.analysis.figures.series import Family
 from crosscut.base import units
-from crosscut.base.spelling import capital
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.words import change as words
 
@@ -85,11 +84,11 @@ def _headline(
     )
     worse = sum(change.worse for change in news)
     text = (
-        f"{words.subject(first.subject, names)}: {words.percent(first.shift.middle)} "
+        f"{words.at_start(first.subject, names)}: {words.percent(first.shift.middle)} "
         f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
     )
     said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "
-    screen.line(said + capital(text), _style(worse > 0))
+    screen.line(said + text, _style(worse > 0))
 
 
 def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
@@ -181,7 +180,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
 
 
 def _sentence(trend: Trend, found: Trends, asked: ComparisonSettings, names: Sequence[str]) -> str:
-    name = capital(words.subject(trend.subject, names))
+    name = words.at_start(trend.subject, names)
     if trend.told(asked) == "step":
         return f"{name}: {words.signed(trend.step)} from {found.starts[trend.step_at]} on."
     return f"{name}: {words.signed(trend.change)} over {len(found.starts)} runs."

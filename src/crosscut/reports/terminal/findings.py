@@ -5,26 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import capital
 from crosscut.reports.terminal.screen import Screen
+from crosscut.run.run import Run
 
 FINDINGS_SHOWN = 10
+# A second or so of one processor.
+_MOST_MESSAGES = 20_000
 GROUPS_SHOWN = 8
 
 
 def render(screen: Screen, found: Sequence[Finding], structure: Structure | None) -> None:
     screen.title("Findings")
     for finding in found[:FINDINGS_SHOWN]:
-        warns = finding.kind.warns
-        screen.line(
-            f"{screen.glyphs.warning if warns else '–'} {_sentence(finding.what)}{_doubt(finding)}",
-            "bold yellow" if warns else "",
-        )
+        _finding(screen, finding, f"{_sentence(finding.what)}{_doubt(finding)}")
         if finding.advice and finding.kind.sort is not Sort.DESIGN:
             screen.line(f"  {finding.advice}", "dim")
     if len(found) > FINDINGS_SHOWN:
@@ -36,6 +37,26 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
         )  # fmt: skip
     if structure is not None:
         _structure(screen, structure)
+
+
+def first(screen: Screen, run: Run, shown: str) -> None:
+    """Prints a run's most important finding, and where the others are. `shown`: the run as a user types it.
+
+    Prints nothing if the run has a single node or says nothing about routes, or has so many messages that
+    finding takes long.
+    """
+    if len(set(run.node_names)) < 2 or run.ranks * run.dataset.sizes.get("phase", 0) > _MOST_MESSAGES:
+        return
+    found, structure = of_run.look(run)
+    if not found or (structure is None and not found[0].kind.warns):
+        return
+    more = f" ({units.count(len(found) - 1, 'more finding')})" if len(found) > 1 else ""
+    _finding(screen, found[0], f"{found[0].what}{more}; details: crosscut show --findings {shown}")
+
+
+def _finding(screen: Screen, finding: Finding, text: str) -> None:
+    warns = finding.kind.warns
+    screen.line(f"{screen.glyphs.warning if warns else '–'} {text}", "bold yellow" if warns else "")
 
 
 def _sentence(text: str) -> str:
@@ -63,7 +84,7 @@ def _structure(screen: Screen, structure: Structure) -> None:
 
 def _group(screen: Screen, group: Group, structure: Structure, indent: str) -> None:
     names = structure.hosts or tuple(f"rank {rank}" for rank in range(structure.ranks))
-    few = ", ".join(names[rank] for rank in group.ranks[:6]) + (", …" if len(group.ranks) > 6 else "")
+    few = folded([names[rank] for rank in group.ranks], LIST_WIDTH)
     screen.line(f"{indent}{group.name}: {units.count(len(group.ranks), structure.noun)} ({few})")
     mine = [limit for limit in structure.limits if limit.groups[:1] == (group.name,)]
     if words := _limits(mine):

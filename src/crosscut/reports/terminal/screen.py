@@ -20,6 +20,15 @@ from crosscut.reports.terminal.glyphs import ASCII, Glyphs, glyphs_for
 # Longer lines are hard to follow. Wide screens show two plots side by side instead.
 WIDEST = 110
 NARROWEST = 40
+# The space between a number and its unit, or beside a sign between two numbers, and what stands for it while
+# text is wrapped: any kind of space would be taken for a place to break.
+_BESIDE_NUMBER = re.compile(
+    r"(?<=[0-9]) (?=(?:%|[kMGT]i?B|B|[kMGT]?bit|[nµm]?s|min|h)(?![A-Za-z]))"
+    r"|(?<=[0-9%]) (?=[/–±])|(?<=[/–±]) (?=[0-9])"
+)
+_TIE = "\ue000"
+# What a paragraph may begin with; its other lines are indented as far.
+_HEAD = re.compile(r"\s*(?:[–⚠!] )?")
 # A table column of words wraps only if one of its cells is longer than this.
 SHORT_WORDS = 20
 
@@ -47,8 +56,13 @@ class Screen:
         return max(NARROWEST, min(self.console.width, WIDEST))
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Prints text, wrapped at words."""
-        self.console.print(Text(self.glyphs.plain(text), style=style), width=self.width)
+        """Prints text, wrapped at words, with a hanging indent. Numbers stay with their units."""
+        head = _HEAD.match(text).group() if text else ""  # type: ignore[union-attr]
+        body = Text(_BESIDE_NUMBER.sub(_TIE, self.glyphs.plain(text[len(head) :])))
+        for line in body.wrap(self.console, self.width - len(head)) or [Text()]:
+            said = self.glyphs.plain(head) + line.plain.replace(_TIE, " ")
+            self.console.print(Text(said, style=style), width=self.width)
+            head = " " * len(head)
 
     def warn(self, text: str) -> None:
         self.line(f"{self.glyphs.warning} {text}", "yellow")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crosscut.analysis.compare.comparing import Difference
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
-from crosscut.base.spelling import spans
+from crosscut.base.spelling import capital, spans
 
 
 def subject(of: Subject, names: Sequence[str]) -> str:
@@ -21,6 +21,12 @@ def subject(of: Subject, names: Sequence[str]) -> str:
         source, destination = of.ranks
         return f"route {names[source]} → {names[destination]}"
     return f"{node(of, names)} {'out' if of.family is Family.OUT else 'in'}"
+
+
+def at_start(of: Subject, names: Sequence[str]) -> str:
+    """Returns the subject as a sentence begins with it: host names keep their spelling."""
+    words = subject(of, names)
+    return words if of.family in (Family.OUT, Family.IN) else capital(words)
 
 
 def node(of: Subject, names: Sequence[str]) -> str:
