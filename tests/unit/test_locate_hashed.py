@@ -23,11 +23,11 @@ from crosscut.analysis.structure.unshared import unshared
 NOISE = 0.01
 
 
-def permuted(truth: Truth, phases: int = 12, seed: int = 1) -> Observed:
+def permuted(truth: Truth, phases: int = 12, seed: int = 1, noise: float = NOISE) -> Observed:
     random = np.random.default_rng(seed)
     orders = [random.permutation(truth.ranks) for _ in range(phases)]
     routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
-    rates = oracle.measure(truth.ways, truth.capacities, routes, NOISE, random)
+    rates = oracle.measure(truth.ways, truth.capacities, routes, noise, random)
     return of_phases(truth.ranks, routes, rates)
 
 
@@ -56,14 +56,11 @@ def test_the_number_of_cables_and_their_rate_follow_from_rates_alone(seed):
 
 
 def test_latency_and_rates_without_noise_do_not_hide_the_cables():
-    """Of n messages on a cable, each takes n times as long, but its latency stays the same."""
+    """Messages that share a cable take longer for it, but their latency stays the same."""
     truth = fabrics.hashed_cables(np.random.default_rng(21))
-    random = np.random.default_rng(1)
-    orders = [random.permutation(truth.ranks) for _ in range(24)]
-    routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
-    rates = oracle.measure(truth.ways, truth.capacities, routes, 1e-6, random)
-    latency = 0.05 / rates.max()  # seconds per byte
-    seen = of_phases(truth.ranks, routes, 1 / (1 / rates + latency))
+    seen = permuted(truth, 24, noise=1e-6)
+    latency = 0.05 / seen.rate.max()  # seconds per byte
+    seen = replace(seen, rate=1 / (1 / seen.rate + latency))
     found = hashed.fit(seen, unshared(seen), truth.labels)
     count, rate = cables(truth)
     assert found is not None

@@ -196,28 +196,8 @@ def _of_modules(phase):
     return [12.5e6 if a == b else min(12.5e6, 25e6 / pairs.count((a, b))) for a, b in pairs]
 
 
-def test_latency_distinguishes_forty_switches_although_few_messages_stay_within_one():
-    """One in forty of the first messages stays on a switch; each rank is measured once per switch."""
-    truth, random = np.repeat(np.arange(40), 8), np.random.default_rng(6)
-    truth = random.permutation(truth)
-    latency, turn = Latency(100, nothing(320)), 0
-    full = of_phases(320, [[(0, 1)]], np.array([1e10]))
-    while True:
-        phases, near, latency = latency.ask(full, 0, random, first=True)
-        if not phases:
-            break
-        ends = np.array([route for routes in phases for route in routes]).T
-        seconds = np.where(truth[ends[0]] == truth[ends[1]], 2e-6, 3e-6)
-        rates = 1 / (seconds * np.exp(0.01 * random.standard_normal(len(seconds))))
-        latency = latency.learn(of_phases(320, phases, rates, first_phase=turn))
-        turn += len(phases)
-    assert near is not None
-    assert adjusted_rand(truth, near.labels) == 1
-    assert turn <= 60
-
-
 def _by_latency(ranks, seconds_of, random):
-    """Returns the groups by latency, and the phases used. `seconds_of`: of (sources, destinations)."""
+    """Returns the groups by latency, and the phases used. `seconds_of`: from sources, destinations."""
     latency, turn = Latency(1000, nothing(ranks)), 0
     full = of_phases(ranks, [[(0, 1)]], np.array([1e10]))
     while True:
@@ -228,6 +208,16 @@ def _by_latency(ranks, seconds_of, random):
         noise = np.exp(0.01 * random.standard_normal(len(ends.T)))
         seen = of_phases(ranks, phases, 1 / (seconds_of(*ends) * noise), first_phase=turn)
         latency, turn = latency.learn(seen), turn + len(phases)
+
+
+def test_latency_distinguishes_forty_switches_although_few_messages_stay_within_one():
+    """One in forty of the first messages stays on a switch; each rank is measured once per switch."""
+    random = np.random.default_rng(6)
+    truth = random.permutation(np.repeat(np.arange(40), 8))
+    near, phases = _by_latency(320, lambda s, d: np.where(truth[s] == truth[d], 2e-6, 3e-6), random)
+    assert near is not None
+    assert adjusted_rand(truth, near.labels) == 1
+    assert phases <= 60
 
 
 def test_latency_distinguishes_a_hundred_and_fifty_racks_in_rows():

@@ -26,4 +26,6 @@ def test_names_are_ranges_where_they_can_be(names: list[str], said: str) -> None
 def test_a_long_list_is_cut_between_ranges() -> None:
     names = ["alpha", "beta", "gamma", "delta"]
     assert folded(names, most=14) == "alpha, beta, …"
+    scattered = folded([f"n{number:05}" for number in range(0, 10_000, 3)], most=24)
+    assert scattered == "n[00000,00003,00006,…]"
     assert folded(["a-very-long-name-of-a-host", "b"], most=4) == "a-very-long-name-of-a-host, …"

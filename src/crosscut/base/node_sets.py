@@ -16,20 +16,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9._:-]+")
 def folded(names: Sequence[str], most: int = 0) -> str:
     """Returns the names as ranges, or as a list if they are no plain names.
 
-    `most`: characters, after which a range that begins is left out for "…"; 0: any number.
+    `most`: characters, beyond which ranges are left out for "…"; 0: any number.
     """
+    parts = list(names)
     if all(map(_PLAIN.fullmatch, names)):
         ranges = str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
         parts = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", ranges)
-    else:
-        parts = list(names)
-    if not most:
-        return ", ".join(parts)
-    shown: list[str] = []
-    length = 0
-    for part in parts:
-        length += len(part) + 2
-        if shown and length > most:
-            return f"{', '.join(shown)}, …"
-        shown.append(part)
-    return ", ".join(shown)
+    text = ", ".join(parts)
+    if not most or len(text) <= most or "," not in text:
+        return text
+    kept = text[: text.rfind(",", 0, most) if "," in text[:most] else text.index(",")]
+    return f"{kept},…]" if kept.count("[") > kept.count("]") else f"{kept}, …"

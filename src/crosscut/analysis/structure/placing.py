@@ -96,7 +96,7 @@ def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
     Returns none if there are too many to be exceptions.
     """
     size = np.bincount(found.labels, minlength=found.count)
-    s, n = (np.diag(counts) for counts in routes.between(found.labels, found.count))
+    s, n = routes.within(found.labels, found.count)
     alike = (n > 0) & (s <= _MOSTLY_SLOW * n)
     none = (size == 1) | ((size <= _LARGEST_APART) & (n > 0) & ~alike)
     seen = np.isin(np.arange(routes.ranks), [routes.source, routes.destination])

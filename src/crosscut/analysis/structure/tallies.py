@@ -13,8 +13,6 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 SLOW, ALL = 0, 1
 """Indices of the rows of counts."""
-# With more groups, few of their pairs have routes.
-_MANY_GROUPS = 256
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,8 @@ class RouteCounts:
         """
         outer = labels[self.source] != labels[self.destination]
         first, second = labels[self.source[outer]], labels[self.destination[outer]]
-        if groups > _MANY_GROUPS:
-            pairs, first = np.unique(first * groups + second, return_inverse=True)
-            return _sums(first, np.zeros_like(first), self.counts[:, outer], (len(pairs), 1))[..., 0]
-        sums = _sums(first, second, self.counts[:, outer], (groups, groups)).reshape(2, -1)
-        return sums[:, sums[ALL] > 0]
+        pairs, pair = np.unique(first * groups + second, return_inverse=True)
+        return _sums(np.zeros_like(pair), pair, self.counts[:, outer], (1, len(pairs)))[:, 0]
 
     def to_groups(self, labels: Integers, groups: int) -> Integers:
         """Returns [SLOW or ALL, rank, group] counts of each rank's routes to members of the group."""

@@ -57,7 +57,8 @@ class Screen:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Prints text, wrapped at words, with a hanging indent. Numbers stay with their units."""
-        head = _HEAD.match(text).group() if text else ""  # type: ignore[union-attr]
+        began = _HEAD.match(text)
+        head = began[0] if began else ""
         body = Text(_BESIDE_NUMBER.sub(_TIE, self.glyphs.plain(text[len(head) :])))
         for line in body.wrap(self.console, self.width - len(head)) or [Text()]:
             said = self.glyphs.plain(head) + line.plain.replace(_TIE, " ")
