@@ -19,6 +19,7 @@ from benchmarks.truth.parts import (
     labels_of,
     shape,
     taper,
+    uplinks,
 )
 
 # Rate within a node over the rate of its adapter.
@@ -282,7 +283,36 @@ def half_buckets(random: np.random.Generator) -> Truth:
     )  # fmt: skip
 
 
+def over_tcp(random: np.random.Generator) -> Truth:
+    """Small clusters whose latencies reveal nothing, over TCP: a crossbar, leaves whose uplinks are equal
+    or in proportion to their hosts, or modules with a cable between any two."""
+    kind, groups = int(random.integers(4)), int(random.integers(2, 5))
+    sizes = np.full(groups, int(random.integers(4, 11)))
+    if kind == 1:
+        sizes = random.integers(4, 15, size=groups)
+    b = Builder.of(random.permutation(np.repeat(np.arange(groups), sizes)).astype(np.int64))
+    limits: dict[tuple[str, int, int], float] = {}
+    of, rate = b.labels, float(sizes.mean()) * HOST_RATE / float(random.uniform(1.1, 3.0))
+    if kind == 0:
+        b = Builder.of(np.zeros(b.ranks, np.int64))
+    elif kind == 1:
+        alike = random.random() < 0.5
+        uplinks(b, [rate] * groups if alike else (sizes / sizes.mean() * rate).tolist(), limits)
+    elif kind == 2:
+        uplinks(b, rate, limits)
+    else:
+        rate *= float(random.uniform(0.5, 1.0)) / (groups - 1) * 2
+        between = {(x, y): b.add(rate) for x in range(groups) for y in range(groups) if x != y}
+        limits |= {("between", x, y): rate for x, y in between}
+        b.through(lambda s, d: [between[of[s], of[d]]] if of[s] != of[d] else [])
+    idle = np.full((b.ranks, b.ranks), END_TO_END_SECONDS)
+    return Truth(
+        "over TCP", b.ranks, b.labels, b.padded(), np.array(b.capacities), idle, limits, (),
+        unevenness=float(random.uniform(0.03, 0.3)),
+    )  # fmt: skip
+
+
 FAMILIES = (
     three_levels, tapered_twice, dragonfly, torus, hashed_cables, rails, nodes_of_ranks, two_classes,
-    slow_routes, half_buckets,
+    slow_routes, half_buckets, over_tcp,
 )  # fmt: skip

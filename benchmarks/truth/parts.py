@@ -63,6 +63,9 @@ class Truth:
     """[rank] inner group, numbered across all groups; None if inner groups have no limits."""
     nodes: tuple[tuple[int, ...], ...] = ()
     """[node] its ranks, if several; `labels` and subjects of faults are then nodes."""
+    unevenness: float = 0.0
+    """Standard deviation of the logarithm of the weights by which messages share a link, as over TCP; 0: they
+    share it equally."""
 
 
 @dataclass

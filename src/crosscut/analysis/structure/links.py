@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.structure import totals
 from crosscut.analysis.structure.observed import Integers, Observed
-from crosscut.analysis.structure.totals import ALIKE, FEWEST_OF_KIND, LINKS, Capacity, Fit
+from crosscut.analysis.structure.totals import ALIKE, FEWEST_OF_KIND, LINKS, Capacity, Fit, Slack
 from crosscut.analysis.structure.unshared import Unshared
 
 # Links are right together if they explain more than this share of the slow messages between groups. Each
@@ -27,15 +27,16 @@ _OF_DEVIATION = (0.0, 0.5, 1.0)
 
 
 def explain(
-    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_], known: Sequence[Capacity]
-) -> tuple[list[Capacity], NDArray[np.bool_]] | None:
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_],
+    known: Sequence[Capacity], slack: Slack,
+) -> tuple[list[Capacity], NDArray[np.bool_]] | None:  # fmt: skip
     """Returns limits of links, and [message] True if they explain it.
 
     A link that explains no message that others do not may only carry what these let through. It is taken if
     it is `known` or carries as much per host as several that do. Returns None if too many messages between
     groups remain unexplained.
     """
-    fitted = _fitted(observed, alone, labels, slow)
+    fitted = _fitted(observed, alone, labels, slow, slack)
     left, taken, others = slow.copy(), list[Capacity](), list[Capacity]()
     while fitted:
         most = fitted.pop(int(np.argmax([left[one.explained].sum() for one in fitted])))
@@ -50,10 +51,12 @@ def explain(
     return sorted(taken, key=lambda one: (LINKS.index(one.reach), one.groups)), slow & ~left
 
 
-def _fitted(observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]) -> list[Fit]:
+def _fitted(
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_], slack: Slack
+) -> list[Fit]:
     """Returns the largest total of each link for which it is a limit."""
     deviation = totals.deviation(observed, labels, slow)
-    slacks = [replace(totals.LARGEST, deviation=share * deviation) for share in _OF_DEVIATION]
+    slacks = [replace(slack, largest=True, deviation=share * deviation) for share in _OF_DEVIATION]
     found = []
     for link in (one for reach in LINKS for one in totals.possible(reach, labels, observed)):
         fits = [totals.fit(observed, alone, link, slow, slack) for slack in slacks]

@@ -63,7 +63,8 @@ NONE = Slack(totals=0.002, top=0.0, while_full=False)
 # TCP gives a message that meets two limits less than its share, and leaves a little of each unused. In the
 # search for chips, numbers of senders differ so much that totals of wrong candidates disagree anyway.
 OF_CHIPS = Slack(totals=0.02, top=0.1, while_full=True)
-LARGEST = replace(NONE, largest=True)
+# For all limits, if fair totals explain little.
+OVER_TCP = Slack(totals=0.02, top=0.3, while_full=True)
 
 
 @dataclass(frozen=True)
@@ -260,17 +261,19 @@ def by_work(capacity: Capacity, observed: Observed, alone: Unshared, labels: Int
     """Corrects the capacity for uneven shares: counts only bytes carried while enough messages ran.
 
     Messages that end early leave more to the others, so the sum of rates over whole messages exceeds any rate
-    carried at once.
+    carried at once. TCP may leave a link partly unused, but cannot exceed it, so the larger half counts.
     """
     mine = counted(capacity.reach, capacity.groups, labels, observed)
     mine &= np.isin(observed.phase, capacity.phases)
     nominal = float(np.median(alone.of(observed)[mine]))
     phase = np.unique(observed.phase[mine], return_inverse=True)[1]
-    work = while_full(observed.rate[mine], phase, nominal)
-    figure = medians(work[:, None], in_time_order=False)
+    work = np.sort(while_full(observed.rate[mine], phase, nominal))
+    larger = work[len(work) // 2 :]
+    figure = medians(larger[:, None], in_time_order=False)
     return replace(
-        capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
-    )
+        capacity, bytes_per_second=float(np.median(larger)), low=float(figure.low[0]),
+        high=float(figure.high[0]),
+    )  # fmt: skip
 
 
 def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
