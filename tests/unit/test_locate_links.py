@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.truth import networks
 from benchmarks.truth.parts import HOST_RATE, Builder, Truth, idle_of, uplinks
 from benchmarks.truth.score import of_family, search
 
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
 from crosscut.analysis.structure import idle, links, totals
 from crosscut.analysis.structure.model import Reach
@@ -29,6 +33,23 @@ def _leaves(sizes: list[int], per_host: float, *, entering_only: bool = False) -
     return Truth(
         "leaves", b.ranks, b.labels, b.padded(), np.array(b.capacities), idle_seconds, limits, ()
     )  # fmt: skip
+
+
+def _slow_trunks(sizes: list[int], uplinks: list[float]) -> set[tuple[int, ...]]:
+    """Returns the hosts behind each slow trunk. `uplinks`: rate of each leaf's uplink over a host's."""
+    truth = _leaves(sizes, 1.0)
+    both = np.array(uplinks + uplinks) * HOST_RATE
+    capacities = np.concatenate([truth.capacities[: 2 * truth.ranks], both])
+    located = search(replace(truth, capacities=capacities), 0.01, 1)
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    return {one.ranks for one in found if one.kind is FindingKind.SLOW_TRUNK}
+
+
+def test_a_trunk_that_leaves_each_host_as_much_as_others_do_is_sound():
+    """The uplink of the leaf of 4 is half of the others', but not per host; that of the leaf of 14 is."""
+    assert _slow_trunks([4, 8, 14], [2, 4, 3.5]) == {tuple(range(12, 26))}
+    assert _slow_trunks([4, 8, 14], [2, 4, 7]) == set()
+    assert _slow_trunks([6, 8, 14], [3, 3, 3]) == set()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,12 +11,12 @@ import numpy as np
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, deviation_of, holm, normal_tail, tail_factor
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
-from crosscut.analysis.structure.totals import Capacity, carried_by_groups
+from crosscut.analysis.structure.totals import Capacity, carried_by_groups, counted, deviation
 from crosscut.base import units
 
 # A slow trunk carries less than this share of what its like carry; one that lost less may be of another kind.
@@ -24,10 +24,19 @@ LARGEST_SHARE_OF_TRUNK = 0.85
 _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
 _OF_GROUPS = (*_LINKS, Reach.SENT, Reach.RECEIVED)
+# Fewer other trunks than the first may be alike by chance, so they are taken to vary by the second, at least
+# (the standard deviation of a logarithm), and by a share of the unevenness of messages.
+_ENOUGH_TO_VARY, _LEAST_SPREAD, _OF_UNEVENNESS, _ROUNDING = 10, 0.02, 0.4, 1e-9
 # Number of phases whose totals estimate a trunk's unknown capacity: a single one may be an outlier.
 _LARGEST_TOTALS = 2
+# A group gets much less than others if its share is less than this multiple of theirs.
+_UNEQUAL = 0.8
 # Groups are of like size up to this ratio of their hosts.
 _LIKE_SIZES = 1.5
+
+# Kinds of capacities: the two directions of a trunk are alike.
+_Kind = tuple[Reach, ...]
+_ALIKE: tuple[_Kind, ...] = (_LINKS, *((reach,) for reach in Reach if reach not in _LINKS))
 
 _Link = tuple[Reach, tuple[int, ...]]
 """The traffic that leaves or enters a group, or passes between two."""
@@ -39,7 +48,7 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
     """Returns slow trunks, and the limits that groups share."""
-    lone = lone_trunks(inferred)
+    lone = lone_trunks(inferred, observed)
     return [*trunks(inferred, observed), *lone, *([] if lone else shared(inferred))]
 
 
@@ -47,37 +56,106 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Returns shared capacities smaller than those of their kind, or than the totals that others carried."""
     if not inferred.capacities:
         return []
-    found = []
-    largest, size = _largest(inferred, observed), np.bincount(inferred.grouping.labels)
-    for reach in Reach:
-        # The two directions of a trunk are alike, too.
-        alike = _LINKS if reach in _LINKS else (reach,)
-        known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
-        hosts = _hosts_of_each(known, size) if known and reach in _OF_GROUPS else np.ones(len(size), np.int64)
-        values = {link: rate / hosts[link[1][0]] for link, rate in known.items() if link[1]}
-        if reach in _LINKS and any(kind is reach for kind, _ in values):
-            values |= _carried(
-                values, {link: rate / hosts[link[1][0]] for link, rate in largest.items()}, size
-            )
-        if len(values) < _FEWEST_ALIKE:
-            continue
-        logs = np.log(np.array(list(values.values())))
-        noise = inferred.alone.noise / 2  # an upper bound: totals are of several messages and phases
-        doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
-        for capacity in inferred.capacities:
-            link = (capacity.reach, capacity.groups)
-            if link not in values:
-                continue
-            share = values[link] / math.exp(float(np.median(logs)))
-            p = float(doubt[link])
-            told = capacity.reach is reach and p < FALSE_ALARMS and share < LARGEST_SHARE_OF_TRUNK
-            told = told and capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
-            if told and reach is Reach.BETWEEN:
-                largest[link] = _largest_between(capacity.groups, inferred, observed)
-            # A trunk that carried more at another time is sound: another limit held its messages back.
-            if told and largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK < capacity.bytes_per_second:
-                found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
+    found: list[Finding] = []
+    for kind in _ALIKE:
+        of_kind: list[Finding] = []
+        for hosts in _divisors(kind, inferred):
+            slow = _slow(kind, hosts, inferred, observed)
+            of_kind = [
+                _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]]))
+                for capacity, share, p in slow
+                if _harms(capacity, inferred, observed) and not _carried_more(capacity, inferred, observed)
+            ]  # fmt: skip
+            if of_kind or not slow:
+                break  # without outliers, all carry alike, in total or per host
+        found += of_kind
     return found
+
+
+def _slow(
+    kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed
+) -> list[tuple[Capacity, float, float]]:
+    """Returns the capacities of one kind that stand out below, their shares of what others carry, and the
+    probabilities that noise alone explains them.
+
+    `hosts`: [group] number by which capacities are divided.
+    """
+    values = _values(kind, hosts, inferred, observed)
+    if len(values) < _FEWEST_ALIKE:
+        return []
+    slow_messages = inferred.alone.slowness(observed) < inferred.alone.threshold
+    uneven = deviation(observed, inferred.grouping.labels, slow_messages)
+    compared = _compared(values, inferred.alone.noise / 2, max(_LEAST_SPREAD, _OF_UNEVENNESS * uneven))
+    found = []
+    for capacity in inferred.capacities:
+        link = (capacity.reach, capacity.groups)
+        if link not in values:
+            continue
+        share, p = compared[link]
+        lost = capacity.bytes_per_second * (1 / share - 1)
+        slow = share < LARGEST_SHARE_OF_TRUNK and lost > _lost_by_hosts(capacity, inferred)
+        if slow and p < FALSE_ALARMS:
+            found.append((capacity, share, p))
+    return found
+
+
+def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
+    """Returns False if the trunk leaves each of its hosts as much as others do."""
+    if capacity.reach not in _OF_GROUPS:
+        return True
+    kind = next(kind for kind in _ALIKE if capacity.reach in kind)
+    per_host = _values(kind, np.bincount(inferred.grouping.labels), inferred, observed)
+    mine = per_host[capacity.reach, capacity.groups]
+    return mine < LARGEST_SHARE_OF_TRUNK * float(np.median(list(per_host.values())))
+
+
+def _compared(
+    values: Mapping[_Link, float], noise: float, spread_of_few: float
+) -> dict[_Link, tuple[float, float]]:
+    """Returns each value over the median of other trunks, and the adjusted probability that noise alone puts
+    it so low.
+
+    The two directions of a trunk are not compared with each other, since both may be slow. `noise`: least
+    standard deviation of the values' logarithms; `spread_of_few`: if only few others are known.
+    """
+    logs = {link: math.log(value) for link, value in values.items()}
+    below, deviations = [], []
+    for (_, groups), value in logs.items():
+        others = np.array([other for (_, its), other in logs.items() if its != groups])
+        if len(others) < _FEWEST_ALIKE - 1:
+            return dict.fromkeys(values, (1.0, 1.0))
+        middle, few = float(np.median(others)), len(others) < _ENOUGH_TO_VARY
+        spread = max(noise, deviation_of(others - middle), spread_of_few if few else _ROUNDING)
+        below.append(middle - value)
+        deviations.append(below[-1] / (spread * tail_factor(others - middle, spread)))
+    p = holm(normal_tail(np.array(deviations))).tolist()
+    return {link: (math.exp(-one), its) for link, one, its in zip(values, below, p, strict=True)}
+
+
+def _values(kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed) -> dict[_Link, float]:
+    """Returns the capacities of one kind, each over `hosts`, and lower bounds of unknown ones."""
+    values = {
+        (c.reach, c.groups): c.bytes_per_second / hosts[c.groups[0]]
+        for c in inferred.capacities if c.reach in kind and c.groups
+    }  # fmt: skip
+    if values and kind is _LINKS:
+        largest = {link: rate / hosts[link[1][0]] for link, rate in _largest(inferred, observed).items()}
+        values |= _carried(values, largest, np.bincount(inferred.grouping.labels))
+    return values
+
+
+def _carried_more(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
+    """Returns True if the trunk carried more at another time: another limit then held its messages back.
+
+    Totals of whole messages are compared with each other, because they exceed the capacity if messages share
+    it unevenly.
+    """
+    mine = observed.where(counted(capacity.reach, capacity.groups, inferred.grouping.labels, observed))
+    numbers, phase = np.unique(mine.phase, return_inverse=True)
+    total = np.bincount(phase, mine.rate)
+    count = 1 if capacity.reach is Reach.BETWEEN else _LARGEST_TOTALS
+    ordinary = float(total[np.isin(numbers, capacity.phases)].mean())
+    return float(np.sort(total)[-count:].mean()) * LARGEST_SHARE_OF_TRUNK >= ordinary
 
 
 def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
@@ -93,15 +171,20 @@ def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
     return float((inferred.alone.nominal - mine).clip(0).sum())
 
 
-def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
-    """[group] number of its hosts if trunk capacities are more alike per host, else 1.
+def _divisors(kind: _Kind, inferred: Inferred) -> tuple[Integers, ...]:
+    """Returns [group] numbers by which capacities are to be divided: its hosts, or 1.
 
-    Leaves of unequal size may have either kind of uplink.
+    Leaves of unequal size may have uplinks in proportion to their hosts, or equal ones. What makes the
+    capacities more alike comes first.
     """
-    logs = np.log(np.array(list(known.values())))
-    per_host = logs - np.log([size[groups[0]] for _, groups in known])
+    size = np.bincount(inferred.grouping.labels)
+    known, one = [c for c in inferred.capacities if c.reach in kind], np.ones_like(size)
+    if kind[0] not in _OF_GROUPS or len(np.unique(size)) == 1 or not known:
+        return (one,)
+    logs = np.log([c.bytes_per_second for c in known])
+    per_host = logs - np.log([size[c.groups[0]] for c in known])
     spread, of_hosts = (float(np.median(np.abs(some - np.median(some)))) for some in (logs, per_host))
-    return size if of_hosts < spread else np.ones(len(size), np.int64)
+    return (size, one) if of_hosts < spread else (one, size)
 
 
 def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
@@ -111,15 +194,6 @@ def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
         found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
     return found
-
-
-def _largest_between(groups: tuple[int, ...], inferred: Inferred, observed: Observed) -> float:
-    """Returns bytes per second from one group to another: the largest total of a phase."""
-    labels = inferred.grouping.labels
-    ends = np.stack([labels[observed.source], labels[observed.destination]])
-    mine = observed.where((ends == np.array(groups)[:, None]).all(axis=0))
-    _, phase = np.unique(mine.phase, return_inverse=True)
-    return float(np.bincount(phase, mine.rate).max(initial=0.0))
 
 
 def _carried(
@@ -145,13 +219,21 @@ def _carried(
     return dict.fromkeys(found, middle)
 
 
-def lone_trunks(inferred: Inferred) -> list[Finding]:
-    """Returns the limits of one of two groups if the other, to which it compares, has none."""
+def lone_trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
+    """Returns the limits of one of two groups if the other, to which it compares, has none.
+
+    A limit in one direction counts only if the trunk carried more in the other.
+    """
     if inferred.grouping.count != 2:
         return []
     across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
     if len({c.groups[0] for c in across}) != 1:
         return []
+    if len(across) == 1:
+        (one,), largest = across, _largest(inferred, observed)
+        back = largest[_LINKS[1 - _LINKS.index(one.reach)], one.groups]
+        if back * LARGEST_SHARE_OF_TRUNK < largest[one.reach, one.groups]:
+            return []
     doubt = math.exp(-min(max(inferred.grouping.gain, 0.0), 600.0))
     return [_trunk(c, math.nan, doubt, inferred) for c in across]
 
@@ -230,8 +312,27 @@ def shared(inferred: Inferred) -> list[Finding]:
                 what,
                 "this is by design, or all trunks lost capacity alike: compare with what was ordered",
             )
-            found.append(replace(one, false_alarm=inferred.grouping.doubt))
+            one = replace(one, false_alarm=inferred.grouping.doubt)
+            found.append(one.adding(_unequal(reach, inferred)) if reach in _OF_GROUPS else one)
     return found
+
+
+def _unequal(reach: Reach, inferred: Inferred) -> str:
+    """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more."""
+    out = reach in (Reach.LEAVING, Reach.SENT)
+    rates = inferred.alone.out_rate if out else inferred.alone.in_rate
+    hosts_carry = np.bincount(inferred.grouping.labels, weights=rates)
+    shares = sorted(
+        (one.bytes_per_second / float(hosts_carry[one.groups[0]]), inferred.name(one.groups[0]))
+        for one in inferred.capacities if one.reach is reach
+    )  # fmt: skip
+    if len(shares) < 2 or shares[0][0] > _UNEQUAL * shares[1][0]:
+        return ""
+    (least, name), others = shares[0], [share for share, _ in shares[1:]]
+    low, high = f"{others[0]:.2f}", f"{others[-1]:.2f}"
+    other = f"{low} to {high}" if low != high else low
+    do, rest = "send" if out else "receive", "the others" if others[1:] else "the other"
+    return f"{name} gets {least:.2f} of what its hosts can {do}, {rest} {other}"
 
 
 def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:

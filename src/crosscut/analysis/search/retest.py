@@ -29,7 +29,7 @@ class Retest:
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
-        slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found)]
+        slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found, state.full)]
         return Asked(_again(found, slow, random), state, RetestInside(), Sent.FULL_AGAIN)
 
 

@@ -53,6 +53,11 @@ def tail_factor(residuals: Floats, noise: float) -> float:
     return max(1.0, float(above.max()) / max(noise * expected, _ROUNDING))
 
 
+def deviation_of(residuals: Floats) -> float:
+    """Returns the standard deviation of normal residuals, robust against outliers."""
+    return 1.4826 * float(np.median(np.abs(residuals)))
+
+
 def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
     """Returns [value] the adjusted probability that noise alone puts it this far below the median.
 
@@ -64,7 +69,7 @@ def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
         return found
     middle = float(np.median(values[there]))
     # The values' own spread, but at least that of the noise.
-    spread = max(noise, 1.4826 * float(np.median(np.abs(values[there] - middle))), _ROUNDING)
+    spread = max(noise, deviation_of(values[there] - middle), _ROUNDING)
     factor = tail_factor(values[there] - middle, spread)
     with np.errstate(over="ignore"):  # overflow to infinity is as good as a large deviation
         found[there] = holm(normal_tail((middle - values[there]) / (spread * factor)))
