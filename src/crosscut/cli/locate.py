@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
            "Largest number of phases to measure, not counting those with one-byte messages. Default: as many "
-           "as an AAPC has, but at least 16, or 32 if all hosts are equally slow, and at most as many as "
-           "have two million messages.")  # fmt: skip
+           "as an AAPC has, but at least 48, and at most as many as have two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Measure at least this many permutations even if nothing looks slow: a limit that few "
-           "of them reach is found late. Default: the binary logarithm of the number of ranks.")  # fmt: skip
+           "Measure at least this many permutations even if nothing looks slow: a limit that few of them "
+           "reach is found late. Default: the binary logarithm of the number of ranks; in small clusters "
+           "up to 16.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip

@@ -30,11 +30,9 @@ class Cables:
     """Phases that this stage proposed."""
 
     def ask(self, state: State, random: Generator) -> Asked:
-        cables, likely = _likely_cables(self.found, state)
+        cables = _likely_cables(self.found, state)
         if not cables:
             return self.then.ask(state, random)
-        if likely and state.extensible:
-            state = replace(state, budget=max(state.budget, thresholds.BUDGET_OF_CABLES))
         left = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
         free = left <= 0
         if free:
@@ -46,18 +44,18 @@ class Cables:
         return Asked(phases, state, after, Sent.FEW_AGAIN if free else Sent.FEW)
 
 
-def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
-    """Returns how many cables of a group a hash may choose from (0: none), and whether this is likely.
+def _likely_cables(found: Inferred, state: State) -> int:
+    """Returns how many cables of a group a hash may choose from; 0: none.
 
     Over TCP, messages share a cable too unevenly to count the cables; then full bisection is assumed.
     """
     unexplained = found.explained < thresholds.EXPLAINED
     if found.hashed is not None:
-        return found.hashed.cables, found.hashed.certain or unexplained
+        return found.hashed.cables
     sure = state.by_latency or bool((found.grouping.confidence > SURE_OF_A_RANK).all())
     if sure and unexplained and found.grouping.count > 1:
-        return int(np.bincount(found.grouping.labels).max()), True
-    return 0, False
+        return int(np.bincount(found.grouping.labels).max())
+    return 0
 
 
 def _phases(

@@ -63,8 +63,6 @@ class GroupParts:
     def ask(self, state: State, random: Generator) -> Asked:
         if not self.measured:
             state = replace(state, together=state.limit_of_all())
-        if state.crowded and state.extensible:
-            state = replace(state, budget=max(state.budget, thresholds.BUDGET_WHERE_CROWDED))
         groups = state.groups(thresholds.SMALLEST_GROUP_OF_PARTS)
         affordable = state.left >= thresholds.FIRST_PART_PHASES // 2
         if not self.measured and not (groups and _shared(state) and affordable):

@@ -8,7 +8,6 @@ tests of a suspicion (rare_limits.py). The stage passes on groups and limits, or
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,7 +80,7 @@ class Permutations:
         if blurred:
             count = thresholds.MORE_WHERE_BLURRED
         count = min(count, max(1, thresholds.MOST_MESSAGES_AT_ONCE // state.ranks))
-        count = min(count, state.spare, len(state.distances))
+        count = min(count, state.spare)
         if count <= 0:
             return Asked([], state.explained(), Missing())
         if state.rare.on:
@@ -113,10 +112,10 @@ class Permutations:
             else:
                 # Two permutations reveal slow hosts; limits that few permutations fill need more.
                 named = bool(slow_messages.of_slow_hosts(state.full).any())
-                enough = named or state.used >= math.ceil(math.log2(state.ranks))
+                enough = named or state.used >= state.fewest_where_quiet
             return self, replace(state, sure=True), enough
         blurred, state = _blurred(state), replace(state, sure=False)
-        fewest = thresholds.FEWEST_WHERE_BLURRED if blurred else thresholds.FEWEST_FOR_GROUPS
+        fewest = thresholds.FEWEST_WHERE_BLURRED if blurred else state.fewest_for_groups
         if state.measured < fewest or state.measured == self.judged:
             return self, state, False
         found = infer(state.full, thorough=False)

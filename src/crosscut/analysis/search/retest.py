@@ -92,7 +92,7 @@ class RetestHosts:
         if routes and not self.permuted:
             # Some routes of a host may be slow while others are sound. So all ranks send.
             lacking = slow_routes.others_lacking(routes, state.full)
-            count = min(lacking, state.left, len(state.distances))
+            count = min(lacking, state.left)
             if count > 0:
                 return Asked(*state.permutations(count, random), replace(self, permuted=True))
         if state.retested < thresholds.MOST_AGAIN:

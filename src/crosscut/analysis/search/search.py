@@ -30,10 +30,10 @@ class Search:
         self, ranks: int, *, most_phases: int = 0, least_phases: int = 0,
         seed: int = 1, confidence: float = thresholds.CONFIDENCE,
     ) -> None:  # fmt: skip
-        """`most_phases`: the budget; 0: as many as an all-to-all has, but at least 16, and at most as many as
+        """`most_phases`: the budget; 0: as many as an all-to-all has, but at least 48, and at most as many as
         have MOST_MESSAGES. `least_phases`: number of permutations if nothing is slow; 0: one for each
-        doubling of the ranks. `confidence`: probability that each rank is in its group, required before
-        permutations end."""
+        doubling of the ranks, in small clusters up to 16. `confidence`: probability that each rank is in its
+        group, required before permutations end."""
         self._random = np.random.default_rng(seed)
         affordable = min(ranks - 1, thresholds.MOST_MESSAGES // max(ranks, 1))
         budget = most_phases or max(thresholds.LEAST_BUDGET, affordable)
@@ -41,7 +41,7 @@ class Search:
         distances = tuple((1 + self._random.permutation(max(0, ranks - 1))).tolist())
         none = nothing(ranks)
         self.state = State(
-            ranks, budget, not most_phases, least_phases, confidence, order, distances, full=none,
+            ranks, budget, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
             pairs=suspects.ReferencePairs(ranks), again=none, few=none, inside=none,
         )  # fmt: skip

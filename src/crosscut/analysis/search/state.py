@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -67,10 +68,8 @@ class State:
     ranks: int
     budget: int
     """Phases of full messages."""
-    extensible: bool
-    """True if the budget is the default, which the search may raise."""
     least_phases: int
-    """Number of permutations if nothing is slow; 0: one for each doubling of the ranks."""
+    """Number of permutations if nothing is slow; 0: fewest_where_quiet."""
     confidence: float
     """Probability that each rank is in its group, required before permutations end."""
     order: Integers
@@ -133,6 +132,18 @@ class State:
         """Phases left, less those reserved for the last stages; small budgets reserve fewer."""
         return self.left - min(thresholds.RESERVE, self.budget - thresholds.FIRST_PERMUTATIONS)
 
+    @property
+    def fewest_where_quiet(self) -> int:
+        """Permutations before the search believes that nothing is slow: a small cluster needs more."""
+        few = min(thresholds.MOST_WHERE_QUIET, thresholds.MESSAGES_WHERE_QUIET // max(self.ranks, 1))
+        return max(few, math.ceil(math.log2(self.ranks)))
+
+    @property
+    def fewest_for_groups(self) -> int:
+        """Permutations before groups are inferred: a small cluster needs more for as many messages."""
+        many = math.ceil(thresholds.MESSAGES_FOR_GROUPS / max(self.ranks, 1))
+        return max(thresholds.FEWEST_FOR_GROUPS, min(many, self.budget // 2))
+
     def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
         """`rates`: [route] bytes or short messages per second, in order of phases; not finite: unusable."""
         seen = of_phases(self.ranks, phases, rates, self.used)
@@ -165,11 +176,13 @@ class State:
         for number in range(count):
             if number % 2 and groups is not None:
                 phases += idle.phases(self.full, groups, 1, random, within=False)[:1]
-            elif self.by_number:
+            elif self.by_number and distances:
                 phases.append(nearly_in_order(self.ranks, distances.pop(), random))
             else:
-                receivers = np.roll(self.order, -distances.pop())
-                phases.append(list(zip(self.order.tolist(), receivers.tolist(), strict=True)))
+                # Once all routes were measured, further permutations let other routes meet.
+                order = self.order if distances else random.permutation(self.ranks)
+                receivers = np.roll(order, -(distances.pop() if distances else 1))
+                phases.append(list(zip(order.tolist(), receivers.tolist(), strict=True)))
         return phases, replace(self, distances=tuple(distances))
 
     def slow(self, observed: Observed) -> NDArray[np.bool_]:

@@ -10,17 +10,19 @@ whole.
 """
 
 # Budgets.
-LEAST_BUDGET = 16  # phases, if an all-to-all has fewer
+LEAST_BUDGET = 48  # phases, if an all-to-all has fewer
 MOST_MESSAGES = 2_000_000  # in all phases of the budget, which more than 1,414 hosts would exceed
 MOST_MESSAGES_AT_ONCE = 400_000  # in one batch of permutations: a place takes no longer request
-BUDGET_WHERE_CROWDED = 32  # phases at least, if all hosts are equally slow
 RETESTS = 2  # phases in which suspects are measured alone [access link: with 3, no fault in 4 phases]
 RESERVE = 2 + RETESTS + 1  # phases kept for the end: two within groups, the retests, one of reference pairs
 
 # Permutations of everybody.
 FIRST_PERMUTATIONS = 2  # phases before anything is concluded [access link: with 3, no fault in 4 phases]
 BATCH, PHASES_PER_BATCH = 4, 4  # phases at least; phases so far for each further one: saves inferring
+# Phases before the search believes that nothing is slow: so many messages, but no more phases than this.
+MESSAGES_WHERE_QUIET, MOST_WHERE_QUIET = 384, 16
 FEWEST_FOR_GROUPS = 9  # phases before groups are inferred from them [limits: with 5, 108 of 270]
+MESSAGES_FOR_GROUPS = 600  # messages before that, up to half of the budget
 CONFIDENCE = 0.999  # probability that each rank is in its group, required before permutations end
 FEWEST_WHERE_BLURRED, MORE_WHERE_BLURRED = 6, 2  # FEWEST_FOR_GROUPS and BATCH where latencies are blurred
 # Limits then confirm groups if they explain more than the first share of slow messages, less than the second
@@ -85,7 +87,6 @@ GUESSES_AGREE = 3  # equal guesses in a row that end the stage
 
 # One slow cable among several from which a hash chooses.
 DRAWS_A_CABLE = 3  # routes of each group per cable: a share of e^-3 of the cables remains undrawn
-BUDGET_OF_CABLES = 48  # phases, if an all-to-all has fewer
 MOST_OF_CABLES = 64  # phases at most
 CABLES_AGAIN = 6  # phases kept to measure slow routes again, each as the only one of its groups
 CABLES_A_MESSAGE = 4  # cables of a group for each message that leaves it: few meet

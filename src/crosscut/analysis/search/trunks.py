@@ -50,10 +50,10 @@ class Trunks:
         if missing and not filling.has_slow_trunks(found):
             # In a tour, a group sends to at most two others; other limits show if it sends to more.
             stage = Trunks(permuted=True)
-            count = min(thresholds.TOURS - 1, state.spare, len(state.distances))
+            count = min(thresholds.TOURS - 1, state.spare)
             if count > 0:
                 return Asked(*state.permutations(count, random), stage)
-        count = min(thresholds.BATCH, state.spare, len(state.distances))
+        count = min(thresholds.BATCH, state.spare)
         enough = found.explained >= thresholds.EXPLAINED or state.measured >= thresholds.FEWEST_FOR_GROUPS
         if enough or count <= 0:
             return Asked([], state if enough else state.explained(), Missing())
