@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
 from crosscut.analysis.figures.limited import NOTHING_TOLD
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind, Sort
+from crosscut.analysis.findings.model import from_json
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
 from crosscut.run.run import Run
@@ -50,3 +53,14 @@ def test_a_host_that_loses_packets_is_found_by_retransmissions_to_it(tmp_path: P
     # A machine that is the bottleneck of every phase leaves it a suspect.
     is_limited = any(one.what.startswith(NOTHING_TOLD) for one in found)
     assert (told.hosts, told.kind.fault) == (("n0003",), not is_limited)
+
+
+def test_a_search_measures_a_host_that_loses_packets_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with lab(crossbar(tmp_path, 6)):
+        plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))
+        assert cli.main(["locate", "--on", "lab:test", "--size", "500KB", "--json", "--quiet"]) == 0
+    found, _ = from_json(json.loads(capsys.readouterr().out))
+    assert {one.hosts for one in found if one.kind.fault} <= {("n0003",)}
+    told = [one.what for one in found if one.hosts == ("n0003",)]
+    is_limited = any(one.what.startswith(NOTHING_TOLD) for one in found)
+    assert is_limited or any("while the other hosts were silent" in what for what in told), told

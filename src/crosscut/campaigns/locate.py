@@ -7,19 +7,21 @@ each rank of the first, all at once, and its rate is the sum of theirs unless on
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.limited import limited_phases
+from crosscut.analysis.findings import lossy_hosts
 from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.lossy_hosts import Losses
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
 from crosscut.analysis.search.adapters import Adapters
@@ -38,6 +40,8 @@ from crosscut.session.measure import Decided
 PATTERN = "routes"
 # A message size whose time is latency alone.
 SHORT_BYTES = 1
+# Phases in which suspected lossy hosts are measured again.
+_LOSSY_AGAIN = 3
 # If the emulating machine limited a larger share of phases, the others hardly show the network either.
 _MOST_LIMITED = 0.5
 
@@ -132,7 +136,7 @@ class Gathered:
     """[sender]"""
     nodes: tuple[str, ...] = ()
     """[sender]"""
-    facts: HostFacts = field(default_factory=HostFacts)
+    facts: HostFacts = field(default_factory=lambda: HostFacts(losses=Losses(alone={})))
     """Increments of counters over all measurements."""
     planted: tuple[str, ...] = ()
     """Faults of the lab during the measurements."""
@@ -185,13 +189,17 @@ def locate(
         confidence=how.confidence,
     )  # fmt: skip
     began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
-    gathered, in_vain = Gathered(senders), 0
-    for step in count():
+    gathered, in_vain, over = Gathered(senders), 0, False
+
+    def late(phases: int) -> bool:
+        return time.monotonic() - began + seconds_a_phase * phases > how.most_seconds
+
+    for step in itertools.count():
         phases = search.propose()
         if not phases or in_vain > how.most_again:
             break
         step_began = time.monotonic()
-        if gathered.measured and step_began - began + seconds_a_phase * len(phases) > how.most_seconds:
+        if gathered.measured and late(len(phases)):
             break
         told(gathered.measured, len(phases), in_vain > 0)
         out = folder / f"step{step:03}.zarr"
@@ -199,18 +207,50 @@ def locate(
         each = 1 if short else senders.each
         of_ranks = senders.phases(phases, each)
         outcome = session.run(_job(of_ranks, out, decided, how, SHORT_BYTES if short else how.size_bytes))
-        if session.interrupted or outcome.state != "complete":
+        over = session.interrupted or outcome.state != "complete"
+        if over:
             break
         seen = gathered.learn(Run.open(out), of_ranks, each)
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
         if seen is not None:
             search.learn(seen / SHORT_BYTES if short else seen)
         in_vain = in_vain + 1 if seen is None else 0
+    ended = in_vain > how.most_again
+    if gathered.measured and not over and not ended and not late(_LOSSY_AGAIN):
+        _lossy_again(session, decided, folder, how, gathered)
     if not gathered.measured and session.interrupted:
         raise Interrupted("interrupted before anything was measured")
     if not gathered.measured:
         raise SessionError("nothing was measured: the first step of the search did not complete")
-    return gathered, _located(search, gathered, ended=in_vain > how.most_again)
+    return gathered, _located(search, gathered, ended=ended)
+
+
+def _lossy_again(
+    session: Session, decided: Decided, folder: Path, how: LocateOptions, gathered: Gathered
+) -> None:
+    """Measures hosts that may lose packets again, each with sound partners while all others are silent."""
+    suspects = lossy_hosts.suspects(gathered.facts.losses, gathered.nodes)
+    lossy = [gathered.nodes.index(host) for host in suspects]
+    sound = [sender for sender in range(len(gathered.senders.ranks)) if sender not in lossy]
+    if not lossy or len(sound) < len(lossy):
+        return
+    partners = itertools.cycle(np.random.default_rng(how.seed).permutation(sound).tolist())
+    phases = [
+        [way for host in lossy for other in [next(partners)] for way in ((host, other), (other, host))]
+        for _ in range(_LOSSY_AGAIN)
+    ]
+    each = gathered.senders.each
+    of_ranks = gathered.senders.phases(phases, each)
+    out = folder / "lossy.zarr"
+    if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":
+        return
+    run = Run.open(out)
+    gathered.measured += len(phases)
+    if limited_phases(run.attributes, run.sizes_bytes[0]):
+        return  # this machine may have lost the packets
+    facts = gathered.facts
+    losses = facts.losses.again_alone(Losses.of(run.attributes, run.node_names), suspects, 2 * _LOSSY_AGAIN)
+    gathered.facts = replace(facts, losses=losses)
 
 
 def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | None:

@@ -1,9 +1,10 @@
 """Finds hosts that lose packets, from the connections on which TCP retransmitted.
 
 A connection that retransmits segments has lost packets on its path. If nearly all such connections have one
-host in common, and several others at their other ends, its own link or adapter loses the packets. A link that
-is merely slow loses packets, too, in the queue before it; so losses of a host that is reported as slow are
-added to that finding.
+host in common, and several others at their other ends, its own link or adapter loses the packets. But full
+queues lose packets, too: before a trunk, by chance mostly those of one host, or before a link that is merely
+slow. So a search calls a host lossy only if it also lost packets while nearly all others were silent, and
+losses of a host that is reported as slow are added to that finding.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from crosscut.base import units
 
 # Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
 _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
-# A host loses packets in a run if so many segments were retransmitted; it is only a suspect if it lost any in
-# fewer of several runs than this: one burst may be a full queue.
-_FEWEST_OF_RUN, _FEWEST_RUNS = 2, 3
+# Of one run, the share of all other hosts with which it must lose packets. Alone, the number of connections.
+_OTHERS, _FEWEST_ALONE = 0.5, 2
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
 # More lossy hosts than this share a cause and are not reported.
@@ -42,9 +42,9 @@ class Losses:
 
     segments: Mapping[Connection, int] = field(default_factory=dict)
     again: Mapping[Connection, int] = field(default_factory=dict)
-    runs: int = 0
-    in_runs: Mapping[str, int] = field(default_factory=dict)
-    """By host: runs in which it lost packets."""
+    alone: Mapping[str, tuple[int, int]] | None = None
+    """By suspected host: (connections that lost packets, all connections) while nearly all others were
+    silent. None: suspects were not measured so, because this is one run."""
 
     @classmethod
     def of(cls, attributes: Mapping[str, object], nodes: Sequence[str]) -> Losses:
@@ -57,19 +57,24 @@ class Losses:
             if ends[0] != ends[1]:
                 segments[ends] += sent
                 again[ends] += repeated
-        of_run = cls(dict(segments), dict(again), 1)
-        lost = {host: 1 for host, count in of_run.by_host().items() if count >= _FEWEST_OF_RUN}
-        return replace(of_run, in_runs=lost)
+        return cls(dict(segments), dict(again))
 
     def __add__(self, later: Losses) -> Losses:
         return Losses(
             Counter(self.segments) + Counter(later.segments), Counter(self.again) + Counter(later.again),
-            self.runs + later.runs, Counter(self.in_runs) + Counter(later.in_runs),
+            self.alone,
         )  # fmt: skip
 
-    def recur(self, host: str) -> bool:
-        """Returns True if the host lost packets in several runs, or in all if there are only a few."""
-        return self.in_runs.get(host, 0) >= min(self.runs, _FEWEST_RUNS)
+    def again_alone(self, seen: Losses, hosts: Sequence[str], connections: int) -> Losses:
+        """Adds what was `seen` while only these hosts and their partners sent, on `connections` each."""
+        lost = {host: (sum(host in ends for ends in seen.again), connections) for host in hosts}
+        return replace(self, alone={**(self.alone or {}), **lost})
+
+    def sure(self, host: str, nodes: Sequence[str]) -> bool:
+        """Returns True if the host itself loses the packets, and no full queue elsewhere. `nodes`: [rank]."""
+        if self.alone is not None:
+            return self.alone.get(host, (0, 0))[0] >= _FEWEST_ALONE
+        return len(self.peers(host)) >= _OTHERS * (len(set(nodes)) - 2)
 
     def of_host(self, host: str) -> Losses:
         return self._where(lambda ends: host in ends)
@@ -124,6 +129,12 @@ def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
     return found
 
 
+def suspects(losses: Losses, nodes: Sequence[str]) -> tuple[str, ...]:
+    """Returns the hosts that may lose packets; none if there are too many. `nodes`: as for `lossy`."""
+    hosts = tuple(lossy(losses, nodes))
+    return hosts if len(hosts) <= _MOST_HOSTS else ()
+
+
 def tied(
     found: Sequence[Finding], losses: Losses, nodes: Sequence[str], *, is_limited: bool = False
 ) -> list[Finding]:
@@ -157,7 +168,8 @@ def _words(host: str, its: Losses) -> str:
         f"{again:,} of {sent:,} TCP segments were retransmitted on its connections with "
         f"{units.count(len(its.peers(host)), 'other host')}"
     )
-    return words if its.runs == 1 else f"{words}, in {its.in_runs.get(host, 0)} of {its.runs} measurements"
+    lost, of = (its.alone or {}).get(host, (0, 0))
+    return f"{words}, and on {lost} of {of} while the other hosts were silent" if of else words
 
 
 def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) -> Finding:
@@ -169,7 +181,7 @@ def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) 
     way = {
         Direction.BOTH: "in both directions", Direction.OUT: "when sending", Direction.IN: "when receiving"
     }[direction]  # fmt: skip
-    sure = len(its.peers(host)) >= _FEWEST_PEERS and its.recur(host) and not is_limited
+    sure = len(its.peers(host)) >= _FEWEST_PEERS and its.sure(host, nodes) and not is_limited
     or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
     return Finding(
         FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
