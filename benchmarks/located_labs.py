@@ -140,8 +140,8 @@ CASES = (
         _names(12, 14),
     ),
     Case(
-        "another job on an uplink", _leaves((6, 6, 6), (80, 80, 80)), ("slow trunk", "unstable", "suspect"),
-        _names(0, 6), other_job=("n0000", "n0006"),
+        "another job on an uplink", _leaves((6, 6, 6), (80, 80, 80)), ("other traffic",),
+        ("n0000", "n0006"), other_job=("n0000", "n0006"),
     ),
 )  # fmt: skip
 

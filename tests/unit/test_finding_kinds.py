@@ -24,6 +24,7 @@ from crosscut.reports.terminal.screen import Screen
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "findings.md"
 WARNED_OF = (
     FindingKind.SETTINGS,
+    FindingKind.OTHER_TRAFFIC,
     FindingKind.SUSPECT,
     FindingKind.UNSTABLE,
     FindingKind.STEP,

@@ -14,9 +14,10 @@ from benchmarks.truth.parts import Truth
 from timed_samples import all_to_all
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.findings import counters, lossy_hosts, of_run, settings, stability
+from crosscut.analysis.findings import counters, lossy_hosts, of_run, other_traffic, settings, stability
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.other_traffic import Traffic
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
 
@@ -90,6 +91,17 @@ def losing() -> list[Finding]:
     return lossy_hosts.tied([], lossy_hosts.Losses.of({"retransmissions": records}, nodes), nodes)
 
 
+def beside_others() -> list[Finding]:
+    slow = Finding(
+        FindingKind.SLOW_HOST, "n03 sends at 60 % of the rate of the other hosts", (3,), ("n03",),
+        direction=Direction.OUT, effect=Effect(0.6),
+    )  # fmt: skip
+    own = {Direction.OUT: 10_000_000, Direction.IN: 10_000_000}
+    more = own | {Direction.OUT: 35_000_000}
+    by_node = {name(rank): Traffic(own, more if rank == 3 else own, 10.0, "eth0") for rank in range(8)}
+    return other_traffic.tied([slow], by_node, list(by_node))
+
+
 def differing() -> list[Finding]:
     """Eight hosts, one with a smaller MTU."""
     by_node = {name(rank): {"MTU": "576" if rank == 3 else "1500"} for rank in range(8)}
@@ -104,6 +116,7 @@ MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
     FindingKind.SLOW_TRUNK: lambda: located(tree(), {2 * RANKS: 0.4}),
     FindingKind.SLOW_CABLE: lambda: located(hashed(), {hashed().parts[26].capacity: 0.3}),
     FindingKind.SLOW_ROUTE: lambda: located(routes(), {routes().parts[0].capacity: 0.5}),
+    FindingKind.OTHER_TRAFFIC: beside_others,
     FindingKind.SUSPECT: lambda: one_run(0.5),
     FindingKind.UNSTABLE: lambda: timed(slower=lambda r, s, d: np.where((s == 5) & (r % 3 == 1), 2.0, 1.0)),
     FindingKind.STEP: lambda: timed(slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)),

@@ -37,6 +37,7 @@ class FindingKind(Enum):
     SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), "slow_trunks", CabledParts.TRUNKS
     SLOW_CABLE = "slow cable", Sort.FAULT, ("routes",), "", CabledParts.TRUNKS
     SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), "slow_routes", CabledParts.HOSTS
+    OTHER_TRAFFIC = "other traffic", Sort.CHANGE, ("ranks", "routes"), "", CabledParts.HOSTS
     SUSPECT = "suspect", Sort.SUSPICION, ("routes",), "many_routes", CabledParts.HOSTS
     UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
     STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS

@@ -1,0 +1,188 @@
+"""Traffic of other programs through the adapters that carried the measurement.
+
+Adapters count all bytes, crosscut counts its own. What they carried beyond that, and beyond what is usual for
+headers, acknowledgements and warm-up, belongs to other programs. A host that is slow meanwhile, in the same
+direction, may be sound.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.base import units
+
+# Backends whose bytes adapters count. Others may bypass the kernel.
+_COUNTED = ("tcp", "udp")
+# With fewer hosts, the usual overhead is unknown.
+_FEWEST_HOSTS = 3
+# Other programs' bytes count from these on: in all, as a share of the host's own, and as a multiple of what
+# the median host has beyond its own.
+_FEWEST_BYTES, _SMALLEST_SHARE, _TIMES_OTHERS = 1_000_000, 0.25, 5.0
+# Acknowledgements are at most this share of the bytes that they answer.
+_OF_ANSWERS = 0.1
+# They explain a slow host if they are at least this share of what it lacks.
+_EXPLAIN = 0.5
+_MOST_NAMED = 6
+_WAYS = {Direction.OUT: "sent", Direction.IN: "received"}
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of one host: by direction, those of the measurement and those that its adapter counted."""
+
+    own: Mapping[Direction, int]
+    counted: Mapping[Direction, int]
+    seconds: float
+    adapter: str
+
+    def __add__(self, later: Traffic) -> Traffic:
+        return Traffic(
+            {way: self.own[way] + later.own[way] for way in _WAYS},
+            {way: self.counted[way] + later.counted[way] for way in _WAYS},
+            self.seconds + later.seconds, later.adapter,
+        )  # fmt: skip
+
+
+def of(attributes: Mapping[str, object], nodes: Sequence[str]) -> dict[str, Traffic]:
+    """Returns traffic by node, from a run's attributes; skips damage, and nodes with several adapters in use.
+
+    `nodes`: [rank] name.
+    """
+    if _member(attributes.get("backend"), "name") not in _COUNTED:
+        return {}
+    own = {way: _own(attributes.get("effort"), member, nodes) for way, member in _MEMBERS.items()}
+    before, after = (attributes.get(f"counters_{when}") for when in ("before", "after"))
+    seconds = _seconds(attributes.get("start"), attributes.get("end"))
+    found = {}
+    for node in dict.fromkeys(nodes):
+        gained = _gained(_member(before, node), _member(after, node))
+        if len(gained) == 1 and seconds > 0:
+            ((adapter, counted),) = gained.items()
+            found[node] = Traffic({way: own[way].get(node, 0) for way in _WAYS}, counted, seconds, adapter)
+    return found
+
+
+_MEMBERS = {Direction.OUT: "sent_bytes", Direction.IN: "received_bytes"}
+_COUNTERS = {Direction.OUT: "tx_bytes", Direction.IN: "rx_bytes"}
+
+
+def _own(effort: object, member: str, nodes: Sequence[str]) -> dict[str, int]:
+    """Returns the bytes of the measurement by node. `nodes`: [rank] name."""
+    found: dict[str, int] = {}
+    for record in effort if isinstance(effort, list) else ():
+        values = _member(record, member)
+        for node, value in zip(nodes, values if isinstance(values, list) else (), strict=False):
+            if type(value) is int and value >= 0:
+                found[node] = found.get(node, 0) + value
+    return found
+
+
+def _gained(before: object, after: object) -> dict[str, dict[Direction, int]]:
+    """Returns by adapter how much its counters of bytes gained."""
+    found = {}
+    for adapter, now in after.items() if isinstance(after, dict) else ():
+        gained = {}
+        for way, name in _COUNTERS.items():
+            was, is_ = _member(_member(before, adapter), name), _member(now, name)
+            if isinstance(was, int) and isinstance(is_, int) and is_ >= was:
+                gained[way] = is_ - was
+        if len(gained) == len(_COUNTERS):
+            found[adapter] = gained
+    return found
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _seconds(start: object, end: object) -> float:
+    try:
+        began, ended = (datetime.fromisoformat(str(one)) for one in (start, end))
+        return max(1.0, (ended - began).total_seconds())  # times are whole seconds
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def added(one: Mapping[str, Traffic], other: Mapping[str, Traffic]) -> dict[str, Traffic]:
+    """Returns the traffic of two runs of one session."""
+    both = {node: one[node] + other[node] for node in one if node in other}
+    return {**one, **other, **both}
+
+
+def others(by_node: Mapping[str, Traffic]) -> dict[tuple[str, Direction], int]:
+    """Returns the bytes of other programs by node and direction, where there are many."""
+    found: dict[tuple[str, Direction], int] = {}
+    for way in _WAYS:
+        busy = {node: one for node, one in by_node.items() if one.own[way] > 0}
+        if len(busy) < _FEWEST_HOSTS:
+            continue
+        usual = statistics.median(one.counted[way] / one.own[way] for one in busy.values())
+        beyond = {node: one.counted[way] - round(usual * one.own[way]) for node, one in busy.items()}
+        ordinary = statistics.median(map(abs, beyond.values()))
+        for node, count in beyond.items():
+            least = max(_FEWEST_BYTES, _SMALLEST_SHARE * busy[node].own[way], _TIMES_OTHERS * ordinary)
+            if count >= least:
+                found[node, way] = count
+    return {(node, way): count for (node, way), count in found.items() if not _answers(node, count, found)}
+
+
+def _answers(node: str, count: int, found: Mapping[tuple[str, Direction], int]) -> bool:
+    """Returns True if these bytes acknowledge what the other direction carries."""
+    return count < _OF_ANSWERS * max(found.get((node, way), 0) for way in _WAYS)
+
+
+def tied(found: Sequence[Finding], by_node: Mapping[str, Traffic], nodes: Sequence[str]) -> list[Finding]:
+    """Returns the findings without slow hosts that other programs explain, and a finding on these programs.
+
+    `nodes`: [rank] name.
+    """
+    of_others = others(by_node)
+    if not of_others:
+        return list(found)
+    kept, explained = [], []
+    for one in found:
+        if one.kind is FindingKind.SLOW_HOST and _explains(one, of_others, by_node, nodes):
+            explained.append(one)
+        else:
+            kept.append(one)
+    return [*kept, _finding(of_others, by_node, nodes, explained)]
+
+
+def _explains(
+    slow: Finding, of_others: Mapping[tuple[str, Direction], int], by_node: Mapping[str, Traffic],
+    nodes: Sequence[str],
+) -> bool:  # fmt: skip
+    """Returns True if other programs carried much of what the host lacks."""
+    share = slow.effect.share if slow.effect else 1.0
+    ways = _WAYS if slow.direction in (Direction.BOTH, None) else (slow.direction,)
+    for node in {nodes[rank] for rank in slow.ranks}:
+        for way in ways:
+            lacking = by_node[node].own[way] * (1 / share - 1) if node in by_node and share > 0 else 0
+            if (node, way) not in of_others or of_others[node, way] < _EXPLAIN * lacking:
+                return False
+    return True
+
+
+def _finding(
+    of_others: Mapping[tuple[str, Direction], int], by_node: Mapping[str, Traffic], nodes: Sequence[str],
+    explained: Sequence[Finding],
+) -> Finding:  # fmt: skip
+    hosts = tuple(dict.fromkeys(node for node, _ in of_others))
+    said = [
+        f"{node}'s {by_node[node].adapter} {_WAYS[way]} {units.rate(count / by_node[node].seconds)}"
+        for (node, way), count in sorted(of_others.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+    ]
+    more = f" and more on {len(hosts)} hosts in all" if len(of_others) > _MOST_NAMED else ""
+    meanwhile = [one.what.split(" (measured")[0] for one in explained]
+    but = f"; meanwhile {', and '.join(meanwhile)}, which need not be a fault" if meanwhile else ""
+    return Finding(
+        FindingKind.OTHER_TRAFFIC,
+        f"other programs used the network during the measurement: {', '.join(said)}{more}{but}",
+        tuple(rank for rank, node in enumerate(nodes) if node in hosts), hosts,
+        advice="measure again when these programs have ended",
+    )  # fmt: skip
