@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -82,6 +83,21 @@ def test_every_picture_is_drawn_without_a_complaint(tab, name, scheme):
     assert drawn == [True] * len(names)
 
 
+def test_links_hit_although_pictures_are_drawn_only_near_the_viewport(tab):
+    page = tab("both").page
+    for link in page.locator("nav a").all():
+        link.click()
+        page.wait_for_timeout(300)
+        page.wait_for_selector("figure[data-drawn=yes]")
+        page.wait_for_timeout(700)
+        target = link.get_attribute("href")
+        top = page.evaluate(f"document.querySelector('{target}').getBoundingClientRect().top")
+        bottom = page.evaluate(
+            "document.documentElement.scrollHeight - document.documentElement.scrollTop - innerHeight"
+        )
+        assert 0 <= top < 120 or bottom < 5, (target, top)
+
+
 def test_the_first_sentence_counts_phases_in_which_the_network_falls_short(tab):
     assert (
         tab()
@@ -96,10 +112,12 @@ def test_pointing_at_a_cell_names_its_route_and_rate(tab):
     figure = page.show("run1-routes")
     canvas = figure.locator(".stage canvas")
     box = canvas.bounding_box()
-    side = (box["width"] - 48) / 64
-    canvas.hover(position={"x": 46 + 32.5 * side, "y": 26 + 0.5 * side})
-    assert figure.locator(".tip").inner_text().splitlines() == ["n0000:0 → n0032:32", "2.97 MB/s"]
-    canvas.hover(position={"x": 46 + 5.5 * side, "y": 26 + 5.5 * side})
+    side = (box["width"] - 66) / 64
+    canvas.hover(position={"x": 64 + 32.5 * side, "y": 40 + 0.5 * side})
+    route, rate = figure.locator(".tip").inner_text().splitlines()
+    assert route == "n0000 → n0032"
+    assert re.fullmatch(r"2\.97 MB/s, [0-9.]+ % of the median route", rate)
+    canvas.hover(position={"x": 64 + 5.5 * side, "y": 40 + 5.5 * side})
     assert figure.locator(".tip").inner_text().splitlines()[1] == "not measured"
 
 
@@ -141,7 +159,7 @@ def test_the_keyboard_moves_over_routes_and_a_screen_reader_speaks_them(tab):
         page.page.keyboard.press(key)
     readout = figure.locator(".readout")
     assert readout.get_attribute("aria-live") == "polite"
-    assert readout.inner_text() == "n0031:31 → n0043:43: 7.91 MB/s"
+    assert readout.inner_text() == "n0031 → n0043: 7.91 MB/s, 66.7 % of the median route"
 
 
 def test_every_control_can_be_reached_and_has_a_name(tab):

@@ -52,7 +52,7 @@ def test_the_matrix_can_be_ordered_by_inferred_group():
     groups = (Group("left", (0, 3)), Group("right", (1, 2)))
     structure = Structure(groups, (), (1.0,) * 4, (1.0,) * 4)
     orders = matrix.orders(series(aapc_view(ranks=4)), structure)
-    assert [order["label"] for order in orders] == ["by rank", "by inferred group"]
+    assert [order["label"] for order in orders] == ["by rank", "by inferred group", "by rate"]
     assert orders[1]["rank_at"].tolist() == [0, 3, 1, 2]
     assert orders[1]["ends"].tolist() == [2]
     assert orders[1]["names"] == ["left", "right"]
@@ -60,7 +60,8 @@ def test_the_matrix_can_be_ordered_by_inferred_group():
 
 def test_a_structure_of_another_number_of_ranks_is_ignored():
     structure = Structure((Group("a", (0,)), Group("b", (1,))), (), (1.0,) * 2, (1.0,) * 2)
-    assert len(matrix.orders(series(aapc_view(ranks=4)), structure)) == 1
+    labels = [order["label"] for order in matrix.orders(series(aapc_view(ranks=4)), structure)]
+    assert labels == ["by rank", "by rate"]
 
 
 def test_a_histogram_counts_every_value_once_over_bins_that_runs_share():

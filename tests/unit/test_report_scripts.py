@@ -116,7 +116,7 @@ return Array.from(image);"""
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["linear", "log", "even"])
+@pytest.mark.parametrize("kind", ["linear", "range", "log", "even"])
 def test_colours_rise_with_the_rate_on_every_scale(tmp_path, kind):
     rates = np.random.default_rng(2).lognormal(18, 0.7, 5000)
     levels = quantise(rates, rates.min(), rates.max(), 255)
@@ -133,3 +133,40 @@ def test_colours_rise_with_the_rate_on_every_scale(tmp_path, kind):
     assert (np.diff(places) >= 0).all()
     assert 0 <= places[0] <= places[-1] <= 1
     assert places[-1] - places[0] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["linear", "range", "log", "even"])
+def test_the_legend_says_the_rates_of_its_colours(tmp_path, kind):
+    rates = np.random.default_rng(2).lognormal(18, 0.7, 5000)
+    levels = quantise(rates, rates.min(), rates.max(), 255)
+    given = {
+        "low": rates.min(), "high": rates.max(), "levels": 255, "rates": [], "cells": levels.tolist(),
+        "kind": kind,
+    }  # fmt: skip
+    body = """const histogram = m.counted(given.cells, 255);
+const places = m.colourPlaces(histogram, given.kind, given);
+return [0.1, 0.25, 0.5, 0.75, 0.9].map((place) => {
+  const rate = m.rateAtPlace(place, histogram, given.kind, given);
+  const level = d3least(Array.from({ length: 255 }, (_, index) => index + 1), (one) => Math.abs(m.rateOf(one, given) / rate - 1));
+  return [place, places[level]];
+});
+function d3least(values, of) { return values.reduce((best, one) => (of(one) < of(best) ? one : best)); }"""
+    for place, coloured in run("matrix_model.js", body, given, tmp_path):
+        assert coloured == pytest.approx(place, abs=0.03)
+
+
+def test_a_healthy_network_has_one_colour(tmp_path):
+    rates = np.random.default_rng(3).normal(12e6, 0.05e6, 5000)
+    levels = quantise(rates, rates.min(), rates.max(), 255)
+    given = {"low": rates.min(), "high": rates.max(), "levels": 255, "rates": [], "cells": levels.tolist()}
+    body = "return Array.from(m.colourPlaces(m.counted(given.cells, 255), 'linear', given));"
+    places = np.array(run("matrix_model.js", body, given, tmp_path), dtype=float)[1:]
+    assert places.min() > 0.95
+
+
+def test_numbers_of_a_legend_differ_where_their_values_do(tmp_path):
+    assert run("format.js", "return m.apart(given);", [0, 3, 6], tmp_path) == ["0", "3.00", "6.00"]
+    assert run("format.js", "return m.apart(given);", [11.79, 11.792, 11.8], tmp_path) == [
+        "11.790", "11.792", "11.800",
+    ]  # fmt: skip
+    assert run("format.js", "return m.apart(given);", [5, 5, 5], tmp_path) == ["5.00", "5.00", "5.00"]

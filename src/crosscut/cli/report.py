@@ -25,6 +25,7 @@ examples:
   crosscut report evaluation                          the runs of `crosscut evaluate`
   crosscut report aapc.zarr --size 100KB              details of 100 KB first, not of the largest size
   crosscut report aapc.zarr --spec acceptance.toml    verdicts first, each with the picture that proves it
+  crosscut report aapc.zarr --figures paper           pictures as SVG and PDF, with captions and CSV
   crosscut report kept/*.zarr --verdicts check.json -o acceptance.html --redact    for the vendor
 
 The page begins with the findings, then shows the evidence: every route in a heat map, rates by phase,
@@ -52,10 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--verdicts FILE", options.folder,
            "Instead of --spec: show the verdicts that `crosscut check --json` gave these runs.")  # fmt: skip
     options.add_cabling(parser)
+    option(parser, "--figures DIR", Path,
+           "Instead of a page, write each picture to this folder as SVG and PDF, with its caption and its "
+           "figures as CSV.")  # fmt: skip
     flag(parser, "--redact",
          "Replace node names with numbers; leave out addresses, command, network and folders.")  # fmt: skip
     options.add_reading(parser)
-    flag(parser, "--force", "Replace the file if it exists.")
+    flag(parser, "--force", "Replace files that exist.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -67,6 +71,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.redact and args.cabling:
         raise UsageError("--redact hides names, --cabling prints them: give only one of the two")
     runs = _runs(args.runs)
+    if args.figures is not None:
+        return _figures(args, runs)
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.findings) if args.findings else None
     if found is not None and len(runs) > 1:
@@ -79,6 +85,21 @@ def execute(args: argparse.Namespace) -> int:
         cabling=options.cabling_of(args, nodes), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
     )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
+    return EXIT_OK
+
+
+def _figures(args: argparse.Namespace, runs: list[Path]) -> int:
+    from crosscut.reports import paper
+    from crosscut.reports.html import page
+    from crosscut.reports.view import View
+
+    for name in ("out", "spec", "verdicts", "cabling", "redact"):
+        if getattr(args, name):
+            raise UsageError(f"--{name} is for pages: give only one of --figures and --{name}")
+    found = {runs[0]: _findings(args.findings)} if args.findings else None
+    drawn = page.pictures([View.open(run) for run in runs], size_bytes=args.size, found=found)
+    files = paper.write(drawn, args.figures, overwrite=args.force)
+    print(f"wrote {units.count(len(drawn), 'picture')}, {units.count(len(files), 'file')}, to {args.figures}")
     return EXIT_OK
 
 

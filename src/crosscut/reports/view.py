@@ -113,9 +113,23 @@ class View(Run):
         """Node index of each rank."""
         return np.clip(self.node_indices, 0, len(self.nodes) - 1)
 
+    @cached_property
+    def one_each(self) -> bool:
+        """True if every node has one rank."""
+        return len(np.unique(self.rank_nodes)) == self.ranks > 1
+
     def rank_name(self, rank: int) -> str:
-        """`n003:5`: node and rank."""
+        """`n003:5`: node and rank; `n003` if every node has one rank."""
+        return self.rank_key(rank).rpartition(":")[0] if self.one_each else self.rank_key(rank)
+
+    def rank_key(self, rank: int) -> str:
+        """`n003:5`: node and rank, for JSON."""
         return f"{self.nodes[int(self.rank_nodes[rank])]}:{rank}"
+
+    @property
+    def rank_words(self) -> str:
+        """What `rank_name` shows."""
+        return "node" if self.one_each else "node:rank"
 
     @cached_property
     def phase_labels(self) -> list[str]:

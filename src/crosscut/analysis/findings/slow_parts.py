@@ -319,7 +319,8 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
         return []
     told = inferred.grouping.confidence >= _UNSURE
     told[inferred.unplaced] = True
-    what = f"{_groups(inferred, 'groups')}: within a group messages are fast, {_across(inferred)}"
+    noun = "rank" if ":" in name(0) else "host"
+    what = f"{_groups(inferred, 'groups', noun)}: within a group messages are fast, {_across(inferred)}"
     what += _listed("group uncertain:", np.nonzero(~told)[0], name)
     what += _listed("group unknown (behind a slow cable):", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
@@ -346,11 +347,11 @@ def _across(inferred: Inferred) -> str:
     return "between groups no limit was met"
 
 
-def _groups(inferred: Inferred, called: str) -> str:
+def _groups(inferred: Inferred, called: str, noun: str = "host") -> str:
     """Returns words such as `5 groups of 8 to 12 hosts`."""
     sizes = np.bincount(inferred.grouping.labels)
     each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
-    return f"{len(sizes)} {called} of {each} hosts"
+    return f"{len(sizes)} {called} of {each} {noun}{'s' if each != '1' else ''}"
 
 
 def _listed(words: str, ranks: Integers, name: Names) -> str:

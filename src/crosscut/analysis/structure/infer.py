@@ -109,7 +109,7 @@ def infer(
     telling &= _something_slow(observed, slowness < alone.threshold)
     if divided:
         explained, placed = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
-    else:
+    if not divided or placed.grouping.count == observed.ranks:  # groups of one rank each say nothing
         placed = _unmoved(grouping.of_one(observed.ranks))
         explained = limits.explain(observed, alone, placed.grouping.labels)
     share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0

@@ -72,15 +72,8 @@ def render(
     judgement: SpecJudgement | None = None,
 ) -> str:
     """Returns the whole page. Raises UsageError if nothing was measured in one of the runs."""
-    names = distinct_names(views)
-    chapters = [
-        _chapter(
-            view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path), cabling,
-            judgement.promises(view.path) if judgement else (),
-        )
-        for index, (view, name) in enumerate(zip(views, names, strict=True))
-    ]  # fmt: skip
-    together = run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
+    chapters = _chapters(views, size_bytes, found or {}, cabling, judgement)
+    together = _laid_over(chapters)
     beside = _together(chapters, together) if len(chapters) > 1 else Markup("")
     body = join(
         _opening(chapters, judgement),
@@ -89,14 +82,39 @@ def render(
         _part("method", "How it was measured", lambda chapter: method.section(chapter.view), chapters),
         _part("tables", "Tables", _tables, chapters),
     )  # fmt: skip
-    pictures = [*together, *(picture for chapter in chapters for picture in chapter.pictures)]
+    shown = [*together, *(picture for chapter in chapters for picture in chapter.pictures)]
     choices = [*_choices_together(chapters), *(chapter.choice for chapter in chapters)]
     data_ = {
-        "pictures": {picture.name: picture.as_json() for picture in pictures},
-        "sizes": sizes.as_json(choices, pictures),
+        "pictures": {picture.name: picture.as_json() for picture in shown},
+        "sizes": sizes.as_json(choices, shown),
     }
     described = words_check.headline(judgement.judged) if judgement else chapters[0].told[0].text
     return _document(body, data_, chapters, described, beside=bool(beside))
+
+
+def pictures(
+    views: Sequence[View], *, size_bytes: int | None = None, found: Mapping[Path, Found] | None = None
+) -> list[Picture]:
+    """Returns the pictures of the page. Raises UsageError as `render`."""
+    chapters = _chapters(views, size_bytes, found or {}, None, None)
+    return [*_laid_over(chapters), *(picture for chapter in chapters for picture in chapter.pictures)]
+
+
+def _chapters(
+    views: Sequence[View], size_bytes: int | None, found: Mapping[Path, Found], cabling: Cabling | None,
+    judgement: SpecJudgement | None,
+) -> list[Chapter]:  # fmt: skip
+    return [
+        _chapter(
+            view, name, f"run{index + 1}", size_bytes, found.get(view.path), cabling,
+            judgement.promises(view.path) if judgement else (),
+        )
+        for index, (view, name) in enumerate(zip(views, distinct_names(views), strict=True))
+    ]  # fmt: skip
+
+
+def _laid_over(chapters: Sequence[Chapter]) -> list[Picture]:
+    return run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
 
 
 def distinct_names(views: Sequence[View]) -> list[str]:
@@ -132,14 +150,14 @@ def _chapter(
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
     told = story.told(found.findings, series, of_digest(view, series.digest))
-    pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
+    drawn = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
     # Cautions about victims need single samples; such runs are small.
     looked_at = view.measured() if view.shape is Shape.VICTIMS else [digest.phases for digest in digests]
     if (by_way := costs.latency_by_hops(view)) is not None:
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
-        pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
+        drawn.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     choice = _choice(series, digests, name, found.structure, promises)
-    return Chapter(name, series, digests, told, about.beware(view, looked_at), pictures, choice)
+    return Chapter(name, series, digests, told, about.beware(view, looked_at), drawn, choice)
 
 
 def _choice(
@@ -181,9 +199,9 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     alone = chapters[0] if len(chapters) == 1 else None
     lead: Sequence[Child]
     if judgement is not None:
-        pictures = {chapter.view.path: chapter.pictures for chapter in chapters}
+        of_run = {chapter.view.path: chapter.pictures for chapter in chapters}
         head, told = words_check.headline(judgement.judged), chapters[0].told
-        lead = verdicts.section(judgement, pictures), element("h2", "What the measurement shows")
+        lead = verdicts.section(judgement, of_run), element("h2", "What the measurement shows")
     elif alone:
         first, further = story.headline(alone.told[0].text)
         head, told = tight(first), alone.told[1:]
@@ -222,7 +240,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
     return element("ol", entries, class_="findings")
 
 
-def _together(chapters: Sequence[Chapter], pictures: Sequence[Picture]) -> Markup:
+def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
     patterns = {chapter.view.pattern for chapter in chapters}
     note = None
     if len(patterns) > 1:
@@ -231,9 +249,9 @@ def _together(chapters: Sequence[Chapter], pictures: Sequence[Picture]) -> Marku
             "Only runs of the same pattern can share a picture; these runs are of "
             f"{', '.join(sorted(patterns))}.",
         )
-    if not pictures and note is None:
+    if not shown and note is None:
         return Markup("")
-    return element("section", element("h2", "Side by side"), note, _figures(pictures), id="together")
+    return element("section", element("h2", "Side by side"), note, _figures(shown), id="together")
 
 
 def _run(chapter: Chapter, *, alone: bool) -> Markup:
@@ -245,16 +263,16 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
             story.section(chapter.told, chapter.pictures),
             method.cautions(chapter.cautions),
         )
-    pictures = _figures(chapter.pictures)
+    figures = _figures(chapter.pictures)
     if not chapter.pictures:
-        pictures = element("p", "There is too little to draw; the tables have the figures.")
+        figures = element("p", "There is too little to draw; the tables have the figures.")
     return element(
-        "section", element("h2", head), intro, sizes.note(chapter.choice), pictures, id=chapter.name,
+        "section", element("h2", head), intro, sizes.note(chapter.choice), figures, id=chapter.name,
     )  # fmt: skip
 
 
-def _figures(pictures: Sequence[Picture]) -> Markup:
-    return element("div", [_figure(picture) for picture in pictures], class_="figures")
+def _figures(shown: Sequence[Picture]) -> Markup:
+    return element("div", [_figure(picture) for picture in shown], class_="figures")
 
 
 def _figure(picture: Picture) -> Markup:

@@ -50,7 +50,9 @@ def slowest_routes(one: RunAtSize) -> Markup:
         )
         for index in order
     ]  # fmt: skip
-    head = ("from (node:rank)", "to", f"rate, {unit[1]}", "95 % interval", "of the median", "samples")
+    head = (
+        f"from ({one.view.rank_words})", "to", f"rate, {unit[1]}", "95 % interval", "of the median", "samples"
+    )  # fmt: skip
     caption = f"The slowest {len(rows)} of {units.count(len(routes.source), 'route')}, {_size(one)} messages"
     return table(head, rows, words=frozenset({0, 1}), caption=caption)
 
@@ -107,5 +109,5 @@ def effort(view: View) -> Markup:
         for rank in order
     ]  # fmt: skip
     caption = f"Processor time by rank, highest first, {units.size(largest.size_bytes)} messages"
-    head = ("rank (node:rank)", "s/GB sent or received", "busy")
+    head = (f"rank ({view.rank_words})", "s/GB sent or received", "busy")
     return join(by_size, table(head, rows, words=frozenset({0}), caption=caption))

@@ -170,7 +170,7 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
     if len(order) == 0:
         return
     middle = figures.middle(found.rates)
-    screen.title("Slowest routes (node:rank)")
+    screen.title(f"Slowest routes ({view.rank_words})")
     unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
     table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")

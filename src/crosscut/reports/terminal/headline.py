@@ -88,8 +88,8 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
         "ranks": [] if samples.of_phases else _ranks_json(view, samples),
         "slowest_routes": [
             {
-                "source": view.rank_name(int(routes.source[index])),
-                "destination": view.rank_name(int(routes.destination[index])),
+                "source": view.rank_key(int(routes.source[index])),
+                "destination": view.rank_key(int(routes.destination[index])),
                 "bytes_per_second": figures.at(routes.rates, int(index)).as_json(),
                 **_steady(_of_route(samples, int(routes.source[index]), int(routes.destination[index])), 0),
             }
@@ -103,7 +103,7 @@ def _ranks_json(view: View, samples: Samples) -> list[dict[str, object]]:
     steady = variation(seconds if not samples.summarised else seconds[:0])
     return [
         {
-            "rank": view.rank_name(rank),
+            "rank": view.rank_key(rank),
             "bytes_per_second": figures.at(rates, rank).as_json(),
             **_steady(steady, rank),
         }

@@ -13,6 +13,15 @@ export function digits(value, significant = 3) {
   return Math.abs(rounded) >= 10000 ? grouped(text) : text;
 }
 
+// Returns the values with so many significant digits that different ones look different.
+export function apart(values) {
+  const different = new Set(values).size;
+  for (let significant = 3; ; significant++) {
+    const texts = values.map((value) => digits(value, significant));
+    if (significant >= 7 || new Set(texts).size >= different) return texts;
+  }
+}
+
 function grouped(text) {
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }

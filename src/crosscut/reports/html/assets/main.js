@@ -5,8 +5,8 @@ import { csv, table } from "./columns.js";
 import { make } from "./dom.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
 import { runsLegend } from "./legend.js";
-import { matrix } from "./matrix.js";
-import { cloud, curve, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
+import { matrix, matrixHeight } from "./matrix.js";
+import { cloud, curve, heightOf, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
 import { Sizes } from "./sizes.js";
 import { startTheme } from "./theme.js";
 
@@ -22,8 +22,11 @@ function start() {
   }, { rootMargin: "600px" });
   for (const figure of document.querySelectorAll("figure[data-kind]")) {
     tools(figure);
+    reserve(figure);
     seen.observe(figure);
   }
+  // The browser went to the anchor of the address before room was reserved.
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   // The link from a verdict shows its picture at the promised size.
   for (const link of document.querySelectorAll("a[data-size]")) {
     link.addEventListener("click", () => choose(link.hash.slice(1), Number(link.dataset.size)));
@@ -33,6 +36,15 @@ function start() {
   matchMedia("print").addEventListener("change", redrawMatrices);
   // Printing also needs figures that were never near the viewport.
   addEventListener("beforeprint", () => document.querySelectorAll("figure[data-kind]").forEach(draw));
+}
+
+// Reserves the height of a picture that is not drawn yet, so that links above it hit when it is.
+function reserve(figure) {
+  const host = figure.querySelector(".plot");
+  const picture = CHOICES.picture(figure.id);
+  const width = Math.max(280, host.clientWidth);
+  const height = picture.kind === "matrix" ? matrixHeight(width) : picture.kind in PLOTS ? heightOf(picture) : 0;
+  if (height && !host.childElementCount) host.style.minHeight = `${height}px`;
 }
 
 function choose(name, bytes) {
@@ -59,6 +71,7 @@ async function render(figure, picture, state) {
       if (!wanted()) return;
       state.matrix = found;
     } else if (picture.kind in PLOTS) plot(picture, host);
+    host.style.minHeight = "";
     figure.dataset.drawn = "yes";
   } catch (error) {
     figure.dataset.drawn = "no";

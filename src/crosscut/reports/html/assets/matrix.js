@@ -1,15 +1,18 @@
 // Heat map of all routes: a zoomable canvas with one cursor for the pointer and one for the keyboard.
 
 import { make } from "./dom.js";
-import { count, digits, onAxis } from "./format.js";
-import { arranged, colourPlaces, counted, paint, pyramid, rateOf, unpack } from "./matrix_model.js";
+import { apart, count, digits, onAxis } from "./format.js";
+import { arranged, colourPlaces, counted, paint, pyramid, rateAtPlace, rateOf, unpack } from "./matrix_model.js";
 import { resolved } from "./theme.js";
 
-const MARGIN = { left: 46, top: 26, right: 2, bottom: 2 };
+const MARGIN = { left: 64, top: 40, right: 2, bottom: 2 };
 const WIDEST = 760;
 const CLOSEST = 28; // pixels per rank, at most
 const KEY_STEP = 10; // cells per step with Shift
-const SCALES = [["linear", "by rate"], ["log", "by logarithm of the rate"], ["even", "equal numbers of routes"]];
+const SCALES = [
+  ["linear", "by rate, from 0"], ["range", "by rate, from the slowest"], ["log", "by logarithm of the rate"],
+  ["even", "equal numbers of routes"],
+];
 
 // Draws nothing if `wanted` returns false after unpacking. `before`: the map of another size, whose zoom, order and
 // colours are kept.
@@ -21,6 +24,9 @@ export async function matrix(picture, host, wanted = () => true, before = undefi
   if (before) view.resume(before.view);
   return { view, redraw: () => view.resize(), canvas: () => view.canvas, columns: () => view.columns() };
 }
+
+// Height of a map, its controls and its legend where it may be this wide.
+export const matrixHeight = (width) => Math.min(width, WIDEST) - MARGIN.left + MARGIN.top + 120;
 
 class MatrixView {
   constructor(picture, model, cells, host) {
@@ -103,6 +109,7 @@ class MatrixView {
   }
 
   colour(kind) {
+    this.kind = kind;
     this.places = colourPlaces(this.histogram, kind, this.model);
     this.palette = Uint32Array.from(this.places, (place) => packed(d3.interpolateViridis(place)));
     this.drawLegend();
@@ -158,15 +165,59 @@ class MatrixView {
     const { left, top, shown } = this.sight;
     context.fillStyle = resolved(this.stage, "--faint");
     context.font = `11px ${style.fontFamily}`;
-    const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(this.ranks - 1, from + shown), this.inner < 420 ? 4 : 8).filter(Number.isInteger);
+    context.textAlign = "left";
+    context.fillText("receiver →", MARGIN.left, 10);
+    context.save();
+    context.translate(10, MARGIN.top + 62);
+    context.rotate(-Math.PI / 2);
+    context.fillText("← sender", 0, 0);
+    context.restore();
+    if (this.arrangement.ends.length) {
+      this.drawBrackets(context);
+      return;
+    }
+    const named = this.oneEach && this.widest(context) + 6 < Math.min(this.scale, MARGIN.left - 18);
+    const text = (place) => (named ? this.model.nodes[this.model.node_of[this.rankAt(place)]] : count(this.rankAt(place)));
+    const number = named ? this.ranks : this.inner < 420 ? 4 : 8;
+    const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(this.ranks - 1, from + shown), number).filter(Number.isInteger);
     context.textAlign = "center";
-    for (const place of ticks(left)) context.fillText(this.placeLabel(place), clamp(MARGIN.left + (place + 0.5 - left) * this.scale, MARGIN.left + 8, MARGIN.left + this.inner - 10), MARGIN.top - 8);
+    for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * this.scale, MARGIN.left + 8, MARGIN.left + this.inner - 10), MARGIN.top - 8);
     context.textAlign = "right";
-    for (const place of ticks(top)) context.fillText(this.placeLabel(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * this.scale + 4, MARGIN.top + 10, MARGIN.top + this.inner - 2));
+    for (const place of ticks(top)) context.fillText(text(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * this.scale + 4, MARGIN.top + 10, MARGIN.top + this.inner - 2));
   }
 
-  placeLabel(place) {
-    return count(this.rankAt(place));
+  widest(context) { // width of the longest name of a node, in pixels
+    this.nameWidth ??= d3.max(this.model.nodes, (name) => context.measureText(name).width);
+    return this.nameWidth;
+  }
+
+  // Marks the groups along both axes, with their names where these fit.
+  drawBrackets(context) {
+    const { left, top } = this.sight;
+    const starts = [0, ...this.arrangement.ends], ends = [...this.arrangement.ends, this.ranks];
+    context.strokeStyle = resolved(this.stage, "--faint");
+    context.lineWidth = 1;
+    context.textAlign = "center";
+    for (const across of [true, false]) {
+      const [from, margin] = across ? [left, MARGIN.left] : [top, MARGIN.top];
+      starts.forEach((start, index) => {
+        const low = clamp(margin + (start - from) * this.scale + 1, margin, margin + this.inner);
+        const high = clamp(margin + (ends[index] - from) * this.scale - 1, margin, margin + this.inner);
+        if (high - low < 2) return;
+        const line = (across ? MARGIN.top : MARGIN.left) - 4;
+        context.beginPath();
+        if (across) { context.moveTo(low, line + 3); context.lineTo(low, line); context.lineTo(high, line); context.lineTo(high, line + 3); }
+        else { context.moveTo(line + 3, low); context.lineTo(line, low); context.lineTo(line, high); context.lineTo(line + 3, high); }
+        context.stroke();
+        const name = this.arrangement.names[index];
+        if (high - low < context.measureText(name).width + 4) return;
+        context.save();
+        if (across) context.translate((low + high) / 2, line - 5);
+        else { context.translate(line - 5, (low + high) / 2); context.rotate(-Math.PI / 2); }
+        context.fillText(name, 0, 0);
+        context.restore();
+      });
+    }
   }
 
   drawGroups(context) {
@@ -219,16 +270,11 @@ class MatrixView {
     context.fillStyle = style.color;
     context.font = `12px ${style.fontFamily}`;
     context.textAlign = "center";
-    const words = [0, 0.25, 0.5, 0.75, 1].map((place) => [place, digits(rateOf(this.levelAt(place), this.model) / this.picture.y.factor)]);
+    const places = [0, 0.25, 0.5, 0.75, 1];
+    const rates = places.map((place) => rateAtPlace(place, this.histogram, this.kind, this.model) / this.picture.y.factor);
+    const words = apart(rates).map((text, index) => [places[index], text]);
     for (const [place, text] of words) context.fillText(place === 1 ? `${text} ${this.picture.y.unit}` : text, bar.x + place * bar.width - (place === 1 ? 14 : 0), 32);
     this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[4][1]} ${this.picture.y.unit}`);
-  }
-
-  levelAt(place) { // the level with the nearest colour, preferably one that occurs
-    const away = (level) => Math.abs(this.places[level] - place);
-    const levels = d3.range(1, this.model.levels + 1);
-    const best = d3.least(levels.filter((level) => this.histogram[level]), away);
-    return best && away(best) < 0.02 ? best : d3.least(levels, away);
   }
 
   rankAt(place) {
@@ -236,7 +282,12 @@ class MatrixView {
   }
 
   name(rank) {
-    return `${this.model.nodes[this.model.node_of[rank]]}:${rank}`;
+    const node = this.model.nodes[this.model.node_of[rank]];
+    return this.oneEach ? node : `${node}:${rank}`;
+  }
+
+  get oneEach() { // every node has one rank
+    return this.model.node_of.length === this.model.nodes.length;
   }
 
   rate({ row, column }) {
@@ -245,7 +296,9 @@ class MatrixView {
 
   words({ row, column }) {
     const value = this.rate({ row, column });
-    return [`${this.name(this.rankAt(row))} → ${this.name(this.rankAt(column))}`, value === null ? "not measured" : onAxis(value, this.picture.y)];
+    const route = `${this.name(this.rankAt(row))} → ${this.name(this.rankAt(column))}`;
+    if (value === null) return [route, "not measured"];
+    return [route, `${onAxis(value, this.picture.y)}, ${digits((100 * value) / this.model.middle)} % of the median route`];
   }
 
   point(event) {

@@ -70,9 +70,10 @@ export function paint(image, pixels, levels, ranks, { left, top, scale }, palett
   }
 }
 
-// Returns a place between 0 and 1 on the colour scale for each level: by rate, by its logarithm, or so that all colours
-// get equally many routes. By rate or logarithm the scale ends at the 99th percentile, so that a few fast outliers do
-// not take up most of it.
+// Returns a place between 0 and 1 on the colour scale for each level. By rate, the scale begins at 0, so that a healthy
+// network has one colour; "range" begins at the slowest route, also for logarithms ("log"); "even" gives all colours
+// equally many routes. All but the last end at the 99th percentile, so that a few fast outliers do not take up most of
+// the scale.
 export function colourPlaces(histogram, scaleKind, model) {
   const total = histogram.reduce((sum, number, level) => sum + (level ? number : 0), 0);
   const places = new Float64Array(model.levels + 1);
@@ -84,13 +85,26 @@ export function colourPlaces(histogram, scaleKind, model) {
     }
     return places;
   }
-  const of = scaleKind === "log" ? (level) => Math.log(rateOf(level, model)) : (level) => rateOf(level, model);
-  const low = of(1);
-  const span = of(quantileLevel(histogram, total, 0.99)) - low;
+  const { low, high, of } = ends(histogram, total, scaleKind, model);
   for (let level = 1; level <= model.levels; level++) {
-    places[level] = span > 0 ? Math.min(1, Math.max(0, (of(level) - low) / span)) : 1;
+    places[level] = high > low ? Math.min(1, Math.max(0, (of(rateOf(level, model)) - low) / (high - low))) : 1;
   }
   return places;
+}
+
+// Returns the rate at a place between 0 and 1 on the colour scale.
+export function rateAtPlace(place, histogram, scaleKind, model) {
+  const total = histogram.reduce((sum, number, level) => sum + (level ? number : 0), 0);
+  if (scaleKind === "even") return rateOf(quantileLevel(histogram, total, place) || 1, model);
+  const { low, high, back } = ends(histogram, total, scaleKind, model);
+  return back(low + place * (high - low));
+}
+
+function ends(histogram, total, scaleKind, model) {
+  const same = (rate) => rate;
+  const [of, back] = scaleKind === "log" ? [Math.log, Math.exp] : [same, same];
+  const low = scaleKind === "linear" ? 0 : of(rateOf(1, model));
+  return { low, high: of(rateOf(quantileLevel(histogram, total, 0.99), model)), of, back };
 }
 
 function quantileLevel(histogram, total, share) {

@@ -10,6 +10,19 @@ export function runsOf(picture) {
   return [...new Set(picture.columns.run ?? [])];
 }
 
+const HEIGHTS = { phases: 320, curve: 300, ranks: 260, sweep: 320, cloud: 360 };
+const LEGEND = 34; // height of the legend of several runs, if it fits on one line
+
+const histogramHeight = (runs) => (runs > 1 ? Math.min(130 * runs + 70, 900) : 260);
+
+// Height of a picture, in pixels.
+export function heightOf(picture) {
+  const runs = runsOf(picture).length;
+  if (picture.kind === "bars") return 26 * picture.columns.label.length + 76;
+  if (picture.kind === "histogram") return histogramHeight(runs);
+  return HEIGHTS[picture.kind] + (runs > 1 ? LEGEND : 0);
+}
+
 export const colourOf = (runs, run) => SERIES[runs.indexOf(run) % SERIES.length];
 
 // Dashes tell runs apart without colours.
@@ -121,7 +134,7 @@ export function phases(picture, width) {
   }
   marks.push(...bounds(picture, "y"), tip(data, "at", "rate", [], (row) => phaseTip(row, runs, picture)));
   return Plot.plot({
-    ...frame(picture, width, 320),
+    ...frame(picture, width, HEIGHTS.phases),
     x: whole(picture.x, data.map((row) => row.at), width),
     y: upright(picture.y, rates(picture.y, d3.min(data, (row) => row.rate), highest)),
     marks,
@@ -161,9 +174,8 @@ export function histogram(picture, width) {
   const runs = runsOf(picture);
   const data = rows(picture.columns);
   const several = runs.length > 1;
-  const height = several ? Math.min(130 * runs.length + 70, 900) : 260;
   return Plot.plot({
-    ...frame(picture, width, height),
+    ...frame(picture, width, histogramHeight(runs.length)),
     ...(several ? { fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
     x: { ...scaled(picture.x, { ticks: across(picture, width) }), domain: [picture.more.from, picture.more.to] },
     y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? count(value) : "") },
@@ -189,7 +201,7 @@ export function curve(picture, width) {
   const [lowest, highest] = d3.extent(data, (row) => row.rate);
   const domain = picture.x.log ? rates(picture.x, lowest, highest) : { domain: [0, Math.max(furthest(picture), highest) * 1.02] };
   return Plot.plot({
-    ...frame(picture, width, 300),
+    ...frame(picture, width, HEIGHTS.curve),
     x: scaled(picture.x, { ticks: narrowed(8, width), ...domain }),
     y: upright(picture.y, { domain: [0, 1] }),
     marks: [
@@ -210,7 +222,7 @@ export function ranks(picture, width) {
   const data = rows(picture.columns);
   const many = data.length > 1500;
   return Plot.plot({
-    ...frame(picture, width, 260),
+    ...frame(picture, width, HEIGHTS.ranks),
     x: whole(picture.x, data.map((row) => row.rank), width),
     y: upright(picture.y, rates(picture.y, ...d3.extent(data, (row) => row.rate))),
     symbol: { domain: runs, range: runs.map((run) => symbolOf(runs, run)) },
@@ -231,7 +243,7 @@ export function sweep(picture, width) {
   const data = rows(picture.columns).filter((row) => row[value] > 0 && row.size_bytes > 0);
   const isRate = value === "rate";
   return Plot.plot({
-    ...frame(picture, width, 320),
+    ...frame(picture, width, HEIGHTS.sweep),
     x: sizes(picture.x, width),
     y: isRate
       ? upright(picture.y, { domain: domainTo(picture.y, d3.max(data, (row) => row.rate_high ?? row.rate)) })
@@ -258,7 +270,7 @@ export function cloud(picture, width) {
   const counted = "count" in picture.columns;
   const most = counted ? d3.max(data, (row) => row.count) : 1;
   return Plot.plot({
-    ...frame(picture, width, 360),
+    ...frame(picture, width, HEIGHTS.cloud),
     x: sizes(picture.x, width),
     y: times(picture.y, 6),
     marks: counted

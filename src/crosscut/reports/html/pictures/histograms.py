@@ -25,6 +25,8 @@ from crosscut.reports.html.pictures.picture import (
 FEWEST = 5  # fewer values are clearer in a table
 MOST_BINS = 40
 CURVE_POINTS = 200
+# A histogram's axis spans at least this share of its middle.
+LEAST_SPAN = 0.2
 
 
 def of_routes(series: Sequence[RunAtSize], name: str) -> Picture | None:
@@ -55,7 +57,7 @@ def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
     # Twice the square root of the number of values, within what a page can resolve.
     most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
     edges = binning.histogram(whole, most).edges
-    edges = 10**edges if log else edges
+    edges = 10**edges if log else _widened(edges, most)
     outside = [(label, words) for label, values in shown if (words := _outside(values, edges, noun))]
     said = [captions([(label, _spread(values, noun)) for label, values in shown])]
     said += [f"{label}: {words}" if len(shown) > 1 else words for label, words in outside]
@@ -69,6 +71,14 @@ def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
         y=Axis(f"{noun}s"),
         more={"from": float(edges[0]), "to": float(edges[-1])},
     )
+
+
+def _widened(edges: Floats, most: int) -> Floats:
+    """Returns edges that span at least `LEAST_SPAN` of their middle, so that equal rates look equal."""
+    middle = float(edges[0] + edges[-1]) / 2
+    if edges[-1] - edges[0] >= LEAST_SPAN * middle:
+        return edges
+    return middle * np.linspace(1 - LEAST_SPAN / 2, 1 + LEAST_SPAN / 2, most + 1)
 
 
 def _bins(values: Floats, edges: Floats) -> dict[str, Column]:

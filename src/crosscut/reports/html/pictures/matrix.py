@@ -49,6 +49,7 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
             "high": high,
             "rates": rates,
             "error": error,
+            "middle": float(np.nanmedian(values)),
             "cells": packed(cells),
             "nodes": one.view.nodes,
             "node_of": one.view.rank_nodes,
@@ -93,7 +94,17 @@ def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object
         labels = np.array(structure.labels())
         names = [structure.groups[label].name if label >= 0 else "no group" for label in np.unique(labels)]
         found.append(_order("by inferred group", labels, names))
-    return found
+    return [*found, _by_rate(one)]
+
+
+def _by_rate(one: RunAtSize) -> dict[str, object]:
+    """Orders ranks by the mean rate of their routes, both ways; the slowest comes first."""
+    routes = one.digest.routes
+    rates, there = routes.rates.median, np.isfinite(routes.rates.median)
+    ends = np.concatenate([routes.source[there], routes.destination[there]])
+    sums = np.bincount(ends, np.tile(rates[there], 2), minlength=one.view.ranks)
+    means = sums / np.maximum(np.bincount(ends, minlength=one.view.ranks), 1)
+    return {"label": "by rate", "rank_at": np.argsort(means, kind="stable"), "ends": [], "names": []}
 
 
 def _order(label: str, groups: NDArray[np.int64], names: Sequence[str]) -> dict[str, object]:
