@@ -36,7 +36,7 @@ TIDIED := $(filter-out core/tests/% workloads/tests/% benchmarks/simulate/s4u_fl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-all test-flaky test-core test-python lint format tidy docs linkcheck sanitize odr fuzz published truth bench workloads npb-b messages wheel clean
+.PHONY: help install demo test test-all test-flaky test-core test-python lint format tidy docs man linkcheck sanitize odr fuzz published truth bench workloads npb-b messages wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -124,6 +124,11 @@ tidy: install $(MADE)/lint-tools  ## clang-tidy over all C and C++ but tests (sl
 docs: install $(MADE)/docs-tools  ## Build the documentation into build/docs; broken links are errors
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --builder html docs build/docs
+
+man: install $(MADE)/docs-tools  ## Write the manual page build/man/crosscut.1 from the help of all commands
+	mkdir -p build/man
+	$(BIN)/argparse-manpage --module crosscut.cli --function build_parser --prog crosscut --project-name crosscut \
+		--manual-title "crosscut" --description "measure the interconnect of a cluster" --output build/man/crosscut.1
 
 linkcheck: install $(MADE)/docs-tools  ## Also visit the documentation's links to other sites
 	$(BIN)/python docs/generate.py
