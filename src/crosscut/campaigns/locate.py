@@ -242,8 +242,11 @@ def _lossy_again(
     each = gathered.senders.each
     of_ranks = gathered.senders.phases(phases, each)
     out = folder / "lossy.zarr"
-    if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":
-        return
+    try:
+        if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":
+            return
+    except SessionError:
+        return  # what was found before is not lost with the session
     run = Run.open(out)
     gathered.measured += len(phases)
     if limited_phases(run.attributes, run.sizes_bytes[0]):
