@@ -50,6 +50,7 @@ def test_the_example_is_a_valid_spec():
         (ROUTES.format("1 B/s") + '[[promise]]\nkind = "node"\n', "toml:6: .*'at_least': is missing"),
         ('[[promise]]\nkind = "route"\nat_least = 5\n', r"toml:3: .*'at_least': 5 is not a text"),
         ('[[promise]]\nkind = "route"\nat_least = "1 B/s"\nsize = "1 XB"\n', r"toml:4: .*'size': "),
+        ('[[promise]]\nkind = "route"\nat_least = "1 B/s"\nsize = "0"\n', r"toml:4: .*'size': must be at l"),
         ('[[promise]]\nkind = "route"\nat_least = "1 B/s"\nnodes = "n1"\n', r"toml:4: .*'nodes': "),
         ('error_rate = "70%"\n[[promise]]\n', r"toml:1: key 'error_rate': "),
         ("title = \n", r"toml:1: not TOML"),
@@ -59,6 +60,11 @@ def test_the_example_is_a_valid_spec():
 def test_a_mistake_is_reported_with_file_line_and_key(text, said):
     with pytest.raises(UsageError, match=said):
         of(text)
+
+
+@pytest.mark.parametrize("text", ["100 Kbit/s", "100 kbit/s", "12.5 KB/s", "12.5kB/s", "12500 B/s"])
+def test_a_thousand_may_be_written_with_either_letter(text):
+    assert spec.parse_rate(text) == 12_500
 
 
 def test_rates_well_above_the_bound_pass_and_below_it_fail():

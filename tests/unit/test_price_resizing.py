@@ -82,6 +82,15 @@ def test_a_generator_that_cannot_be_changed_line_by_line_is_left_alone(tmp_path:
         resized(path, 8)
 
 
+def test_keys_of_other_tables_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    path.write_text(
+        '[generator]\nkind = "crossbar"\nhosts = 4\n\n[layout]\nhosts = "by rack"\n', encoding="utf-8"
+    )
+    assert resized(path, 8).count("hosts = ") == 2
+    assert 'hosts = "by rack"' in resized(path, 8)
+
+
 @pytest.mark.parametrize("content", [b"\xff", b"a = ", None])
 def test_a_file_that_cannot_be_read_is_named(content: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "net.toml"

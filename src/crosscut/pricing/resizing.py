@@ -36,10 +36,15 @@ def resized(path: Path, hosts: int) -> str:
 
 def _changed(document: Table, changes: Changes) -> str:
     """Changes only the lines of [generator], and parses the result to verify that all else is the same."""
-    lines = [line for line in document.source.splitlines() if not _sets(line, changes)]
-    head = next((at for at, line in enumerate(lines) if re.match(r"\s*\[generator\]", line)), None)
-    if head is not None:
-        lines[head + 1 : head + 1] = [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
+    lines, inside = list[str](), False
+    for line in document.source.splitlines():
+        if re.match(r"\s*\[", line):
+            inside = re.match(r"\s*\[generator\]", line) is not None
+            lines.append(line)
+            if inside:
+                lines += [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
+        elif not (inside and _sets(line, changes)):
+            lines.append(line)
     changed = "\n".join(lines) + "\n"
     wanted = {**document.values, "generator": {**document.values["generator"], **changes}}
     try:

@@ -31,13 +31,13 @@ DEFAULT_PATTERN = "aapc"
 _AT_LEAST = (PromiseKind.BISECTION, PromiseKind.PHASE, PromiseKind.ROUTE, PromiseKind.NODE)
 
 
-_RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]?)(bit/s|B/s)\s*")
+_RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kKMGT]?)(bit/s|B/s)\s*")
 _FACTORS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def parse_rate(text: str) -> float:
     """Converts text such as `100 Mbit/s` or `11.5 MB/s` to bytes per second."""
-    found = _RATE.fullmatch(text.replace("KB/s", "kB/s"))
+    found = _RATE.fullmatch(text)
     try:
         if found is None:
             raise ValueError
@@ -137,12 +137,14 @@ def _promise(one: Promise, number: int, link_rate: float) -> Promise:
         fail(key, f"'{written}' must be greater than zero")
     if one.routes and kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
         fail("routes", f'a {kind.value} promise covers all routes; use kind = "route" for a class of routes')
+    if "size" in one.at and one.size_bytes < 1:
+        fail("size", "must be at least 1 byte")
     usual_size = 1 if kind is PromiseKind.LATENCY else 1_000_000
     return replace(
         one,
         name=one.name or f"{kind.value} {number}",
         pattern=one.pattern or PATTERNS.get(kind, DEFAULT_PATTERN),
-        size_bytes=max(one.size_bytes, 1) if "size" in one.at else usual_size,
+        size_bytes=one.size_bytes or usual_size,
         bound=bound,
         said=_said(key, written, kind, bound),
     )
