@@ -85,6 +85,7 @@ def test_every_included_experiment_is_read_and_names_its_paper() -> None:
         ("published = [11.3,", "reckoned = [", "key 'reckoned': has 2 figures for 3 values"),
         (SERIES, "", "at least one [[series]]"),
         (SERIES, SERIES + SERIES, "'one' is already the name in line"),
+        (SERIES, SERIES + SERIES.replace('"one"', '"-one"'), "names of those of 'one': use other words"),
         (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': 3 is not a list of tables"),
         ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
         ("[lab]", "[lab", "not TOML"),

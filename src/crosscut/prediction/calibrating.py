@@ -13,6 +13,7 @@ import math
 import statistics
 from pathlib import Path
 
+from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.prediction import lowering, predicting, variants
 from crosscut.prediction.predicting import PredictionRequest
@@ -55,6 +56,12 @@ def fit(
     without = replayed(0.0)
     noise = 0.0
     if without < measured_seconds:
+        if (most := replayed(MOST_SECONDS)) < measured_seconds:
+            raise UsageError(
+                f"--traced-on {network}: the program took {units.seconds(measured_seconds)} there, but "
+                f"{units.seconds(MOST_SECONDS)} of noise for each message explain only {units.seconds(most)}: "
+                "something else slowed it; trace it again on a quiet machine"
+            )
         low, high = math.log(LEAST_SECONDS), math.log(MOST_SECONDS)
         for _ in range(_STEPS):
             middle = (low + high) / 2

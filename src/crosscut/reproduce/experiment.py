@@ -86,6 +86,11 @@ class Series:
     def quantity(self) -> Quantity:
         return QUANTITIES[self.quantity_name]
 
+    @property
+    def stem(self) -> str:
+        """Beginning of the names of the files that keep it."""
+        return "".join(c if c.isalnum() else "-" for c in self.name).strip("-")
+
 
 @dataclass(frozen=True)
 class ExperimentPicture:
@@ -149,6 +154,10 @@ def read(path: Path) -> Experiment:
         top.fail("picture", "is empty")
     series = tuple(_checked(_completed(one, found.lab)) for one in found.series)
     toml_fields.check_apart(series)
+    kept: dict[str, Series] = {}
+    for one in series:
+        if (other := kept.setdefault(one.stem, one)) is not one:
+            one.at.fail("name", f"its files would have the names of those of '{other.name}': use other words")
     pictures = tuple(replace(one, title=one.title or found.title) for one in found.pictures)
     return replace(found, name=path.stem, pictures=pictures, series=series)
 

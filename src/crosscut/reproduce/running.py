@@ -147,7 +147,7 @@ def _traced(lab: str) -> Mapping[int, int]:
 
 def _applied(series: Series, site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
     how.told(f"{series.name} on {site.place}")
-    kept = how.out / f"{_stem(series)}-{site.place}.json"
+    kept = how.out / f"{series.stem}-{site.place}.json"
     try:
         shares, seconds = applying.measure(
             series, site.on or DEFAULT, kept, how.repetitions or series.repetitions
@@ -219,7 +219,7 @@ def _computing(
     for phase in series.phases:
 
         def run(beside: str, phase: int = phase) -> Path:
-            out = how.out / f"{_stem(series)}-{phase}-{beside}.zarr"
+            out = how.out / f"{series.stem}-{phase}-{beside}.zarr"
             _run(session, _job(series, Realm.EMULATED, (phase, phase), out, how))
             return out
 
@@ -237,10 +237,6 @@ def _computed(series: Series, outcomes: list[computing.PhaseOutcome], site: Site
     return site.measured(series, [path for one in outcomes for path in one.runs], 0.0, values, limited)
 
 
-def _stem(series: Series) -> str:
-    return "".join(c if c.isalnum() else "-" for c in series.name).strip("-")
-
-
 def _run(session: Session, job: Job) -> float:
     """Runs a job and returns the seconds it took. Raises SessionError unless it completed without failure."""
     outcome = session.run(job)
@@ -253,7 +249,7 @@ def _run(session: Session, job: Job) -> float:
 
 def _series(session: Session, series: Series, site: Site, how: ReproduceOptions) -> MeasuredSeries:
     runs, seconds = [], 0.0
-    stem = _stem(series) + (f"-{series.ranks}-ranks" if series.rank_counts else "")
+    stem = series.stem + (f"-{series.ranks}-ranks" if series.rank_counts else "")
     for at, phases in enumerate(spans(series.phases) or (None,)):
         tail = f"-{at + 1}" if at else ""
         runs.append(how.out / f"{stem}-{site.place}{tail}.zarr")
