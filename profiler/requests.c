@@ -1,5 +1,6 @@
 /* Table of requests: persistent ones and, with a trace, those in progress. Open addressing by handle. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "profile.h"
@@ -8,7 +9,8 @@
 #define GONE 1U /* no MPI has such a handle */
 
 static struct request* places;
-static size_t place_count, used; /* used: includes places that are GONE */
+static size_t place_count;
+static atomic_size_t used; /* includes places that are GONE; changes only under the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t home(uint64_t handle) {
@@ -68,7 +70,7 @@ void remember(uint64_t handle, const struct request* what) {
 }
 
 bool recall(uint64_t handle, struct request* found) {
-  if (used == 0) return false;
+  if (atomic_load_explicit(&used, memory_order_relaxed) == 0) return false; /* usually: so take no lock */
   pthread_mutex_lock(&lock);
   const struct request* place = place_of(handle);
   const bool there = place != NULL && place->handle == handle && handle > GONE;

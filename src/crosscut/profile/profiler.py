@@ -96,27 +96,32 @@ def run(
 ) -> CommandOutcome:
     """Runs the command to its end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
     began = time.monotonic()
+    before = signal.signal(signal.SIGTERM, _interrupt)  # so that no signal after the start finds another one
     try:
         process = process_group.start(command, env=dict(variables), stdout=output)
+        stopped = _waited(process, timeout_seconds)
     except OSError as error:
         raise UsageError(f"{command[0]}: {plainly(error)}") from error
-    stopped = ""
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        process.wait(timeout_seconds)
-    except subprocess.TimeoutExpired:
-        stopped = f"ended after {timeout_seconds:g} s (--timeout)"
-        _end(process, signal.SIGTERM)
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-        _end(process, signal.SIGINT)
-    except BaseException:
-        _end(process, signal.SIGTERM)
-        raise
     finally:
         signal.signal(signal.SIGTERM, before)
     status = process.returncode
     return CommandOutcome(status if status >= 0 else 128 - status, time.monotonic() - began, stopped)
+
+
+def _waited(process: subprocess.Popen[bytes], timeout_seconds: float | None) -> str:
+    """Waits until the process has ended, or ends it; returns why it was ended."""
+    try:
+        process.wait(timeout_seconds)
+    except subprocess.TimeoutExpired:
+        _end(process, signal.SIGTERM)
+        return f"ended after {timeout_seconds:g} s (--timeout)"
+    except KeyboardInterrupt:
+        _end(process, signal.SIGINT)
+        return "interrupted"
+    except BaseException:
+        _end(process, signal.SIGTERM)
+        raise
+    return ""
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
