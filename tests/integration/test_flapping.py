@@ -55,7 +55,9 @@ def test_a_host_that_loses_packets_is_found_by_retransmissions_to_it(tmp_path: P
     assert (told.hosts, told.kind.fault) == (("n0003",), not is_limited)
 
 
-def test_a_search_measures_a_host_that_loses_packets_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_measures_a_host_that_loses_packets_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with lab(crossbar(tmp_path, 6)):
         plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))
         assert cli.main(["locate", "--on", "lab:test", "--size", "500KB", "--json", "--quiet"]) == 0

@@ -50,7 +50,8 @@ def test_every_kind_of_picture_is_drawn(tmp_path):
     assert {one.kind for one in drawn} == {*paper._DRAWERS}
     files = paper.write(drawn, tmp_path, overwrite=False)
     names = {file.name for file in files}
-    assert names == {"captions.md"} | {f"{one.name}.{form}" for one in drawn for form in ("svg", "pdf", "csv")}
+    forms = ("svg", "pdf", "csv")
+    assert names == {"captions.md", *(f"{one.name}.{form}" for one in drawn for form in forms)}
     for file in files:
         begin = {".svg": b"<?xml", ".pdf": b"%PDF"}.get(file.suffix, b"")
         assert file.read_bytes().startswith(begin)

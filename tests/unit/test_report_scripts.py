@@ -147,10 +147,10 @@ def test_the_legend_says_the_rates_of_its_colours(tmp_path, kind):
 const places = m.colourPlaces(histogram, given.kind, given);
 return [0.1, 0.25, 0.5, 0.75, 0.9].map((place) => {
   const rate = m.rateAtPlace(place, histogram, given.kind, given);
-  const level = d3least(Array.from({ length: 255 }, (_, index) => index + 1), (one) => Math.abs(m.rateOf(one, given) / rate - 1));
-  return [place, places[level]];
-});
-function d3least(values, of) { return values.reduce((best, one) => (of(one) < of(best) ? one : best)); }"""
+  const away = (level) => Math.abs(m.rateOf(level, given) / rate - 1);
+  const levels = Array.from({ length: 255 }, (_, index) => index + 1);
+  return [place, places[levels.reduce((best, one) => (away(one) < away(best) ? one : best))]];
+});"""
     for place, coloured in run("matrix_model.js", body, given, tmp_path):
         assert coloured == pytest.approx(place, abs=0.03)
 

@@ -58,8 +58,8 @@ def fit(
     if without < measured_seconds:
         if (most := replayed(MOST_SECONDS)) < measured_seconds:
             raise UsageError(
-                f"--traced-on {network}: the program took {units.seconds(measured_seconds)} there, but "
-                f"{units.seconds(MOST_SECONDS)} of noise for each message explain only {units.seconds(most)}: "
+                f"--traced-on {network}: the program took {units.seconds(measured_seconds)} there, but noise "
+                f"of {units.seconds(MOST_SECONDS)} for each message explains only {units.seconds(most)}: "
                 "something else slowed it; trace it again on a quiet machine"
             )
         low, high = math.log(LEAST_SECONDS), math.log(MOST_SECONDS)

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -140,7 +140,9 @@ def _legend(axes: Axes, picture: Picture, look: str) -> None:
     charts.legend(axes, named if len(named) > 1 else ())
 
 
-def _lines(axes: Axes, picture: Picture, x: str, y: str, step: str | None = None) -> None:
+def _lines(
+    axes: Axes, picture: Picture, x: str, y: str, step: Literal["pre", "post", "mid"] | None = None
+) -> None:
     """Draws a line for each run, with its interval if there is one. `step`: matplotlib's name of a step."""
     across, up = picture.x, picture.y
     low, high = (f"{y}_low", f"{y}_high") if f"{y}_low" in picture.columns else ("low", "high")
@@ -150,8 +152,8 @@ def _lines(axes: Axes, picture: Picture, x: str, y: str, step: str | None = None
         at, values = _numbers(of[x], across)[order], _numbers(of[y], up)[order]
         axes.plot(at, values, color=colour, drawstyle=f"steps-{step}" if step else "default")
         if low in of:
-            ends = (_numbers(of[name], up)[order] for name in (low, high))
-            axes.fill_between(at, *ends, color=colour, alpha=0.2, step=step, linewidth=0)
+            least, most = (_numbers(of[name], up)[order] for name in (low, high))
+            axes.fill_between(at, least, most, color=colour, alpha=0.2, step=step, linewidth=0)
     _legend(axes, picture, "line")
 
 
@@ -184,7 +186,7 @@ def _histogram(axes: Axes, picture: Picture) -> None:
             low, _numbers(of["count"]), width=high - low, align="edge", alpha=1.0 if alone else 0.55,
             color=charts.COLOURS[number % len(charts.COLOURS)], edgecolor="white", linewidth=0.5,
         )  # fmt: skip
-    axes.set_xlim(picture.more["from"] / across.unit[0], picture.more["to"] / across.unit[0])
+    axes.set_xlim(*_numbers([picture.more["from"], picture.more["to"]], across))
     axes.set_ylabel(f"number of {_label(picture.y)}")
     _legend(axes, picture, "bars")
 

@@ -25,8 +25,8 @@ from crosscut.reports.html.pictures.picture import (
 from crosscut.reports.words import figures
 
 FEWEST = 2
-# Labels of phases that have a number on an axis: the word before or after the number names the axis. A damaged
-# label may have a number beyond any integer.
+# Labels of phases that have a number on an axis: the word before or after the number names the axis. A
+# damaged label may have a number beyond any integer.
 _NUMBERED = re.compile(r"(?:(?P<before>distance|stride) (?P<a>\d{1,15})|(?P<b>\d{1,15}) (?P<after>pairs?))")
 _AXES = {
     "distance": "communication distance",
