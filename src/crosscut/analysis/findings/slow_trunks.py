@@ -318,7 +318,12 @@ def shared(inferred: Inferred) -> list[Finding]:
 
 
 def _unequal(reach: Reach, inferred: Inferred) -> str:
-    """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more."""
+    """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more.
+
+    Two groups share one trunk, so neither is narrower.
+    """
+    if inferred.grouping.count < _FEWEST_ALIKE:
+        return ""
     out = reach in (Reach.LEAVING, Reach.SENT)
     rates = inferred.alone.out_rate if out else inferred.alone.in_rate
     hosts_carry = np.bincount(inferred.grouping.labels, weights=rates)
