@@ -60,9 +60,11 @@ def test_a_search_measures_a_host_that_loses_packets_again(
 ) -> None:
     with lab(crossbar(tmp_path, 6)):
         plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))
-        assert cli.main(["locate", "--on", "lab:test", "--size", "500KB", "--json", "--quiet"]) == 0
+        words = ["locate", "--on", "lab:test", "--size", "500KB", "--most-phases", "8", "--json", "--quiet"]
+        assert cli.main(words) == 0
     found, _ = from_json(json.loads(capsys.readouterr().out))
-    assert {one.hosts for one in found if one.kind.fault} <= {("n0003",)}
-    told = [one.what for one in found if one.hosts == ("n0003",)]
-    is_limited = any(one.what.startswith(NOTHING_TOLD) for one in found)
-    assert is_limited or any("while the other hosts were silent" in what for what in told), told
+    (told,) = [one for one in found if "TCP segments were retransmitted on its connections with" in one.what]
+    assert told.hosts == ("n0003",)
+    # A machine that is the bottleneck whenever the host is measured again leaves it a suspect.
+    assert not told.kind.fault or "while the other hosts were silent" in told.what
+    assert [one for one in found if one.kind.fault and one != told] == []

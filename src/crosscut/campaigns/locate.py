@@ -241,19 +241,21 @@ def _lossy_again(
     ]
     each = gathered.senders.each
     of_ranks = gathered.senders.phases(phases, each)
-    out = folder / "lossy.zarr"
-    try:
-        if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":
+    for attempt in range(1 + how.most_again):
+        out = folder / f"lossy{attempt}.zarr"
+        try:
+            if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":
+                return
+        except SessionError:
+            return  # what was found before is not lost with the session
+        run = Run.open(out)
+        gathered.measured += len(phases)
+        # If the machine limited these phases, it may have lost the packets.
+        if not limited_phases(run.attributes, run.sizes_bytes[0]):
+            facts, seen = gathered.facts, Losses.of(run.attributes, run.node_names)
+            losses = facts.losses.again_alone(seen, suspects, 2 * _LOSSY_AGAIN)
+            gathered.facts = replace(facts, losses=losses)
             return
-    except SessionError:
-        return  # what was found before is not lost with the session
-    run = Run.open(out)
-    gathered.measured += len(phases)
-    if limited_phases(run.attributes, run.sizes_bytes[0]):
-        return  # this machine may have lost the packets
-    facts = gathered.facts
-    losses = facts.losses.again_alone(Losses.of(run.attributes, run.node_names), suspects, 2 * _LOSSY_AGAIN)
-    gathered.facts = replace(facts, losses=losses)
 
 
 def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | None:
