@@ -108,8 +108,8 @@ def test_groups_are_found_although_a_busy_processor_delays_some_messages_by_two_
 
 @pytest.mark.parametrize("seed", [1, 2, 4, 5, 20])
 def test_groups_whose_trunks_are_seldom_full_are_told_apart(seed):
-    """Of three leaves, only the one with half an uplink shows clearly: the other uplinks are full in one
-    permutation in five."""
+    """The leaf with half an uplink shows clearly. The uplinks of the two others are full in only one of five
+    permutations."""
     labels, random = np.repeat([0, 1, 2], 6), np.random.default_rng(seed)
     b = Builder.of(labels)
     uplinks(b, [4 * HOST_RATE, 4 * HOST_RATE, 2 * HOST_RATE], {})

@@ -216,8 +216,8 @@ def locate(
             search.learn(seen / SHORT_BYTES if short else seen)
         in_vain = in_vain + 1 if seen is None else 0
     ended = in_vain > how.most_again
-    if gathered.measured and not over and not ended and not late(_LOSSY_AGAIN):
-        _lossy_again(session, decided, folder, how, gathered)
+    if gathered.measured and not over and not ended:
+        _lossy_again(session, decided, folder, how, gathered, late)
     if not gathered.measured and session.interrupted:
         raise Interrupted("interrupted before anything was measured")
     if not gathered.measured:
@@ -226,9 +226,13 @@ def locate(
 
 
 def _lossy_again(
-    session: Session, decided: Decided, folder: Path, how: LocateOptions, gathered: Gathered
-) -> None:
-    """Measures hosts that may lose packets again, each with sound partners while all others are silent."""
+    session: Session, decided: Decided, folder: Path, how: LocateOptions, gathered: Gathered,
+    late: Callable[[int], bool],
+) -> None:  # fmt: skip
+    """Measures hosts that may lose packets again, each with sound partners while all others are silent.
+
+    `late`: says whether so many phases would end after the time limit.
+    """
     suspects = lossy_hosts.suspects(gathered.facts.losses, gathered.nodes)
     lossy = [gathered.nodes.index(host) for host in suspects]
     sound = [sender for sender in range(len(gathered.senders.ranks)) if sender not in lossy]
@@ -242,6 +246,8 @@ def _lossy_again(
     each = gathered.senders.each
     of_ranks = gathered.senders.phases(phases, each)
     for attempt in range(1 + how.most_again):
+        if late(_LOSSY_AGAIN):
+            return
         out = folder / f"lossy{attempt}.zarr"
         try:
             if session.run(_job(of_ranks, out, decided, how, how.size_bytes)).state != "complete":

@@ -6,10 +6,8 @@ pictures.
 
 from __future__ import annotations
 
-import base64
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +17,7 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.base.errors import UsageError
 from crosscut.reports import charts
+from crosscut.reports.html.pictures import matrix
 from crosscut.reports.html.pictures.picture import Axis, Picture
 from crosscut.run.table_files import write_csv
 
@@ -230,19 +229,8 @@ def _cloud(axes: Axes, picture: Picture) -> None:
     axes.figure.colorbar(shown, ax=axes, label="messages")
 
 
-def _rates(more: Mapping[str, Any]) -> Floats:
-    """Returns [source, destination] bytes per second of a heat map; NaN: not measured."""
-    cells = np.frombuffer(zlib.decompress(base64.b64decode(more["cells"])), np.uint8)
-    levels = np.arange(more["levels"])
-    between = more["low"] * (more["high"] / more["low"]) ** (levels / max(1, levels[-1]))
-    rates = np.concatenate([[np.nan], between])
-    known = np.asarray(more["rates"], np.float64)
-    rates[: len(known)] = np.where(np.isfinite(known), known, rates[: len(known)])
-    return rates[cells].reshape(more["ranks"], more["ranks"])
-
-
 def _routes(picture: Picture) -> dict[str, Any]:
-    rates = _rates(picture.more)
+    rates = matrix.rates(picture)
     source, destination = np.nonzero(np.isfinite(rates))
     return {
         "source": source, "destination": destination, "bytes_per_second": rates[source, destination].round()
@@ -252,7 +240,7 @@ def _routes(picture: Picture) -> dict[str, Any]:
 def _matrix(axes: Axes, picture: Picture) -> None:
     up = picture.y
     assert up is not None
-    image = _rates(picture.more) / up.unit[0]
+    image = matrix.rates(picture) / up.unit[0]
     top = float(np.nanpercentile(image, 99))
     shown = axes.imshow(image, cmap="viridis", vmin=0, vmax=top, interpolation="nearest")
     axes.grid(visible=False)

@@ -21,7 +21,8 @@ from crosscut.base import units
 
 # Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
 _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
-# Of one run, the share of all other hosts with which it must lose packets. Alone, the number of connections.
+# A host must lose packets with this share of all others in a single run; in a search, on so many connections
+# while the others are silent.
 _OTHERS, _FEWEST_ALONE = 0.5, 2
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8

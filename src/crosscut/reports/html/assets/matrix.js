@@ -1,11 +1,11 @@
 // Heat map of all routes: a zoomable canvas with one cursor for the pointer and one for the keyboard.
 
 import { make } from "./dom.js";
-import { apart, count, digits, onAxis } from "./format.js";
+import { apart, digits, onAxis } from "./format.js";
+import { MARGIN, clamp, drawAxes } from "./matrix_axes.js";
 import { arranged, colourPlaces, counted, paint, pyramid, rateAtPlace, rateOf, unpack } from "./matrix_model.js";
 import { resolved } from "./theme.js";
 
-const MARGIN = { left: 64, top: 40, right: 2, bottom: 2 };
 const WIDEST = 760;
 const CLOSEST = 28; // pixels per rank, at most
 const KEY_STEP = 10; // cells per step with Shift
@@ -154,69 +154,10 @@ class MatrixView {
     paint(new Uint32Array(image.data.buffer), this.pixels, this.levels, this.ranks, { ...this.sight, scale: this.scale * this.ratio }, this.palette, empty);
     context.putImageData(image, MARGIN.left * this.ratio, MARGIN.top * this.ratio);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.drawAxes(context, style);
+    drawAxes(this, context, style);
     this.drawGroups(context);
     for (const [cell, colour] of [[this.hover, "#ffffff"], [document.activeElement === this.canvas ? this.cursor : null, "#ff5a1f"]]) {
       if (cell) this.drawCell(context, cell, colour);
-    }
-  }
-
-  drawAxes(context, style) {
-    const { left, top, shown } = this.sight;
-    context.fillStyle = resolved(this.stage, "--faint");
-    context.font = `11px ${style.fontFamily}`;
-    context.textAlign = "left";
-    context.fillText("receiver →", MARGIN.left, 10);
-    context.save();
-    context.translate(10, MARGIN.top + 62);
-    context.rotate(-Math.PI / 2);
-    context.fillText("← sender", 0, 0);
-    context.restore();
-    if (this.arrangement.ends.length) {
-      this.drawBrackets(context);
-      return;
-    }
-    const named = this.oneEach && this.widest(context) + 6 < Math.min(this.scale, MARGIN.left - 18);
-    const text = (place) => (named ? this.model.nodes[this.model.node_of[this.rankAt(place)]] : count(this.rankAt(place)));
-    const number = named ? this.ranks : this.inner < 420 ? 4 : 8;
-    const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(this.ranks - 1, from + shown), number).filter(Number.isInteger);
-    context.textAlign = "center";
-    for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * this.scale, MARGIN.left + 8, MARGIN.left + this.inner - 10), MARGIN.top - 8);
-    context.textAlign = "right";
-    for (const place of ticks(top)) context.fillText(text(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * this.scale + 4, MARGIN.top + 10, MARGIN.top + this.inner - 2));
-  }
-
-  widest(context) { // width of the longest name of a node, in pixels
-    this.nameWidth ??= d3.max(this.model.nodes, (name) => context.measureText(name).width);
-    return this.nameWidth;
-  }
-
-  // Marks the groups along both axes, with their names where these fit.
-  drawBrackets(context) {
-    const { left, top } = this.sight;
-    const starts = [0, ...this.arrangement.ends], ends = [...this.arrangement.ends, this.ranks];
-    context.strokeStyle = resolved(this.stage, "--faint");
-    context.lineWidth = 1;
-    context.textAlign = "center";
-    for (const across of [true, false]) {
-      const [from, margin] = across ? [left, MARGIN.left] : [top, MARGIN.top];
-      starts.forEach((start, index) => {
-        const low = clamp(margin + (start - from) * this.scale + 1, margin, margin + this.inner);
-        const high = clamp(margin + (ends[index] - from) * this.scale - 1, margin, margin + this.inner);
-        if (high - low < 2) return;
-        const line = (across ? MARGIN.top : MARGIN.left) - 4;
-        context.beginPath();
-        if (across) { context.moveTo(low, line + 3); context.lineTo(low, line); context.lineTo(high, line); context.lineTo(high, line + 3); }
-        else { context.moveTo(line + 3, low); context.lineTo(line, low); context.lineTo(line, high); context.lineTo(line + 3, high); }
-        context.stroke();
-        const name = this.arrangement.names[index];
-        if (high - low < context.measureText(name).width + 4) return;
-        context.save();
-        if (across) context.translate((low + high) / 2, line - 5);
-        else { context.translate(line - 5, (low + high) / 2); context.rotate(-Math.PI / 2); }
-        context.fillText(name, 0, 0);
-        context.restore();
-      });
     }
   }
 
@@ -398,7 +339,6 @@ function fit(canvas, width, height, ratio) {
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
 }
 
-const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 // A CSS colour as the four bytes of an RGBA pixel in memory order (little-endian).
 function packed(colour) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,16 @@ def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats
 def packed(cells: NDArray[np.uint8]) -> str:
     """Compresses cells for the page's DecompressionStream("deflate"), in base64."""
     return base64.b64encode(zlib.compress(cells.tobytes(), 6)).decode("ascii")
+
+
+def rates(picture: Picture) -> Floats:
+    """Returns [source, destination] bytes per second, within the picture's error; NaN: not measured.
+
+    A level that was painted is one that a route has, so it has a mean.
+    """
+    more: Any = picture.more
+    cells = np.frombuffer(zlib.decompress(base64.b64decode(more["cells"])), np.uint8)
+    return np.asarray(more["rates"], np.float64)[cells].reshape(more["ranks"], more["ranks"])
 
 
 def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object]]:
