@@ -179,6 +179,8 @@ def victims(mark: str, command: int) -> dict[str, int]:
     ranks = [pid for pid in cores if pid not in parents.values()]
     found = {"the command": command}
     for pid in everyone:
+        if _program(pid) == _program(command):  # forked, about to start another program
+            continue
         rank = "rank 0" if [pid] == ranks[:1] else "another rank"
         found.setdefault(rank if pid in ranks else _program(pid), pid)
     return found
@@ -258,6 +260,8 @@ class Campaign:
             return
         case.status, case.seconds = process.returncode, time.monotonic() - begin
         case.wrong += _bad_words(case, said)
+        # A rank that outlives the command for a moment may still create the run.
+        _wait_for_processes(environment)
         if case.work.measures:
             case.wrong += self._continue_run(case, out, before, folder, environment)
         elif case.status != 0:
@@ -340,11 +344,16 @@ def _bad_words(case: Case, said: str) -> Iterator[str]:
             yield f"rank 0 was killed, but is not named: {words[0][:300]}"
 
 
-def _left(environment: dict[str, str], namespaces: set[str], shared: set[str]) -> Iterator[str]:
-    """Yields what is left of a case after a while."""
+def _wait_for_processes(environment: dict[str, str]) -> None:
+    """Returns when no process of the case is left, or after a while."""
     end = time.monotonic() + GONE_SECONDS
     while time.monotonic() < end and processes_with(environment[MARK]):
         time.sleep(0.05)
+
+
+def _left(environment: dict[str, str], namespaces: set[str], shared: set[str]) -> Iterator[str]:
+    """Yields what is left of a case after a while."""
+    _wait_for_processes(environment)
     for pid in processes_with(environment[MARK]):
         yield f"process {_program(pid)}"
         with contextlib.suppress(ProcessLookupError):
