@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -315,3 +317,16 @@ def test_an_error_of_resuming_does_not_quote_the_operating_system(
     assert words in said
     assert "Errno" not in said
     assert "Expecting" not in said
+
+
+def test_an_interrupt_while_python_runs_source_text_ends_with_the_documented_status(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import sys, crosscut.cli as cli\n"
+        "def execute(_): exec('raise KeyboardInterrupt')\n"
+        "class Parsed: words = []; execute = staticmethod(execute)\n"
+        "cli.build_parser = lambda only=None: type('P', (), {'parse_args': lambda self, words: Parsed()})()\n"
+        "sys.exit(cli.main(['list']))\n"
+    )
+    words = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "crosscut: interrupted\n")

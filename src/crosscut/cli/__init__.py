@@ -98,6 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with printing(), _signals_as_ctrl_c():
             return _run(argv)
     except KeyboardInterrupt:
+        # If the exception passed through source text that Python ran (dataclasses are made so), the
+        # interpreter would kill itself with SIGINT at its end. Running other text makes it forget.
+        exec("")  # noqa: S102
         return _complain(Interrupted("interrupted"))
 
 
