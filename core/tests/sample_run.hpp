@@ -35,6 +35,7 @@ inline store::PhaseSamples samples_of(const store::Shape& shape, std::int64_t ph
 inline store::Store::Options options(const store::Shape& shape) {
   store::Store::Options options;
   options.shape = shape;
+  options.skew = true;
   store::Coordinates& c = options.coordinates;
   for (std::int64_t phase = 0; phase < shape.phases; ++phase) {
     c.phase.push_back(phase + 1);
@@ -62,7 +63,8 @@ inline store::BlockData data(const store::Store::Options& options, const store::
   store::BlockData data;
   data.block = block;
   for (std::int64_t r = block.repetition_first; r < block.repetition_end; ++r)
-    for (std::int64_t p = block.phase_first; p < block.phase_end; ++p)
+    for (std::int64_t p = block.phase_first; p < block.phase_end; ++p) {
+      data.skew_seconds.push_back(1e-6 * static_cast<double>(r + p));
       for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
         for (std::int64_t slot = 0; slot < shape.slots; ++slot) {
           data.message_seconds.push_back(has_message(p, rank, slot)
@@ -74,6 +76,7 @@ inline store::BlockData data(const store::Store::Options& options, const store::
         data.status.push_back(store::Status::measured);
         if (options.compute) data.compute_fraction.push_back(0.5);
       }
+    }
   return data;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "session/barrier_tree.hpp"
+#include "session/root_clock.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut;
@@ -150,4 +151,25 @@ TEST(an_interrupt_frees_all_waiting_ranks) {
   forest.at(1).interrupt();
   waiting.join();
   CHECK(freed.load());
+}
+
+TEST(times_are_converted_to_the_roots_clock_within_the_uncertainty) {
+  Forest forest(20);
+  std::array<std::atomic<std::int64_t>, 20> moved{};
+  std::array<std::atomic<double>, 20> uncertainty{};
+  forest.run([&](Rank rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    RootClock clock;
+    uncertainty[i] = clock.start(forest.at(rank));
+    const auto now = monotonic_nanoseconds();
+    std::array<std::int64_t, 3> times{now, measure::not_started, now + 1000};
+    clock.convert(forest.at(rank), times);
+    CHECK_EQ(times[1], measure::not_started);
+    CHECK(std::abs(times[2] - times[0] - 1000) < 100);
+    moved[i] = std::abs(times[0] - now);
+  });
+  CHECK_EQ(moved[0], 0);
+  // All threads have one clock. A later comparison may be a little less certain than the first.
+  for (std::size_t i = 1; i < moved.size(); ++i)
+    CHECK(static_cast<double>(moved[i]) < 1e9 * (uncertainty[i] + 20e-3));
 }

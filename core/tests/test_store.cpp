@@ -484,6 +484,7 @@ TEST(phase_summaries_survive_a_resume) {
   const auto block_of = [&](const Block& block) {
     BlockData data;
     data.block = block;
+    data.skew_seconds = sample::data(options, block).skew_seconds;
     data.phases = summarise_phases(sample::data(options, block), small, std::vector<std::int64_t>(7, 11));
     return data;
   };
@@ -530,20 +531,20 @@ TEST(samples_that_changed_on_disk_are_not_taken_for_measurements) {
   CHECK(store->read_rank_seconds(block) == sample::data(options, block).rank_seconds);
 }
 
-TEST(a_run_without_checksums_is_resumed_without) {
+TEST(a_run_without_checksums_and_skew_is_resumed_without) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
   Store::Options options = sample::options(small);
-  options.checksums = false;
+  options.checksums = options.skew = false;
   Store::create(run, options)->commit(sample::data(options, {0, 0, 7, 0, 2}));
   replace_in(run / "zarr.json", "\"version\": 3", "\"version\": 1");
-  options.checksums = true;
+  options.checksums = options.skew = true;
   const auto store = Store::resume(run, options, false);
   CHECK(all(store->done({0, 0, 7, 0, 2})));
   store->commit(sample::data(options, {0, 0, 7, 2, 5}));
   CHECK(store->read_rank_seconds({0, 0, 7, 0, 5}) == sample::data(options, {0, 0, 7, 0, 5}).rank_seconds);
   CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 1);
-  CHECK(!fs::exists(run / "checksum"));
+  CHECK(!fs::exists(run / "checksum") && !fs::exists(run / "skew_seconds"));
 }
 
 TEST(few_descriptors_are_open_however_many_sizes_there_are) {

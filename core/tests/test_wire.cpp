@@ -32,7 +32,7 @@ void say(const Fd& fd, std::uint32_t length, std::uint32_t type) {
 
 Joined joined() { return {"node-1", R"({"name":"n1"})", {"10.0.0.1:4000", "10.1.0.1:4001"}}; }
 Welcome welcome() { return {3, {0, 1, 5}, {{"a:1", "b:2"}, {}}, {0, 0, 1}}; }
-Ready ready() { return {{0.25, 0.001}, {1, 2, 3}, "{}"}; }
+Ready ready() { return {0.25, "{}"}; }
 RunOrder order() { return {2, {1000, {1, 0, 7, 3, 4}, 50}, {4}}; }
 Complaint complaint() { return {6, "reset by peer"}; }
 Refusal refusal() { return {true, "no such size"}; }
@@ -42,6 +42,7 @@ RankSamples samples() {
                    {Status::measured, Status::skipped},
                    {0.5},
                    {17},
+                   {-5},
                    {},
                    9,
                    {0.25, 0.75, 11, 13},
@@ -154,13 +155,14 @@ TEST(messages_survive_packing_and_unpacking) {
   const auto again = unpack<Welcome>(pack(welcome()));
   CHECK(again.epoch == 3 && again.living == welcome().living && again.listeners == welcome().listeners &&
         again.node == welcome().node);
-  CHECK_EQ(unpack<Ready>(pack(ready())).offset.seconds, 0.25);
+  CHECK_EQ(unpack<Ready>(pack(ready())).clock_uncertainty_seconds, 0.25);
   const auto what = unpack<RunOrder>(pack(order()));
   CHECK(what.request.bytes == 1000 && what.request.block.repetition_end == 4 && what.lost == order().lost);
   CHECK_EQ(unpack<Complaint>(pack(complaint())).peer, 6);
   CHECK_EQ(unpack<Refusal>(pack(refusal())).usage, true);
   const auto measured = unpack<RankSamples>(pack(samples()));
   CHECK(measured.status == samples().status && measured.wrong.at(0).found == 7 && measured.wrong_count == 9);
+  CHECK(measured.started == samples().started);
   CHECK(measured.effort.processor_seconds == 0.25 && measured.effort.elapsed_seconds == 0.75);
   CHECK(measured.effort.sent_bytes == 11 && measured.effort.received_bytes == 13);
   CHECK(measured.connections == samples().connections && measured.connections.size() == 1);

@@ -20,7 +20,7 @@ from crosscut.base import core
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Job
 from crosscut.run import fsck, implied
-from crosscut.run.format import MEASURED
+from crosscut.run.format import MEASURED, SKEW
 from crosscut.run.run import Run
 from crosscut.session.client import JobOutcome, Session
 from crosscut.session.measure import Decided, Launch, decide, open_session
@@ -126,7 +126,21 @@ def check_whole(path: Path, lossy: bool = False) -> Run:
     # If the figure is not a rate (a slowdown), no bytes are credited.
     assert (credited[timed] > 0).all() or (credited[present] == 0).all()
     assert (data["iterations"].values >= 1).all()
+    check_skew(run, present)
     return run
+
+
+def check_skew(run: Run, present: np.ndarray) -> None:
+    """Checks that every phase behind a barrier has a skew. `present`: [size, phase] measured."""
+    backend, job = run.attributes["backend"], run.attributes["job"]
+    assert isinstance(backend, dict)
+    assert isinstance(job, dict)
+    expected = job["sync"] == "barrier" and backend["name"] not in ("null", "sim")
+    assert (SKEW in run.dataset) == expected
+    if expected:
+        skew = run.dataset[SKEW].values.transpose(0, 2, 1)[present]
+        assert (np.isfinite(skew).any(axis=-1)).all()
+        assert (skew[np.isfinite(skew)] >= 0).all()
 
 
 def promised_cells(data: xr.Dataset) -> np.ndarray:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from in_process import crosscut
 from labs import FAST_ETHERNET, NO_USER_SWITCH, lab, median_rates, needs_lab, on_node
@@ -21,6 +22,8 @@ from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch import program
 from crosscut.lab.switch.program import UserSwitchError
 from crosscut.network import switch_choice
+from crosscut.run.format import SKEW
+from crosscut.run.run import Run
 
 pytestmark = [
     needs_lab,
@@ -116,6 +119,22 @@ def test_a_run_builds_a_lab_with_the_switch_that_was_named(
     assert found["lab"]["switch"] == "user,forwarding=cut"
     assert not own_labs.exists()
     assert not switches_of(own_labs)
+
+
+def test_a_host_that_the_barrier_reaches_late_starts_late(tmp_path: Path) -> None:
+    links = "".join(
+        f'[[links]]\nbetween = ["n{host}", "s"]\nrate = "20 Mbit/s"\nlatency = "{latency}"\n'
+        for host, latency in ((0, "10 us"), (1, "10 us"), (2, "8 ms"))
+    )
+    network = tmp_path / "far.toml"
+    network.write_text('[[hosts]]\nnames = "n[0-2]"\n[[switches]]\nnames = "s"\n' + links + FAST_ETHERNET)
+    words = ["run", "aapc", "--on", f"lab:{network}", "--switch", "user", *QUICK]
+    done = crosscut(*words, "--out", "run.zarr", "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    skew = Run.open(tmp_path / "run.zarr").dataset[SKEW].values
+    assert skew.shape == (1, 5, 2)
+    assert (skew > 7.9e-3).all()
+    assert np.median(skew) < 12e-3
 
 
 def test_a_run_on_a_lab_with_another_switch_is_refused(network: Path, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def hostile(draw: st.DrawFn, pattern: str | None = None) -> Run:
             "message_seconds": (SAMPLE, seconds),
             "rank_seconds": (SAMPLE[:-1], np.where(np.isfinite(slowest), slowest, np.nan)),
             "status": (SAMPLE[:-1], status.astype(np.uint8)),
+            "skew_seconds": (SAMPLE[:3], other[..., 0, 0]),
             "credited_bytes": (("size", "phase"), np.outer(np.array(sizes, float), np.ones(phases))),
             "iterations": (("size",), np.full(len(sizes), draw(st.sampled_from([0, 1, 100])), np.int64)),
             "repetitions_done": (("size", "phase"), np.full((len(sizes), phases), repetitions)),

@@ -27,6 +27,7 @@ from crosscut.cli import main
 from crosscut.reports.json import compare as json_compare
 from crosscut.reports.words import launches as words
 from crosscut.run import launches
+from crosscut.run.format import SKEW
 from crosscut.run.launches import Manifest
 from crosscut.run.run import Run
 
@@ -96,6 +97,16 @@ def test_a_launch_is_one_repetition_and_holds_medians_of_what_was_measured() -> 
     assert found.rank_seconds[1, [0, 2]] == pytest.approx(0.02 * 1.001)  # only three are measured
     assert np.isnan(found.rank_seconds[1, 1]).all()
     assert found.message_seconds[0] == pytest.approx(0.01 * 1.002)
+
+
+def test_the_skew_of_a_launch_is_the_median_over_its_measured_repetitions() -> None:
+    runs = [aapc_view(repetitions=5, sizes=(1000,)) for _ in range(2)]
+    runs[1].dataset["status"][:, 3:] = 0
+    for run in runs:
+        skew = np.broadcast_to(1e-6 * np.arange(5)[None, :, None], (1, 5, 3))
+        run.dataset[SKEW] = ("size", "repetition", "phase"), skew
+    found = samples.load(together(list(runs)).dataset, 0).skew_seconds
+    assert found.tolist() == [[pytest.approx(2e-6)] * 3, [pytest.approx(1e-6)] * 3]
 
 
 def test_a_phase_that_the_machine_limited_in_any_launch_is_limited_in_the_merged_run() -> None:

@@ -23,6 +23,7 @@ from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histog
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.view import View
 from crosscut.reports.words import about, change, sentences
+from crosscut.run.format import SKEW
 
 
 def drawn(view: View, *, width: int = 100, glyphs: Glyphs = UNICODE, size: int | None = None) -> str:
@@ -111,6 +112,21 @@ def cautions(view: View) -> list[str]:
 )
 def test_a_run_is_shown_with_its_cautions(attributes: dict[str, Any], expected: list[str]) -> None:
     assert cautions(aapc_view(attributes=attributes, seconds=10e-3, repetitions=20)) == expected
+
+
+def test_each_phase_is_compared_with_its_own_skew() -> None:
+    view = aapc_view(seconds=10e-3, repetitions=20)
+    skew = np.full((2, 20, 3), 1e-6)
+    skew[1, :, 2] = 6e-4
+    skew[1, 0, 0] = 1.0  # one accident
+    view.dataset[SKEW] = ("size", "repetition", "phase"), skew
+    (caution,) = about.beware(view, [view.samples(1)])
+    assert (
+        caution.text
+        == "ranks start up to 600 µs apart (median of repetitions), more than 5 % of the duration "
+        "of 1 of 3 phases at 1 MB"
+    )
+    assert "start skew: median 1.0 µs, at most 1.0 s" in one_line(drawn(view))
 
 
 def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:

@@ -71,10 +71,7 @@ std::vector<std::int32_t> SimulatedRanks::nodes() const {
 json::Object SimulatedRanks::attributes() const {
   // A phase starts at the same moment on all ranks, and reading the clock takes no time.
   return {{"nodes", node_list()},
-          {"sync", json::Object{{"skew_median_seconds", 0.0},
-                                {"skew_largest_seconds", 0.0},
-                                {"skew_uncertainty_seconds", 0.0},
-                                {"trial_barriers", 0}}},
+          {"sync", json::Object{{"skew_uncertainty_seconds", 0.0}}},
           {"clock", json::Object{{"name", "virtual"}, {"resolution_seconds", 0.0}, {"cost_seconds", 0.0}}},
           {"network", json::Object{{"name", network_->name},
                                    {"title", network_->title},

@@ -141,6 +141,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
   options.coordinates = coordinates();
   options.compute = job_.compute;
   options.lossy = backend_.lossy;
+  options.skew = group_.real_time() && job_.sync == "barrier";
   options.kept = store::kept_within(static_cast<double>(job_.raw_budget_bytes), shape_,
                                     options.compute || options.lossy);
   auto& attributes = options.attributes;

@@ -43,6 +43,11 @@ double ranks_on_a_core(const session::RankGroup& group) {
   return most;
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
 constexpr std::int64_t repetitions_for_interval = 100;
 
 // Returns a lower bound for the default repetitions: a requested interval needs many.
@@ -127,6 +132,9 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
   auto outcome = group_.run(request);
   outcome.data.block = block;
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
+  // Runs are resumed by force with ranks that share one clock, too.
+  outcome.data.skew_seconds.resize(static_cast<std::size_t>(block.cells()),
+                                   std::numeric_limits<double>::quiet_NaN());
   phase_seconds_ = seconds_since(before) / static_cast<double>(block.cells());
   report_wrong(outcome);
   connections_.add(outcome.connections);
@@ -141,14 +149,14 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
                                               group_.ranks()));
   store::BlockData kept;
   kept.block = data.block;
+  kept.skew_seconds = data.skew_seconds;
   kept.phases = store::summarise_phases(data, shape_, moved);
   data = std::move(kept);
 }
 
-// Runs all phases without recording them. Returns the time of each phase's slowest rank in seconds,
-// [repetition, phase]; fewer if the job is stopped.
-std::vector<double> JobRun::warm_up(std::int32_t size_index) {
-  std::vector<double> seconds;
+// Runs all phases without recording them.
+JobRun::WarmUp JobRun::warm_up(std::int32_t size_index) {
+  WarmUp found;
   const auto phases = phases_of(size_index);
   const auto repetitions = group_.real_time() ? job_.warm_up : 0;
   phase_seconds_ = 0;
@@ -162,38 +170,34 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
-        seconds.push_back(largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
+        found.seconds.push_back(largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
+        if (const auto skew = outcome.data.skew_seconds[i]; skew >= 0) found.skew_seconds.push_back(skew);
       }
     }
   }
-  return seconds;
+  return found;
 }
 
-// Returns the shortest sample, in seconds, of which the barrier's skew is only a small share.
-double JobRun::shortest_sample_seconds() const {
+// Returns the shortest sample, in seconds, of which this skew is only a small share.
+double JobRun::shortest_sample_seconds(double skew_seconds) const {
   auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
-  if (job_.sync != "barrier") return seconds;
-  for (const auto& [key, value] : group_.attributes()) {
-    const auto* skew = key == "sync" ? value.find("skew_median_seconds") : nullptr;
-    if (skew != nullptr) seconds = std::max(seconds, margin * skew->number() / skew_share);
-  }
-  return seconds;
+  return std::max(seconds, margin * skew_seconds / skew_share);
 }
 
-// Derives the iterations from the warm-up's times (slowest rank, seconds, [repetition, phase]). Then corrects
-// them by a trial with that many iterations: one run of a phase takes longer than each of many in a row.
-std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
+// Derives the iterations from the warm-up. Then corrects them by a trial with that many iterations: one run
+// of a phase takes longer than each of many in a row.
+std::int64_t JobRun::find_iterations(std::int32_t size_index, const WarmUp& warm_up) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
   std::vector<std::pair<double, std::int64_t>> times;
-  for (std::size_t i = 0; i < phase_seconds.size(); ++i) {
-    if (phase_seconds[i] > 0)
-      times.emplace_back(phase_seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
+  for (std::size_t i = 0; i < warm_up.seconds.size(); ++i) {
+    if (warm_up.seconds[i] > 0)
+      times.emplace_back(warm_up.seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
   }
   if (!extent.iterable || !group_.real_time() || times.empty()) return 1;
   std::sort(times.begin(), times.end());
   const auto [typical, phase] = times[times.size() / 2];
-  const auto wanted = shortest_sample_seconds();
+  const auto wanted = shortest_sample_seconds(median(warm_up.skew_seconds));
   const auto needed = [&](double seconds) {
     return std::clamp<std::int64_t>(std::llround(std::ceil(wanted / seconds)), 1, most_iterations);
   };
@@ -222,10 +226,10 @@ void JobRun::measure_size(std::int32_t size_index) {
     store_->set_repetitions_done(size_index, plan.repetitions_done());
     return;
   }
-  const auto seconds = warm_up(size_index);
+  const auto warm = warm_up(size_index);
   if (should_stop()) return;
   if (iterations_ == 0) {
-    iterations_ = find_iterations(size_index, seconds);
+    iterations_ = find_iterations(size_index, warm);
     store_->set_iterations(size_index, iterations_);
   }
   while (const auto block = plan.next(phase_seconds_)) {

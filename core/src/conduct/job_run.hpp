@@ -42,9 +42,14 @@ class JobRun {
   std::vector<double> credited_bytes();
   void refuse_bytes_of_their_own() const;
   void measure_size(std::int32_t size_index);
-  std::vector<double> warm_up(std::int32_t size_index);
-  double shortest_sample_seconds() const;
-  std::int64_t find_iterations(std::int32_t size_index, std::span<const double> phase_seconds);
+  // What a warm-up shows, [repetition, phase] or fewer if the job is stopped: the time of each phase's
+  // slowest rank; the skew with which ranks started it, where it is known.
+  struct WarmUp {
+    std::vector<double> seconds, skew_seconds;
+  };
+  WarmUp warm_up(std::int32_t size_index);
+  double shortest_sample_seconds(double skew_seconds) const;
+  std::int64_t find_iterations(std::int32_t size_index, const WarmUp& warm_up);
   std::int64_t phases_of(std::int32_t size_index) const;
   session::BlockOutcome run_block(std::int32_t size_index, const store::Block& block,
                                   std::int64_t iterations);

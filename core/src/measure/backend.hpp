@@ -2,6 +2,7 @@
 // main loop from the code that moves bytes, or pretends to.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,9 @@ struct Effort {
   }
 };
 
+// A rank without operations in a phase does not start it.
+inline constexpr std::int64_t not_started = std::numeric_limits<std::int64_t>::min();
+
 // One rank's part of a block; C order over the block's ranges.
 struct RankSamples {
   std::vector<double> message_seconds;           // [repetition, phase, slot]
@@ -73,7 +77,10 @@ struct RankSamples {
   std::vector<store::Status> status;             // [repetition, phase]
   std::vector<double> compute_fraction;          // [repetition, phase], or empty
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, slot], or empty
-  std::vector<WrongByte> wrong;                  // the first few; `wrong_count` counts all
+  // [repetition, phase] when the rank's clock started, by its own clock, ns; empty unless phases start behind
+  // a barrier.
+  std::vector<std::int64_t> started;
+  std::vector<WrongByte> wrong;  // the first few; `wrong_count` counts all
   std::int64_t wrong_count = 0;
   Effort effort;
   // Connections opened by this rank that the job had not used before this block.

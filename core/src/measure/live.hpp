@@ -90,6 +90,7 @@ class LiveBackend final : public Backend {
     samples.status.assign(cells, store::Status::measured);
     if (task.compute) samples.compute_fraction.assign(cells, nothing);
     if (T::is_lossy) samples.message_lost_bytes.assign(messages, 0);
+    if (T::is_synchronised && task.barrier) samples.started.assign(cells, not_started);
     return samples;
   }
 
@@ -237,6 +238,7 @@ class LiveBackend final : public Backend {
     const auto iterations = static_cast<double>(task.iterations);
     if (schedule.skipped) samples.status[cell] = store::Status::skipped;
     if (schedule.ops.empty()) return;
+    if (!samples.started.empty()) samples.started[cell] = times_.start;
     samples.rank_seconds[cell] = static_cast<double>(times_.end - times_.start) * 1e-9 / iterations;
     for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
       const auto& op = schedule.ops[i];

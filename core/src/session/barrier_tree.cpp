@@ -53,7 +53,7 @@ void BarrierTree::wait() {
 }
 
 BarrierTree::ClockOffset BarrierTree::measure_offset() {
-  constexpr int exchanges = 30;
+  constexpr int exchanges = 16;
   const auto never = after_seconds(1e9);
   ClockOffset mine;
   if (parent_) {

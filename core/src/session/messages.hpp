@@ -39,15 +39,13 @@ void members(Either<Welcome> auto& message, auto&& take) {
   take(message.epoch, message.living, message.node, message.listeners);
 }
 
-// Sent by a rank once its barrier is built: its clock offset and when it left each trial barrier. Later
-// `ready` frames carry only `facts`.
+// Sent by a rank once its barrier is built. Later `ready` frames carry only `facts`.
 struct Ready {
-  BarrierTree::ClockOffset offset;
-  std::vector<std::int64_t> exits;  // this rank's clock on leaving each trial barrier, ns
-  std::string facts;                // JSON object; may be empty
+  double clock_uncertainty_seconds = 0;  // of the comparison with the root's clock
+  std::string facts;                     // JSON object; may be empty
 };
 void members(Either<Ready> auto& message, auto&& take) {
-  take(message.offset.seconds, message.offset.uncertainty_seconds, message.exits, message.facts);
+  take(message.clock_uncertainty_seconds, message.facts);
 }
 
 // Sent by the conductor: an order to measure one block.
@@ -88,7 +86,7 @@ void members(Either<store::Connection> auto& one, auto&& take) {
 }
 void members(Either<measure::RankSamples> auto& samples, auto&& take) {
   take(samples.message_seconds, samples.rank_seconds, samples.status, samples.compute_fraction,
-       samples.message_lost_bytes, samples.wrong, samples.wrong_count);
+       samples.message_lost_bytes, samples.started, samples.wrong, samples.wrong_count);
   auto& effort = samples.effort;
   take(effort.processor_seconds, effort.elapsed_seconds, effort.sent_bytes, effort.received_bytes);
   take(samples.connections);

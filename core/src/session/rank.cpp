@@ -18,11 +18,10 @@
 #include "session/join.hpp"
 #include "session/messages.hpp"
 #include "session/remote_ranks.hpp"
+#include "session/root_clock.hpp"
 
 namespace crosscut::session {
 namespace {
-
-constexpr int trial_barriers = 30;
 
 // Measures the clock: the smallest step between two readings, and the cost of a reading.
 json::Object clock_facts() {
@@ -135,11 +134,7 @@ class RankLoop {
       children.push_back(control_thread_.accepted({Purpose::tree, child, epoch_, 0, 0}, deadline));
     }
     barrier_.set(std::move(parent), std::move(children));
-    Ready ready{.offset = barrier_.measure_offset(), .exits = {}, .facts = {}};
-    for (int i = 0; i < trial_barriers; ++i) {
-      barrier_.wait();
-      ready.exits.push_back(monotonic_nanoseconds());
-    }
+    Ready ready{.clock_uncertainty_seconds = root_clock_.start(barrier_), .facts = {}};
     if (setup_.rank == 0) ready.facts = json::write(clock_facts());
     control_thread_.send(FrameType::ready, pack(ready));
   }
@@ -219,7 +214,9 @@ class RankLoop {
                              .compute = job_.compute,
                              .verify_seed = job_.seed,
                              .order_seed = job_.order_seed};
-    control_thread_.send(FrameType::result, pack(backend_->run(task)));
+    auto samples = backend_->run(task);
+    if (!samples.started.empty()) root_clock_.convert(barrier_, samples.started);
+    control_thread_.send(FrameType::result, pack(samples));
   }
 
   void abort_block() {
@@ -245,6 +242,7 @@ class RankLoop {
   std::vector<Address> interfaces_;
   std::vector<std::vector<Address>> addresses_;  // [rail][rank]
   BarrierTree barrier_;
+  RootClock root_clock_;
   std::mutex backend_mutex_;  // guards backend_ against the control thread's interrupt
   std::unique_ptr<measure::Backend> backend_;
   ControlThread control_thread_;

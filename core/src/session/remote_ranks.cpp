@@ -24,10 +24,34 @@ std::vector<Rank> ranks_of(const std::vector<LostRank>& lost) {
   return ranks;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
+// The first and the last start of each cell of a block, over the ranks that started it.
+class Starts {
+ public:
+  explicit Starts(std::size_t cells)
+      : first_(cells, std::numeric_limits<std::int64_t>::max()), last_(cells, measure::not_started) {}
+
+  // `started`: one rank's, [cell], ns of the root's clock; or empty.
+  void add(std::span<const std::int64_t> started) {
+    for (std::size_t cell = 0; cell < std::min(started.size(), first_.size()); ++cell) {
+      if (started[cell] == measure::not_started) continue;
+      first_[cell] = std::min(first_[cell], started[cell]);
+      last_[cell] = std::max(last_[cell], started[cell]);
+    }
+  }
+
+  // Returns [cell]; NaN: no rank started it.
+  std::vector<double> skew_seconds() const {
+    std::vector<double> seconds;
+    for (std::size_t cell = 0; cell < first_.size(); ++cell)
+      seconds.push_back(last_[cell] < first_[cell]
+                            ? std::numeric_limits<double>::quiet_NaN()
+                            : (static_cast<double>(last_[cell]) - static_cast<double>(first_[cell])) * 1e-9);
+    return seconds;
+  }
+
+ private:
+  std::vector<std::int64_t> first_, last_;
+};
 
 // The conductor of live ranks, which it reaches over control connections. It hands out blocks, gathers
 // results, writes the run, agrees on epochs with the ranks, and recovers from the loss of a rank. It runs in
@@ -89,6 +113,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         data.status.assign(cells, store::Status::failed);
         data.message_seconds.assign(cells * slots, nothing);
         outcome.effort.resize(static_cast<std::size_t>(ranks()));
+        Starts starts(static_cast<std::size_t>(request.block.cells()));
         for (Rank rank = 0; rank < ranks(); ++rank) {
           if (!server_.living(rank)) continue;
           const auto samples = unpack<measure::RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
@@ -96,7 +121,9 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
           if (!samples.message_lost_bytes.empty())
             data.message_lost_bytes.resize(data.message_seconds.size());
           merge(rank, samples, outcome);
+          starts.add(samples.started);
         }
+        data.skew_seconds = starts.skew_seconds();
         return outcome;
       } catch (const Failure&) {
         if (!tolerant_ || !server_.living(0)) give_up();
@@ -151,7 +178,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     gathered.welcome.epoch = epoch_;
     server_.broadcast(FrameType::welcome, pack(gathered.welcome));
     try {
-      estimate_skew(collect(FrameType::ready));
+      note_clocks(collect(FrameType::ready));
     } catch (const Failure&) {
       give_up();
     }
@@ -166,30 +193,16 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     events().say(json::Object{{"event", "ready"}, {"ranks", ranks()}, {"nodes", std::move(nodes)}});
   }
 
-  // Estimates the skew: the spread of the times at which ranks leave trial barriers, on the root's clock.
-  void estimate_skew(const std::vector<Frame>& ready) {
-    std::vector<double> first, last;
+  // Notes what the ranks found on comparing their clocks with the root's.
+  void note_clocks(const std::vector<Frame>& ready) {
     double uncertainty = 0;
     for (const auto& frame : ready) {
       if (frame.payload.empty()) continue;
       const auto said = unpack<Ready>(frame.payload);
-      uncertainty = std::max(uncertainty, said.offset.uncertainty_seconds);
-      first.resize(said.exits.size(), std::numeric_limits<double>::infinity());
-      last.resize(said.exits.size(), -std::numeric_limits<double>::infinity());
-      for (std::size_t i = 0; i < said.exits.size(); ++i) {
-        const auto at = static_cast<double>(said.exits[i]) * 1e-9 - said.offset.seconds;
-        first[i] = std::min(first[i], at);
-        last[i] = std::max(last[i], at);
-      }
+      uncertainty = std::max(uncertainty, said.clock_uncertainty_seconds);
       if (clock_.empty() && !said.facts.empty()) clock_ = json::parse(said.facts).object();
     }
-    std::vector<double> skews;
-    for (std::size_t i = 0; i < first.size(); ++i) skews.push_back(last[i] - first[i]);
-    const auto largest = skews.empty() ? 0.0 : *std::max_element(skews.begin(), skews.end());
-    sync_ = {{"skew_median_seconds", median(skews)},
-             {"skew_largest_seconds", largest},
-             {"skew_uncertainty_seconds", uncertainty},
-             {"trial_barriers", static_cast<std::int64_t>(skews.size())}};
+    sync_ = {{"skew_uncertainty_seconds", uncertainty}};
   }
 
   bool loss_is_noted(Rank rank) const {
@@ -360,7 +373,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         rebuild.epoch = epoch_;
         rebuild.living = server_.all_living();
         server_.broadcast(FrameType::rebuild, pack(rebuild));
-        estimate_skew(collect(FrameType::ready));
+        note_clocks(collect(FrameType::ready));
         return;
       } catch (const Failure&) {
         continue;

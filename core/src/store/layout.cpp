@@ -178,6 +178,7 @@ std::vector<std::pair<bool, Row>> all_rows(const Store::Options& options) {
       {samples, {"rank_seconds", cells, float64, "NaN", true}},
       {!phases && options.compute, {"compute_fraction", cells, float64, "NaN", true}},
       {!phases && options.lossy, {"message_lost_bytes", slots, int64, 0, true}},
+      {options.skew, {"skew_seconds", phase_cells, float64, "NaN", true}},
       {!phases, {"status", cells, uint8, 0, true}},
       {options.checksums, {"checksum", {"size", "repetition", "phase", "array"}, uint32, 0, true}},
   };

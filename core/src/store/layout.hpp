@@ -76,7 +76,7 @@ std::vector<std::string_view> checked_arrays(std::span<const ArrayLayout> layout
 
 // The zarr.json files of a run (Zarr core specification, version 3).
 inline constexpr std::string_view schema_name = "crosscut-run";
-// Version 2 added phase summaries, 3 checksums.
+// Version 2 added phase summaries, 3 checksums and the skew of phases.
 inline constexpr std::int64_t schema_version = 3;
 
 json::Value array_metadata(const ArrayLayout& layout);

@@ -69,14 +69,22 @@ void ZarrStore::check(const BlockData& data) const {
               options_.lossy ? cells * options_.shape.slots : 0);
 }
 
+// Appends the arrays that only some runs have, with cells of single repetitions.
+void ZarrStore::add_optional(const BlockData& data, std::vector<Piece>& pieces) const {
+  if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
+  if (options_.lossy) pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
+  if (!options_.skew) return;
+  check_count("skew_seconds", data.skew_seconds.size(), data.block.cells());
+  pieces.push_back({"skew_seconds", data.block, bytes_of(data.skew_seconds)});
+}
+
 void ZarrStore::commit(const BlockData& data) {
   if (options_.kept == Kept::phase_summaries) return commit_phases(data);
   check(data);
   if (options_.kept == Kept::summaries) return commit_summed(data);
   std::vector<Piece> pieces{{"message_seconds", data.block, bytes_of(data.message_seconds)},
                             {"rank_seconds", data.block, bytes_of(data.rank_seconds)}};
-  if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
-  if (options_.lossy) pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
+  add_optional(data, pieces);
   write_samples(std::move(pieces), data.block);
   write(std::array{Piece{"status", data.block, bytes_of(data.status)}});
 }
@@ -92,10 +100,11 @@ void ZarrStore::commit_phases(const BlockData& data) {
   const auto messages = column(&PhaseSummary::messages), ranks = column(&PhaseSummary::ranks);
   const auto moved = column(&PhaseSummary::moved_bytes);
   const auto status = column(&PhaseSummary::status);
-  write_samples({{"phase_message_summary", data.block, bytes_of(messages)},
-                 {"phase_rank_summary", data.block, bytes_of(ranks)},
-                 {"phase_moved_bytes", data.block, bytes_of(moved)}},
-                data.block);
+  std::vector<Piece> pieces{{"phase_message_summary", data.block, bytes_of(messages)},
+                            {"phase_rank_summary", data.block, bytes_of(ranks)},
+                            {"phase_moved_bytes", data.block, bytes_of(moved)}};
+  add_optional(data, pieces);
+  write_samples(std::move(pieces), data.block);
   write(std::array{Piece{"phase_status", data.block, bytes_of(status)}});
 }
 
@@ -144,8 +153,9 @@ std::vector<std::uint32_t> ZarrStore::checksums_of(std::span<const Piece> pieces
 
 // Throws RunError if a measured cell that was read differs from its checksum.
 void ZarrStore::verify(const Piece& piece) const {
+  if (!options_.checksums) return;
   const Shard* shard = shards_.find("checksum", piece.block.size_index);
-  if (!options_.checksums || shard == nullptr) return;
+  if (shard == nullptr) return;
   const std::vector<Status> status = read_status(piece.block);
   const std::vector<std::uint32_t> found = checksums_of(std::array{piece}, piece.block);
   std::vector<std::uint32_t> recorded(found.size());
@@ -181,11 +191,7 @@ void ZarrStore::flush_summaries() {
   all.repetition_end = 1;  // these arrays have no repetitions
   std::vector<Piece> pieces{{"message_summary", all, bytes_of(messages)},
                             {"rank_summary", all, bytes_of(ranks)}};
-  for (const BlockData& data : summaries_.blocks()) {
-    if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
-    if (options_.lossy)
-      pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
-  }
+  for (const BlockData& data : summaries_.blocks()) add_optional(data, pieces);
   write_samples(std::move(pieces), summaries_.extent());
   std::vector<Piece> status;
   for (const BlockData& data : summaries_.blocks())

@@ -74,7 +74,10 @@ struct BlockData {
   std::vector<Status> status;                    // [repetition, phase, rank]
   std::vector<double> compute_fraction;          // [repetition, phase, rank]; empty: not requested
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, rank, slot]; empty: not lossy
-  std::vector<PhaseSummary> phases;              // [repetition, phase]; if not empty, replaces all above
+  // [repetition, phase] from the start of the first rank to that of the last; NaN: unknown. Not read if the
+  // run has no such array.
+  std::vector<double> skew_seconds;
+  std::vector<PhaseSummary> phases;  // [repetition, phase]; if not empty, replaces all above but the skew
 };
 
 // The samples of one phase, [rank, slot].
@@ -102,7 +105,8 @@ class Store {
     Coordinates coordinates;
     json::Object attributes;  // group attributes; `schema`, `state`, `start` are added by the store
     bool compute = false, lossy = false;
-    bool checksums = true;  // resume() sets it to what the run has: older runs have none
+    // resume() sets these to what the run has: older runs have neither.
+    bool skew = false, checksums = true;
     Kept kept = Kept::samples;
   };
   // Creates the directory (which must not exist, or be empty) with all metadata and coordinates.

@@ -328,6 +328,7 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   if (!arrays.is_object()) member(Value(), "metadata", directory);
 
   options.checksums = arrays.find("checksum") != nullptr;
+  options.skew = arrays.find("skew_seconds") != nullptr;
   const std::vector<ArrayLayout> layouts = array_layouts(options);
   const Value wanted = options.attributes;
   std::vector<Difference> differences;

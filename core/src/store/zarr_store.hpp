@@ -97,6 +97,7 @@ class ZarrStore : public Store {
 
   void check(const BlockData& data) const;
   void check_block(const Block& block) const;
+  void add_optional(const BlockData& data, std::vector<Piece>& pieces) const;
   void commit_phases(const BlockData& data);
   void write(std::span<const Piece> pieces);
   void write_samples(std::vector<Piece> pieces, const Block& block);

@@ -19,7 +19,7 @@ from crosscut.base.regular_file import open_regular
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 3
-"""The newest version: 2 added phase summaries, 3 checksums."""
+"""The newest version: 2 added phase summaries, 3 checksums and the skew of phases."""
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
@@ -39,7 +39,7 @@ _RUNS_NAMED = 16
 _CELL = ("size", "repetition", "phase", "rank")
 _ROUTE = ("phase", "rank", "slot")
 _WHOLE = ("rank", "slot", "statistic", "array")
-CHECKSUM = "checksum"
+CHECKSUM, SKEW = "checksum", "skew_seconds"
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ ARRAYS: Mapping[str, Known] = {
     "rank_summary": Known(("size", "phase", "rank", "statistic"), "float64", math.nan),
     "compute_fraction": Known(_CELL, "float64", math.nan),
     "message_lost_bytes": Known((*_CELL, "slot"), "int64"),
+    SKEW: Known(_CELL[:3], "float64", math.nan),
     "phase_message_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
     "phase_rank_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
     "phase_moved_bytes": Known(_CELL[:3], "int64"),

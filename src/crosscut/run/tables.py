@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut.base.errors import UsageError
-from crosscut.run.format import MEASURED, STATISTICS, UNMEASURED
+from crosscut.run.format import MEASURED, SKEW, STATISTICS, UNMEASURED
 from crosscut.run.fsck import STATUS_NAMES
 from crosscut.run.run import Run
 
@@ -96,6 +96,8 @@ def _ranks(run: Run, part: xr.Dataset, size_index: int, first_repetition: int) -
     columns |= _times(values, np.where(sent > 0, sent, np.nan))
     if "compute_fraction" in part and not run.summarised:
         columns["compute_fraction"] = part["compute_fraction"].values[where]
+    if SKEW in part and not run.summarised:
+        columns[SKEW] = part[SKEW].values[where[:2]]
     return columns
 
 
@@ -116,6 +118,8 @@ def _phases(run: Run, size_index: int) -> Table:
         columns |= {f"{kind}_{name}_seconds": values[:, i] for i, name in enumerate(STATISTICS) if i}
     slowest = columns["rank_maximum_seconds"].astype(np.float64)
     columns["moved_bytes"] = part["phase_moved_bytes"].values[where]
+    if SKEW in part:
+        columns[SKEW] = part[SKEW].values[where]
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = columns["moved_bytes"] / np.where(slowest > 0, slowest, np.nan)
     return columns | {"bytes_per_second": rate}

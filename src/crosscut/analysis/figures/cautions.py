@@ -8,12 +8,13 @@ from enum import Enum
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import EarlyEnd
-from crosscut.analysis.figures.summary import phase_seconds
-from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, medians
+from crosscut.analysis.figures.summary import phase_seconds, phase_skew
+from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, Floats, medians
 from crosscut.base import units
 
 # A phase is flagged if the skew of the barrier is more than this share of its time.
@@ -60,20 +61,25 @@ class Caution:
         return f"{self.text} ({self.advice})" if self.advice else self.text
 
 
-def skewed_phases(samples: Samples, skew_seconds: float) -> int:
-    """Counts phases so short that the skew may distort their rate."""
-    if not np.isfinite(skew_seconds):
-        return 0
-    # A sample is the mean of iterations run back to back, so the skew enters once for all of them.
+def skewed(samples: Samples) -> Floats:
+    """Returns the skew, in seconds, of each phase so short that it may distort the phase's rate."""
+    skew = phase_skew(samples)
+    return np.asarray(skew[_is_short(samples, skew)])
+
+
+def _is_short(samples: Samples, seconds: Floats | float) -> NDArray[np.bool_]:
+    """[phase] True if a phase is so short that a delay of so many seconds may distort its rate."""
+    # A sample is the mean of iterations run back to back, so the delay enters once for all of them.
     times = medians(phase_seconds(samples)).median * max(samples.iterations, 1)
-    return int((skew_seconds > LARGEST_SKEW_SHARE * times[np.isfinite(times)]).sum())
+    return np.asarray(np.greater(seconds, LARGEST_SKEW_SHARE * times))
 
 
-def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
+def of_samples(shown: Sequence[Samples]) -> list[Caution]:
     """Returns cautions about the figures of several sizes; each names all sizes to which it applies."""
+    most = max((float(skew.max()) for samples in shown if len(skew := skewed(samples))), default=0.0)
     found = _of_phases(
-        CautionKind.SKEW, shown, lambda samples: skewed_phases(samples, skew_seconds),
-        f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median), more than 5 % of the "
+        CautionKind.SKEW, shown, lambda samples: len(skewed(samples)),
+        f"ranks start up to {units.seconds(most, 2)} apart (median of repetitions), more than 5 % of the "
         "duration of {phases} at {sizes}", "longer messages or more --iterations",
     )  # fmt: skip
     kept = {
@@ -272,7 +278,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
         found.append(Caution(CautionKind.MACHINE_LIMITED, text, advice))
     late = _most(x for one in sessions for x in (one.lateness_seconds, one.switch_lateness_seconds))
     return found + _of_phases(
-        CautionKind.MACHINE_LATE, shown, lambda samples: skewed_phases(samples, late),
+        CautionKind.MACHINE_LATE, shown, lambda samples: int(_is_short(samples, late).sum()),
         f"this machine's timers were late by {units.seconds(late, 2)}, more than 5 % of the duration of "
         "{phases} at {sizes}", "longer messages, fewer nodes, or a quieter machine",
     )  # fmt: skip

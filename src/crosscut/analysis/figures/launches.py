@@ -99,7 +99,9 @@ def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
         if name in _STATUS:
             value = array.isel(repetition=-1).where(~ever, samples.MEASURED).astype(array.dtype)
         elif array.sizes["repetition"] == measured.sizes["repetition"]:
-            value = array.where(measured).reduce(_middle, "repetition")
+            by_rank = "rank" in array.dims or "rank" not in measured.dims
+            there = measured if by_rank else measured.any("rank")
+            value = array.where(there).reduce(_middle, "repetition")
         else:
             value = array.isel(repetition=0).where(ever)
         changed[str(name)] = value.expand_dims("repetition", 1).transpose(*array.dims)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.run.format import SKEW
 
 MEASURED = 1
 MOST_CLASSES = 12
@@ -33,6 +34,8 @@ class Samples:
     of_phases: bool = False
     """True: the run stores phases, not ranks. N and K are 1, and each phase has one entry: the time of its
     slowest rank, the median time of its messages, and the bytes that its busiest rank moves."""
+    skew_seconds: Floats = field(default_factory=lambda: np.full((1, 1), np.nan))
+    """[R, P] or [1, 1]: from the first rank's start of a phase to the last one's; NaN: unknown."""
 
     @property
     def ranks(self) -> int:
@@ -52,6 +55,7 @@ def without(samples: Samples, phases: frozenset[int]) -> Samples:
         samples, phase=samples.phase[kept], peer=samples.peer[kept], bytes=samples.bytes[kept],
         message_seconds=samples.message_seconds[:, kept], rank_seconds=samples.rank_seconds[:, kept],
         credited_bytes=samples.credited_bytes[kept],
+        skew_seconds=samples.skew_seconds[:, kept] if samples.skew_seconds.size > 1 else samples.skew_seconds,
     )  # fmt: skip
 
 
@@ -99,9 +103,20 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         node=dataset["node"].values.astype(np.int32)
         if "node" in dataset
         else np.zeros(ranks.shape[2], np.int32),
+        skew_seconds=_skew(dataset, index),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=summarised,
     )
+
+
+def _skew(dataset: xr.Dataset, index: int) -> Floats:
+    """Returns the skew of each repetition and phase; of older runs, the median of trial barriers."""
+    if SKEW in dataset:
+        found = _array(dataset, SKEW, index)
+        return np.where(_possible(found), found, np.nan)
+    sync = dataset.attrs.get("sync")
+    once = sync.get("skew_median_seconds") if isinstance(sync, dict) else None
+    return np.full((1, 1), once if isinstance(once, float) else np.nan)
 
 
 def _credited(dataset: xr.Dataset, index: int) -> Floats:
@@ -129,6 +144,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
         rank_seconds=np.where(measured & _possible(slowest), slowest, np.nan)[..., None],
         credited_bytes=_credited(dataset, index),
         node=np.zeros(1, np.int32),
+        skew_seconds=_skew(dataset, index),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=False,
         of_phases=True,

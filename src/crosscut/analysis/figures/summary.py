@@ -22,6 +22,11 @@ def phase_seconds(samples: Samples) -> Floats:
     return np.where(np.isfinite(slowest), slowest, np.nan)
 
 
+def phase_skew(samples: Samples) -> Floats:
+    """[P] time from the first rank's start to the last one's: the median of repetitions; NaN: unknown."""
+    return np.broadcast_to(medians(samples.skew_seconds).median, len(samples.phase))
+
+
 def moved_bytes(samples: Samples) -> Floats:
     """[P] bytes that the busiest rank sends or receives, whichever is more."""
     phases, ranks, _ = samples.peer.shape

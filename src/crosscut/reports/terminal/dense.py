@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from crosscut.analysis.figures import summary
-from crosscut.analysis.figures.cautions import skewed_phases
+from crosscut.analysis.figures.cautions import skewed
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats import binning
@@ -20,7 +20,7 @@ from crosscut.base import units
 from crosscut.reports.terminal.plot import PlotColumns, column_plot, histogram_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
-from crosscut.reports.words import about, figures
+from crosscut.reports.words import figures
 
 SLOWEST_SHOWN = 8
 PLOT_HEIGHT = 8
@@ -31,7 +31,7 @@ FEWEST_FOR_HISTOGRAM = 5  # fewer values are clearer in the plot and the table
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
     if len(measured) > 1:
         screen.title("By message size")
-        by_size(screen, measured, about.skew_seconds(view))
+        by_size(screen, measured)
     rates = summary.formula_rates(detailed) if view.by_formula else summary.phase_rates(detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
@@ -47,7 +47,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     _steadiness(screen, view, detailed)
 
 
-def by_size(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> None:
+def by_size(screen: Screen, measured: Sequence[Samples]) -> None:
     """Draws one row per message size: the median and the slowest phase, each with its 95 % interval."""
     phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
     table = Rows("size", *phases, "?slowest route", "?formula", "?<")
@@ -58,7 +58,7 @@ def by_size(screen: Screen, measured: Sequence[Samples], skew_seconds: float) ->
             units.size(samples.size_bytes),
             *figures.of_size(rates, routes.rates),
             units.rate(middle.median) if middle else "–",
-            "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
+            "skew > 5 %" if len(skewed(samples)) else "",
         )
     screen.table(table)
 

@@ -33,7 +33,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     measured = view.measured()
     if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
-        dense.by_size(screen, measured, about.skew_seconds(view))
+        dense.by_size(screen, measured)
         screen.line()
     for line in figures_of(view):
         screen.line(line)
@@ -54,7 +54,7 @@ def as_json(path: Path) -> dict[str, object]:
         "ranks": view.ranks,
         "nodes": view.nodes,
         "cadence": text(view.attributes, "cadence"),
-        "skew_seconds": finite(about.skew_seconds(view)),
+        "skew_seconds": finite(about.skew_seconds(view)[0]),
         "faults": about.planted(view),
         "cautions": cautions_json(about.beware(view, measured)),
         "latency_by_hops": costs.hops_json(costs.latency_by_hops(view)),
@@ -70,6 +70,7 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
     steady = variation(
         summary.phase_seconds(samples) if not samples.summarised else np.zeros((0, len(rates.median)))
     )
+    skew = summary.phase_skew(samples)
     return {
         "size_bytes": samples.size_bytes,
         "message_seconds": figures.at(found.seconds, 0).as_json(),
@@ -81,6 +82,7 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
                 "label": view.phase_labels[index] if index < len(view.phase_labels) else "",
                 "bytes_per_second": figures.at(rates, index).as_json(),
                 "formula_bytes_per_second": figures.at(formula, index).as_json(),
+                "skew_seconds": finite(float(skew[index])),
                 **_steady(steady, index),
             }
             for index in range(len(samples.phase))

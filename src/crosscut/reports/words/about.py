@@ -16,6 +16,7 @@ from crosscut.network import switch_words
 from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
 from crosscut.reports.words.trust import emulations
+from crosscut.run.format import SKEW
 from crosscut.run.realm import has_virtual_clock, is_emulated, is_simulated
 from crosscut.run.shape import Shape
 
@@ -74,10 +75,17 @@ def planted(view: View) -> list[str]:
     return [f"{name}: {says}" if name else says for name, says in found if says]
 
 
-def skew_seconds(view: View) -> float:
-    """Returns the median skew of ranks leaving the barrier, to compare with phase medians. The largest skew
-    would reflect a single scheduling accident."""
-    return number(view.attributes, "sync", "skew_median_seconds")
+def skew_seconds(view: View) -> tuple[float, float]:
+    """Returns the median and the largest time between the first rank's start of a phase and the last one's;
+    NaN if unknown."""
+    if SKEW not in view.dataset:  # an older run: of trial barriers
+        middle, most = (
+            number(view.attributes, "sync", f"skew_{name}_seconds") for name in ("median", "largest")
+        )
+        return middle, most
+    found = view.dataset[SKEW].values
+    there = found[np.isfinite(found)]
+    return (float(np.median(there)), float(there.max())) if len(there) else (math.nan, math.nan)
 
 
 def clock_step_seconds(view: View) -> float:
@@ -96,7 +104,7 @@ def how(view: View) -> list[str]:
         return _how_simulated(view)
     clauses = []
     cadence = text(view.attributes, "cadence")
-    middle, largest = skew_seconds(view), number(view.attributes, "sync", "skew_largest_seconds")
+    middle, largest = skew_seconds(view)
     if cadence:
         clauses.append(cadence if cadence != "streaming" else "streaming: no barrier between phases")
     if math.isfinite(middle):
@@ -165,7 +173,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         found += cautions.of_nodes(counts, cores, view.nodes)
     found += [
         caution
-        for caution in cautions.of_samples(shown, skew_seconds(view))
+        for caution in cautions.of_samples(shown)
         # All repetitions of a simulation are equal.
         if not (is_simulated(view.attributes) and caution.kind in cautions.OF_REPETITIONS)
     ]
