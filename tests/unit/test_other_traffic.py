@@ -89,3 +89,15 @@ def test_runs_of_one_session_are_added() -> None:
 @pytest.mark.parametrize("member", ["counters_before", "counters_after", "effort", "start", "backend"])
 def test_damaged_records_say_nothing(member: str, damage: object) -> None:
     assert other_traffic.tied([], other_traffic.of(attributes() | {member: damage}, NODES), NODES) == []
+
+
+def test_what_tcp_sent_again_is_of_no_other_program() -> None:
+    run = attributes(out={"n1": 20_000_000}, back={"n3": 20_000_000})
+    run["retransmissions"] = [{"rank": 1, "segments": 9000, "again": 2600, "to": [[3, 9000, 2600]]}]
+    assert len(other_traffic.tied([], other_traffic.of(run, NODES), NODES)) == 1  # 3.9 MB of 20
+    run["nodes"] = [{"name": name, "adapters": [{"name": "eth0", "mtu": 9000}]} for name in NODES]
+    assert other_traffic.tied([], other_traffic.of(run, NODES), NODES) == []
+
+
+def test_nodes_with_unequal_numbers_of_ranks_are_not_compared() -> None:
+    assert other_traffic.of(attributes(out={"n1": 20_000_000}), (*NODES[:5], NODES[4])) == {}

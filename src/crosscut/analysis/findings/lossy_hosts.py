@@ -51,7 +51,7 @@ class Losses:
     def of(cls, attributes: Mapping[str, object], nodes: Sequence[str]) -> Losses:
         """Reads the attribute `retransmissions` of a run; skips damage. `nodes`: [rank] name."""
         segments, again = Counter[Connection](), Counter[Connection]()
-        for source, destination, sent, repeated in _connections(attributes.get("retransmissions")):
+        for source, destination, sent, repeated in retransmissions(attributes.get("retransmissions")):
             if max(source, destination) >= len(nodes) or min(source, destination, sent, repeated) < 0:
                 continue
             ends = nodes[source], nodes[destination]
@@ -101,7 +101,8 @@ class Losses:
         return counts
 
 
-def _connections(value: object) -> Iterator[tuple[int, int, int, int]]:
+def retransmissions(value: object) -> Iterator[tuple[int, int, int, int]]:
+    """Yields (source, destination, segments, segments sent again) from a run's attribute; skips damage."""
     for record in value if isinstance(value, list) else []:
         rank, to = (record.get(key) for key in ("rank", "to")) if isinstance(record, dict) else (None, None)
         for one in to if isinstance(to, list) else []:

@@ -8,11 +8,13 @@ direction, may be sound.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.lossy_hosts import retransmissions
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.base import units
 
@@ -28,6 +30,7 @@ _OF_ANSWERS = 0.1
 # They explain a slow host if they are at least this share of what it lacks.
 _EXPLAIN = 0.5
 _MOST_NAMED = 6
+_USUAL_MTU = 1500
 _WAYS = {Direction.OUT: "sent", Direction.IN: "received"}
 
 
@@ -51,19 +54,24 @@ class Traffic:
 def of(attributes: Mapping[str, object], nodes: Sequence[str]) -> dict[str, Traffic]:
     """Returns traffic by node, from a run's attributes; skips damage, and nodes with several adapters in use.
 
-    `nodes`: [rank] name.
+    Nodes with unequal numbers of ranks differ in what they send within, which no adapter counts: then
+    returns nothing. `nodes`: [rank] name.
     """
-    if _member(attributes.get("backend"), "name") not in _COUNTED:
+    is_uneven = len(set(Counter(nodes).values())) > 1
+    if is_uneven or _member(attributes.get("backend"), "name") not in _COUNTED:
         return {}
     own = {way: _own(attributes.get("effort"), member, nodes) for way, member in _MEMBERS.items()}
     before, after = (attributes.get(f"counters_{when}") for when in ("before", "after"))
     seconds = _seconds(attributes.get("start"), attributes.get("end"))
-    found = {}
+    repeated, found = _repeated(attributes, nodes), {}
     for node in dict.fromkeys(nodes):
         gained = _gained(_member(before, node), _member(after, node))
         if len(gained) == 1 and seconds > 0:
             ((adapter, counted),) = gained.items()
-            found[node] = Traffic({way: own[way].get(node, 0) for way in _WAYS}, counted, seconds, adapter)
+            found[node] = Traffic(
+                {way: own[way].get(node, 0) for way in _WAYS},
+                {way: max(0, counted[way] - repeated.get((node, way), 0)) for way in _WAYS}, seconds, adapter,
+            )  # fmt: skip
     return found
 
 
@@ -80,6 +88,28 @@ def _own(effort: object, member: str, nodes: Sequence[str]) -> dict[str, int]:
             if type(value) is int and value >= 0:
                 found[node] = found.get(node, 0) + value
     return found
+
+
+def _repeated(
+    attributes: Mapping[str, object], nodes: Sequence[str]
+) -> dict[tuple[str, Direction], int]:  # fmt: skip
+    """Returns, at most, the bytes that TCP sent again, by node and direction. `nodes`: [rank] name."""
+    described = attributes.get("nodes")
+    mtu = {_member(node, "name"): _mtu(node) for node in described} if isinstance(described, list) else {}
+    found: dict[tuple[str, Direction], int] = {}
+    for source, destination, _, again in retransmissions(attributes.get("retransmissions")):
+        for rank, way in ((source, Direction.OUT), (destination, Direction.IN)):
+            if 0 <= rank < len(nodes):
+                key = (nodes[rank], way)
+                found[key] = found.get(key, 0) + again * mtu.get(nodes[rank], _USUAL_MTU)
+    return found
+
+
+def _mtu(node: object) -> int:
+    """Returns the largest MTU of a node's adapters."""
+    adapters = _member(node, "adapters")
+    found = [_member(one, "mtu") for one in adapters] if isinstance(adapters, list) else []
+    return max((mtu for mtu in found if isinstance(mtu, int) and mtu > 0), default=_USUAL_MTU)
 
 
 def _gained(before: object, after: object) -> dict[str, dict[Direction, int]]:
