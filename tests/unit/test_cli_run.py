@@ -284,6 +284,43 @@ def test_completion_knows_commands_patterns_and_their_parameters(
         assert word in script
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("network show two", ["two-leaves-16", "two-switches-trunked-gigabit"]),
+        ("network check my", ["my.toml"]),
+        ("locate --on sim:two", ["sim:two-leaves-16", "sim:two-switches-trunked-gigabit"]),
+        ("locate --on lab:my", ["lab:my.toml"]),
+        ("locate --on m", ["mpi"]),
+        ("lab down te", ["test"]),
+        ("locate --on lab:te", ["lab:test"]),
+        ("show fi", ["first.zarr"]),
+    ],
+)
+def test_bash_completes_networks_places_labs_and_runs(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: str, expected: list[str]
+) -> None:
+    (tmp_path / "first.zarr").mkdir()
+    (tmp_path / "my.toml").touch()
+    program = tmp_path / "bin" / "crosscut"
+    program.parent.mkdir()
+    program.write_text(
+        """#!/bin/sh\necho '{"folder": "/", "labs": [{"name": "test", "condition": "up"}]}'\n"""
+    )
+    program.chmod(0o755)
+    assert main(["completion", "bash"]) == 0
+    text = capsys.readouterr().out + (
+        f'COMP_WORDS=(crosscut {words}); COMP_CWORD={len(words.split())}; _shtab_crosscut; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )  # fmt: skip
+    (tmp_path / "script").write_text(text)
+    environment = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "script"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert sorted(done.stdout.split()) == expected
+
+
 def test_list_shows_unavailable_backends_and_why(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     assert "this executable has no MPI" in " ".join(capsys.readouterr().out.split())
