@@ -156,3 +156,12 @@ def test_many_slow_messages_are_not_reported_as_nothing_standing_out() -> None:
     (one,) = of_run.ordered([], replace(infer.infer(quiet_run()), slow_share=0.64))
     assert one.kind is FindingKind.NOTHING
     assert one.what.startswith("no cause found: many messages are slow")
+
+
+def test_a_slow_trunk_is_not_also_a_limit_by_design() -> None:
+    found = MADE[FindingKind.SLOW_TRUNK]()
+    slow = {(one.groups, one.direction) for one in found if one.kind is FindingKind.SLOW_TRUNK}
+    assert slow == {(("group0",), Direction.OUT)}
+    (limit,) = (one for one in found if one.what.startswith("shared limit: traffic leaving"))
+    assert "group0" not in limit.groups
+    assert " to " not in limit.what, "the slow trunk is not among these"

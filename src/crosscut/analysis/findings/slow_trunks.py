@@ -47,22 +47,27 @@ def of_run(evidence: Evidence) -> list[Finding]:
 
 
 def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
-    """Returns slow trunks, and the limits that groups share."""
-    lone = lone_trunks(inferred, observed)
-    return [*trunks(inferred, observed), *lone, *([] if lone else shared(inferred))]
+    """Returns slow trunks, and the other limits that groups share."""
+    lone, slow = lone_trunks(inferred, observed), _trunks(inferred, observed)
+    others = [capacity for capacity in inferred.capacities if all(capacity is not one for one, _ in slow)]
+    return [*(finding for _, finding in slow), *lone, *([] if lone else _shared(others, inferred))]
 
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Returns shared capacities smaller than those of their kind, or than the totals that others carried."""
+    return [finding for _, finding in _trunks(inferred, observed)]
+
+
+def _trunks(inferred: Inferred, observed: Observed) -> list[tuple[Capacity, Finding]]:
     if not inferred.capacities:
         return []
-    found: list[Finding] = []
+    found: list[tuple[Capacity, Finding]] = []
     for kind in _ALIKE:
-        of_kind: list[Finding] = []
+        of_kind: list[tuple[Capacity, Finding]] = []
         for hosts in _divisors(kind, inferred):
             slow = _slow(kind, hosts, inferred, observed)
             of_kind = [
-                _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]]))
+                (capacity, _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
                 for capacity, share, p in slow
                 if _harms(capacity, inferred, observed) and not _carried_more(capacity, inferred, observed)
             ]  # fmt: skip
@@ -296,13 +301,11 @@ def where(capacity: Capacity, inferred: Inferred) -> str:
     return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
 
 
-def shared(inferred: Inferred) -> list[Finding]:
-    """Returns limits that all groups share alike: by design, not a fault."""
+def _shared(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]:
+    """Returns the limits that groups share by design."""
     found = []
     for reach in Reach:
-        limits = [
-            one.of(tuple(map(inferred.name, one.groups))) for one in inferred.capacities if one.reach is reach
-        ]
+        limits = [one.of(tuple(map(inferred.name, one.groups))) for one in capacities if one.reach is reach]
         if limits:
             group = "part of a group" if inferred.names else "group"
             each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
@@ -313,11 +316,11 @@ def shared(inferred: Inferred) -> list[Finding]:
                 "this is by design, or all trunks lost capacity alike: compare with what was ordered",
             )
             one = replace(one, false_alarm=inferred.grouping.doubt)
-            found.append(one.adding(_unequal(reach, inferred)) if reach in _OF_GROUPS else one)
+            found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in _OF_GROUPS else one)
     return found
 
 
-def _unequal(reach: Reach, inferred: Inferred) -> str:
+def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -> str:
     """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more.
 
     Two groups share one trunk, so neither is narrower.
@@ -329,7 +332,7 @@ def _unequal(reach: Reach, inferred: Inferred) -> str:
     hosts_carry = np.bincount(inferred.grouping.labels, weights=rates)
     shares = sorted(
         (one.bytes_per_second / float(hosts_carry[one.groups[0]]), inferred.name(one.groups[0]))
-        for one in inferred.capacities if one.reach is reach
+        for one in capacities if one.reach is reach
     )  # fmt: skip
     if len(shares) < 2 or shares[0][0] > _UNEQUAL * shares[1][0]:
         return ""
