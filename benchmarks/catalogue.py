@@ -27,9 +27,11 @@ def main(words: list[str]) -> int:
     for name in args.only or _answer("network", "list", "--json")["networks"]:
         hosts = _hosts(name)
         count = min(hosts, MOST_HOSTS)
+        some = ("-n", str(count)) if count < hosts else ()  # ranks: one on each host of these networks
         try:
-            said = used_by(_crosscut("locate", "--on", f"sim:{name}", "-n", str(count), "--json", "--quiet"),
-                           LIMIT_SECONDS)  # fmt: skip
+            said = used_by(
+                _crosscut("locate", "--on", f"sim:{name}", *some, "--json", "--quiet"), LIMIT_SECONDS
+            )
             found = json.loads(said.printed)
             faults = sum(finding["fault"] for finding in found["findings"])
             phases, what = found["structure"]["phases_used"], _sentences(found)
