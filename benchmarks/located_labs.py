@@ -104,6 +104,17 @@ def _hashed(bad_mbit: int = 20) -> str:
     return "\n".join([*lines, PROTOCOL, '[routing]\nspread = "ecmp"'])
 
 
+def _mesh(hosts: int, slow: tuple[int, int]) -> str:
+    """A switch for each host, and a cable between any two switches; one of them is slow."""
+    lines = [f'[[hosts]]\nnames = "{_hosts(0, hosts)}"\n[[switches]]\nnames = "switch[0-{hosts - 1}]"']
+    for one in range(hosts):
+        lines.append(f'[[links]]\nbetween = ["n{one:04}", "switch{one}"]\nrate = "40 Mbit/s"')
+        for other in range(one + 1, hosts):
+            rate = 8 if (one, other) == slow else 20
+            lines.append(f'[[links]]\nbetween = ["switch{one}", "switch{other}"]\nrate = "{rate} Mbit/s"')
+    return "\n".join([*lines, PROTOCOL])
+
+
 def _generated(kind: str, *values: str) -> str:
     return "\n".join(["[generator]", f'kind = "{kind}"', *values, PROTOCOL])
 
@@ -124,6 +135,7 @@ CASES = (
     ),
     Case("one uplink of four at 25 %", _hashed(5), ("slow cable",), _names(4, 4), switch="user"),
     Case("a slow host", CROSSBAR, ("slow host",), ("n0005",), (Fault("slow", ("n0005",), share=0.5),)),
+    Case("a slow route", _mesh(8, (2, 5)), ("slow route",), ("n0002", "n0005")),
     Case(
         "a lossy host", CROSSBAR, ("lossy host",), ("n0005",),
         (Fault("loss", ("n0005",), seconds=0.02, every=0.2),),
