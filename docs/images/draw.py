@@ -5,7 +5,8 @@
 
 In the SVG, block characters become rectangles, since fonts leave gaps between them; other text stays text.
 Pages are captured in Chromium with playwright, offline. `--point X,Y` places the pointer on the map of
-routes, as fractions of its width and height.
+routes, as fractions of its width and height; `--number SELECTOR …` puts ①, ②, … on the first element that
+each CSS selector finds.
 """
 
 import argparse
@@ -32,6 +33,17 @@ BACKGROUND, FOREGROUND = "#17191d", "#d6d8dc"
 # By the number of the terminal's standard colour.
 COLOURS = {1: "#e0605a", 2: "#7fb86a", 3: "#e0b04a", 4: "#6a9be0", 5: "#b58ad0", 6: "#4cb8c4"}
 DIM = 0.6
+# Puts a numbered disc at the upper left corner of each element.
+NUMBER = """selectors => selectors.forEach((selector, index) => {
+  document.body.style.paddingLeft = "24px";
+  const box = document.querySelector(selector).getBoundingClientRect();
+  const disc = document.createElement("div");
+  disc.textContent = index + 1;
+  disc.style = `position: absolute; left: ${Math.max(2, box.left + scrollX - 30)}px; z-index: 99;
+    top: ${box.top + scrollY - 4}px; width: 26px; height: 26px; border-radius: 13px; background: #c2410c;
+    color: white; font: bold 15px/26px sans-serif; text-align: center`;
+  document.body.append(disc);
+})"""
 EIGHTHS_UP, EIGHTHS_RIGHT = "▁▂▃▄▅▆▇█", "▏▎▍▌▋▊▉"
 BLOCKS = EIGHTHS_UP + EIGHTHS_RIGHT + "░"
 
@@ -138,6 +150,7 @@ def photograph(page_file: Path, out: Path, asked: argparse.Namespace) -> None:
             across, down = (float(share) for share in asked.point.split(","))
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]}, force=True)
             page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        page.evaluate(NUMBER, asked.number)
         (page.locator(f"#{asked.at}") if asked.at else page).screenshot(path=str(out))
         browser.close()
 
@@ -153,6 +166,7 @@ def main() -> None:
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--at", default="", help="id of the only figure or part to draw")
     parser.add_argument("--point", default="", metavar="X,Y")
+    parser.add_argument("--number", nargs="*", default=[], metavar="SELECTOR")
     asked = parser.parse_args()
     if asked.out.suffix == ".png":
         photograph(asked.source, asked.out, asked)
