@@ -180,7 +180,7 @@ def victims(mark: str, command: int) -> dict[str, int]:
     """Returns the processes that a case may signal, by what they are."""
     everyone = [pid for pid in processes_with(mark) if pid != command]
     parents = {pid: int(_stat(pid)[1]) for pid in everyone}
-    cores = [pid for pid in everyone if "crosscut-core" in _program(pid)]
+    cores = [pid for pid in everyone if re.match(r"crosscut-core\S* (?!list)", _program(pid))]
     ranks = [pid for pid in cores if pid not in parents.values()]
     found = {"the command": command}
     for pid in everyone:

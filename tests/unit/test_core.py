@@ -78,3 +78,17 @@ def test_a_backend_of_either_executable_can_be_used(monkeypatch: pytest.MonkeyPa
     assert mpi is not None
     assert (mpi.unavailable, mpi.summary) == ("", "here")
     assert [backend.name for backend in known.backends] == ["tcp", "null", "mpi"]
+
+
+def test_an_mpi_executable_that_fails_is_the_reason_why_its_backend_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "crosscut-core-mpi"
+    path.write_text("#!/bin/sh\necho 'libmpi.so.12: cannot open shared object file' >&2\nexit 127\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("CROSSCUT_CORE_MPI", str(path))
+    known = core.load()
+    mpi = known.backend("mpi")
+    assert known.mpi_executable is None
+    assert mpi is not None
+    assert "status 127: libmpi.so.12: cannot open shared object file" in mpi.unavailable

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -170,6 +170,10 @@ def load() -> Core:
     if mpi_executable is not None:
         try:
             backends = _merge(backends, _query(mpi_executable).backends)
-        except CoreError:  # its MPI library is gone: `doctor` reports that; everything else still works
+        except CoreError as error:  # its MPI library is gone, for example; everything else still works
             mpi_executable = None
+            backends = tuple(
+                replace(backend, unavailable=str(error)) if backend.unavailable else backend
+                for backend in backends
+            )
     return Core(executable, mpi_executable, listed.version, listed.patterns, backends)
