@@ -49,10 +49,10 @@ def test_routes_of_one_host_that_are_occasionally_slow_are_attributed_to_the_hos
     assert "n3 is unsteady: 3 of 4 routes" in one.what
 
 
-def measured_again(share: float, times: int) -> list[Finding]:
+def measured_again(share: float | list[float], times: int) -> list[Finding]:
     """Findings for a suspect route with this share of the rate in `times` further measurements."""
     observed = aapc({(5, 3): 0.5})
-    again = of_phases(RANKS, [[(3, 9)]] * times, np.full(times, 1e8 * share), first_phase=RANKS)
+    again = of_phases(RANKS, [[(3, 9)]] * times, 1e8 * np.broadcast_to(share, times), first_phase=RANKS)
     return slow_routes.after_search(observed, again, infer.infer(observed), lambda rank: f"n{rank}", ())
 
 
@@ -65,6 +65,12 @@ def test_a_route_that_is_slow_whenever_it_is_measured_again_is_a_fault() -> None
 @pytest.mark.parametrize(("share", "times"), [(1.0, 5), (0.5, 4)])
 def test_a_route_that_was_fast_again_or_seldom_measured_is_not_a_fault(share: float, times: int) -> None:
     assert measured_again(share, times) == []
+
+
+def test_a_route_that_reached_the_rate_of_its_ends_once_is_not_a_fault() -> None:
+    """A neighbour was there meanwhile, and went."""
+    assert measured_again([0.5, 0.5, 0.5, 0.5, 1.0], 5) == []
+    assert measured_again([0.5, 0.5, 0.5, 0.5, 0.6], 5) != []
 
 
 def of_a_host(slow_again: float, routes: int, others: float = 1.0) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from benchmarks.truth import fabrics, networks, score
 from benchmarks.truth.noise import Noise
 from benchmarks.truth.parts import Truth
@@ -47,3 +48,9 @@ def test_a_trunk_that_carries_as_much_as_others_when_alone_is_not_slow() -> None
     truth = fabrics.dragonfly(np.random.default_rng(4000))
     noise = Noise.drawn(truth.ranks, np.random.default_rng(2_004_000))
     assert slow_trunks(truth, noise, 1_004_000) == []
+
+
+@pytest.mark.parametrize("seed", [20_029, 20_213, 20_220])
+def test_a_trunk_that_carries_as_much_as_all_others_together_is_not_slow(seed: int) -> None:
+    """The hosts of the largest leaf get less each, since the others cannot fill its trunk."""
+    assert score.of_family(networks.uneven_tree, seed, healthy=True).alarms == 0

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, STEADILY, VERBS, Names, numbers, some_routes
+from crosscut.analysis.findings.slow_parts import (
+    REACHED,
+    SMALLEST_LOSS,
+    STEADILY,
+    VERBS,
+    Names,
+    numbers,
+    some_routes,
+)  # fmt: skip
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
@@ -90,13 +98,16 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
 
 
 def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
-    """Returns the routes that were not steadily slow when measured again: nearer to their first rate than to
-    that of both ends."""
-    seen: dict[Route, list[bool]] = {}
+    """Returns the routes that were not steadily slow when measured again, nearer to their first rate than to
+    that of both ends, or that reached the latter once, or nearly."""
+    seen: dict[Route, list[float]] = {}
     pairs = zip(again.source.tolist(), again.destination.tolist(), strict=True)
     for route, slowness in zip(pairs, inferred.alone.slowness(again).tolist(), strict=True):
-        seen.setdefault(route, []).append(slowness < slow.get(route, -math.inf) / 2)
-    return {route for route, times in seen.items() if sum(times) < STEADILY * len(times)}
+        seen.setdefault(route, []).append(slowness / abs(slow.get(route, -math.inf)))
+    return {
+        route for route, shares in seen.items()
+        if sum(share < -1 / 2 for share in shares) < STEADILY * len(shares) or max(shares) > -REACHED
+    }  # fmt: skip
 
 
 def times(again: Observed) -> Counter[Route]:

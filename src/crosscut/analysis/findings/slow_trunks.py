@@ -49,7 +49,10 @@ def of_run(evidence: Evidence) -> list[Finding]:
 def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
     """Returns slow trunks, and the other limits that groups share."""
     lone, slow = lone_trunks(inferred, observed), _trunks(inferred, observed)
-    others = [capacity for capacity in inferred.capacities if all(capacity is not one for one, _ in slow)]
+    others = [
+        capacity for capacity in inferred.capacities
+        if all(capacity is not one for one, _ in slow) and not _is_all_of_others(capacity, inferred)
+    ]  # fmt: skip
     return [*(finding for _, finding in slow), *lone, *([] if lone else _shared(others, inferred))]
 
 
@@ -105,13 +108,28 @@ def _slow(
 
 
 def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
-    """Returns False if the trunk leaves each of its hosts as much as others do."""
+    """Returns False if the trunk leaves each of its hosts as much as others do, or more than others fill."""
     if capacity.reach not in _OF_GROUPS:
         return True
+    if _is_all_of_others(capacity, inferred):
+        return False
     kind = next(kind for kind in _ALIKE if capacity.reach in kind)
     per_host = _values(kind, np.bincount(inferred.grouping.labels), inferred, observed)
     mine = per_host[capacity.reach, capacity.groups]
     return mine < LARGEST_SHARE_OF_TRUNK * float(np.median(list(per_host.values())))
+
+
+def _is_all_of_others(capacity: Capacity, inferred: Inferred) -> bool:
+    """Returns True if a group's trunk carries as much as all others together: they may hold it back."""
+    if capacity.reach not in _LINKS or inferred.grouping.count < _FEWEST_ALIKE:
+        return False
+    opposite = _LINKS[1 - _LINKS.index(capacity.reach)]
+    others = [
+        one.bytes_per_second for one in inferred.capacities
+        if one.reach is opposite and one.groups != capacity.groups
+    ]  # fmt: skip
+    known = len(others) == inferred.grouping.count - 1
+    return known and capacity.bytes_per_second > LARGEST_SHARE_OF_TRUNK * sum(others)
 
 
 def _compared(
