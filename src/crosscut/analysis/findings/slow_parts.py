@@ -40,10 +40,7 @@ _AS_OFTEN = 0.65
 # If a larger share of all messages is slow, hardly any message shows the rate of its hosts' links.
 _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
-_AS_OTHERS = "other hosts were as slow now and then"
 _REACHED = "it reached the ordinary rate meanwhile, so its link is not slow all the time"
-# Exchanges of sound hosts that are slow, of one more than were measured: what is expected before.
-_SLOW_BEFORE = 0.05
 _VARIES = "a shared link or another job may be the cause"
 _ALONE = "measure it alone with crosscut locate --on PLACE"
 # Logarithm: two directions that differ by less are reported as one.
@@ -231,42 +228,21 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
         return [_crowded(there, name)]
     beside, times, unsure = _Beside(inferred, set(there)), _times(alone), unconfirmed(alone, inferred)
-    effect = np.minimum(ends[0].effect, ends[1].effect)
-    chance, reached = _chances(alone, inferred, there, effect), _reached(alone, inferred, effect)
+    reached = _reached(alone, inferred, np.minimum(ends[0].effect, ends[1].effect))
     found = []
     for rank in there:
         noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
         slow = [rank in _below(end, SOUND_ALONE) for end in ends]
         words = f" (measured alone {units.count(int(times[rank]), 'time')})"
         one = _host(alone, rank, ends, slow, noise, name, beside, words)
-        why = _SELDOM if rank in unsure else _AS_OTHERS if chance[rank] >= FALSE_ALARMS else ""
-        why = why or (_REACHED if rank in reached else "")
+        why = _SELDOM if rank in unsure else _REACHED if rank in reached else ""
         found.append(_suspect(one, why, "run crosscut locate again") if why else one)
     return found
 
 
-def _chances(alone: Observed, inferred: Inferred, there: Sequence[int], effect: Floats) -> dict[int, float]:
-    """Returns, for each host, the probability that a sound one of those measured alone is slow so often.
-
-    A daemon slows sound hosts now and then. How often, the exchanges of the other suspects show, of which
-    most are cleared. `there`: slow hosts; `effect`: [rank] log of their rates over the ordinary one.
-    """
-    from scipy.special import bdtrc
-
-    suspects, slower = _exchanges(alone, inferred)
-    others = ~np.isin(suspects, there)
-    found = {}
-    for rank in there:
-        is_slow = slower < effect[rank] * (1 - REACHED)  # about as slow as this host
-        mine = suspects == rank
-        share = (is_slow[others].sum() + _SLOW_BEFORE) / (others.sum() + 1)
-        chance = float(bdtrc(is_slow[mine].sum() - 1, mine.sum(), share)) if is_slow[mine].any() else 1.0
-        found[rank] = len(np.unique(suspects)) * chance
-    return found
-
-
 def _reached(alone: Observed, inferred: Inferred, effect: Floats) -> set[int]:
-    """Returns the suspects that reached the ordinary rate at least once. `effect`: as in `_chances`."""
+    """Returns the suspects that reached the ordinary rate at least once. `effect`: [rank] log of their rates
+    over it."""
     suspects, slower = _exchanges(alone, inferred)
     return set(suspects[slower > effect[suspects] * REACHED].tolist())
 
