@@ -74,11 +74,12 @@ def _place() -> dict[str, Any]:
     """A place with its argument; networks and labs by name. Bash must not divide words at colons."""
     from crosscut.places import all_places, typed_as
 
-    typed = {place.name: typed_as(place) for place in all_places()}
-    whole = [name for name, text in typed.items() if ":" not in text]
-    begun = [f"{name}:" for name, text in typed.items() if ":" in text]
-    simulated = [f"sim:{name}" for name in _networks()] if "sim" in typed else []
-    names = " ".join([*whole, *begun, *simulated])
+    networks = {"NETWORK": _networks()}
+    names = " ".join(
+        f"{typed_as(place).partition(':')[0]}{ending}"
+        for place in all_places()
+        for ending in [":" * bool(place.argument), *(f":{name}" for name in networks.get(place.argument, ()))]
+    )
     labs = f"$({_LABS} | sed 's/^/lab:/')"
     files = 'case "$1" in *:*) compgen -P "${1%%:*}:" -f -- "${1#*:}" ;; esac'
     return _value("place", {
