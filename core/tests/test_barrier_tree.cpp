@@ -10,6 +10,7 @@
 
 #include "session/barrier_tree.hpp"
 #include "session/root_clock.hpp"
+#include "session/starts.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut;
@@ -172,4 +173,16 @@ TEST(times_are_converted_to_the_roots_clock_within_the_uncertainty) {
   // All threads have one clock. A later comparison may be a little less certain than the first.
   for (std::size_t i = 1; i < moved.size(); ++i)
     CHECK(static_cast<double>(moved[i]) < 1e9 * (uncertainty[i] + 20e-3));
+}
+
+TEST(the_skew_is_that_of_the_ranks_that_started) {
+  Starts starts(3);
+  starts.add(std::array<std::int64_t, 3>{1000, measure::not_started, measure::not_started});
+  starts.add(std::array<std::int64_t, 3>{4000, 7000, measure::not_started});
+  starts.add({});  // a rank of a backend without starts
+  starts.add(std::array<std::int64_t, 3>{3000, measure::not_started, measure::not_started});
+  const auto skew = starts.skew_seconds();
+  CHECK(std::abs(skew[0] - 3e-6) < 1e-12);
+  CHECK_EQ(skew[1], 0.0);
+  CHECK(std::isnan(skew[2]));
 }

@@ -43,11 +43,6 @@ double ranks_on_a_core(const session::RankGroup& group) {
   return most;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
 constexpr std::int64_t repetitions_for_interval = 100;
 
 // Returns a lower bound for the default repetitions: a requested interval needs many.
@@ -132,7 +127,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
   auto outcome = group_.run(request);
   outcome.data.block = block;
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
-  // Runs are resumed by force with ranks that share one clock, too.
+  // A simulator knows no skew, but may continue a run that has some, by force.
   outcome.data.skew_seconds.resize(static_cast<std::size_t>(block.cells()),
                                    std::numeric_limits<double>::quiet_NaN());
   phase_seconds_ = seconds_since(before) / static_cast<double>(block.cells());
@@ -171,7 +166,8 @@ JobRun::WarmUp JobRun::warm_up(std::int32_t size_index) {
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
         found.seconds.push_back(largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
-        if (const auto skew = outcome.data.skew_seconds[i]; skew >= 0) found.skew_seconds.push_back(skew);
+        const auto skew = outcome.data.skew_seconds[i];
+        if (skew >= 0 && (found.skew_seconds == 0 || skew < found.skew_seconds)) found.skew_seconds = skew;
       }
     }
   }
@@ -186,18 +182,18 @@ double JobRun::shortest_sample_seconds(double skew_seconds) const {
 
 // Derives the iterations from the warm-up. Then corrects them by a trial with that many iterations: one run
 // of a phase takes longer than each of many in a row.
-std::int64_t JobRun::find_iterations(std::int32_t size_index, const WarmUp& warm_up) {
+std::int64_t JobRun::find_iterations(std::int32_t size_index, const WarmUp& warm) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
   std::vector<std::pair<double, std::int64_t>> times;
-  for (std::size_t i = 0; i < warm_up.seconds.size(); ++i) {
-    if (warm_up.seconds[i] > 0)
-      times.emplace_back(warm_up.seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
+  for (std::size_t i = 0; i < warm.seconds.size(); ++i) {
+    if (warm.seconds[i] > 0)
+      times.emplace_back(warm.seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
   }
   if (!extent.iterable || !group_.real_time() || times.empty()) return 1;
   std::sort(times.begin(), times.end());
   const auto [typical, phase] = times[times.size() / 2];
-  const auto wanted = shortest_sample_seconds(median(warm_up.skew_seconds));
+  const auto wanted = shortest_sample_seconds(warm.skew_seconds);
   const auto needed = [&](double seconds) {
     return std::clamp<std::int64_t>(std::llround(std::ceil(wanted / seconds)), 1, most_iterations);
   };

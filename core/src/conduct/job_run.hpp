@@ -42,14 +42,16 @@ class JobRun {
   std::vector<double> credited_bytes();
   void refuse_bytes_of_their_own() const;
   void measure_size(std::int32_t size_index);
-  // What a warm-up shows, [repetition, phase] or fewer if the job is stopped: the time of each phase's
-  // slowest rank; the skew with which ranks started it, where it is known.
+  // What a warm-up shows.
   struct WarmUp {
-    std::vector<double> seconds, skew_seconds;
+    std::vector<double> seconds;  // of each phase's slowest rank, [repetition, phase]; fewer if stopped
+    // The smallest skew of a phase: that of the barrier itself. Busy cores add to it, and would to a longer
+    // sample. 0: unknown.
+    double skew_seconds = 0;
   };
   WarmUp warm_up(std::int32_t size_index);
   double shortest_sample_seconds(double skew_seconds) const;
-  std::int64_t find_iterations(std::int32_t size_index, const WarmUp& warm_up);
+  std::int64_t find_iterations(std::int32_t size_index, const WarmUp& warm);
   std::int64_t phases_of(std::int32_t size_index) const;
   session::BlockOutcome run_block(std::int32_t size_index, const store::Block& block,
                                   std::int64_t iterations);
