@@ -19,6 +19,7 @@ from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.findings import (
     hashed_paths,
     many_routes,
+    shared_limits,
     slow_cables,
     slow_parts,
     slow_routes,
@@ -117,7 +118,7 @@ def of_located(
     # A slow host that forwards for others looks like a slow cable of its group.
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred) if certain else []
-    told = [*hosts, *cables, *grouped, *shared, *routes, *slow_trunks.shared_within(located)]
+    told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
     return ordered((facts or HostFacts()).tied(told, nodes or names), inferred)
 
 

@@ -68,9 +68,11 @@ def of(attributes: Mapping[str, object], nodes: Sequence[str]) -> dict[str, Traf
         gained = _gained(_member(before, node), _member(after, node))
         if len(gained) == 1 and seconds > 0:
             ((adapter, counted),) = gained.items()
+            largest = _mtu(attributes.get("nodes"), node, adapter)
             found[node] = Traffic(
                 {way: own[way].get(node, 0) for way in _WAYS},
-                {way: max(0, counted[way] - repeated.get((node, way), 0)) for way in _WAYS}, seconds, adapter,
+                {way: max(0, counted[way] - repeated[node, way] * largest) for way in _WAYS},
+                seconds, adapter,
             )  # fmt: skip
     return found
 
@@ -90,26 +92,25 @@ def _own(effort: object, member: str, nodes: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _repeated(
-    attributes: Mapping[str, object], nodes: Sequence[str]
-) -> dict[tuple[str, Direction], int]:  # fmt: skip
-    """Returns, at most, the bytes that TCP sent again, by node and direction. `nodes`: [rank] name."""
-    described = attributes.get("nodes")
-    mtu = {_member(node, "name"): _mtu(node) for node in described} if isinstance(described, list) else {}
-    found: dict[tuple[str, Direction], int] = {}
+def _repeated(attributes: Mapping[str, object], nodes: Sequence[str]) -> Counter[tuple[str, Direction]]:
+    """Counts the segments that TCP sent again, by node and direction. `nodes`: [rank] name."""
+    found = Counter[tuple[str, Direction]]()
     for source, destination, _, again in retransmissions(attributes.get("retransmissions")):
         for rank, way in ((source, Direction.OUT), (destination, Direction.IN)):
             if 0 <= rank < len(nodes):
-                key = (nodes[rank], way)
-                found[key] = found.get(key, 0) + again * mtu.get(nodes[rank], _USUAL_MTU)
+                found[nodes[rank], way] += again
     return found
 
 
-def _mtu(node: object) -> int:
-    """Returns the largest MTU of a node's adapters."""
-    adapters = _member(node, "adapters")
-    found = [_member(one, "mtu") for one in adapters] if isinstance(adapters, list) else []
-    return max((mtu for mtu in found if isinstance(mtu, int) and mtu > 0), default=_USUAL_MTU)
+def _mtu(described: object, node: str, adapter: str) -> int:
+    """Returns the MTU of a node's adapter, by the run's attribute `nodes`."""
+    for one in described if isinstance(described, list) else ():
+        adapters = _member(one, "adapters") if _member(one, "name") == node else None
+        for its in adapters if isinstance(adapters, list) else ():
+            mtu = _member(its, "mtu") if _member(its, "name") == adapter else None
+            if isinstance(mtu, int) and mtu > 0:
+                return mtu
+    return _USUAL_MTU
 
 
 def _gained(before: object, after: object) -> dict[str, dict[Direction, int]]:

@@ -1,36 +1,31 @@
-"""Finds limits that hosts share, between groups or within them: slow trunks, or limits by design."""
+"""Finds trunks that carry less than others of their kind, among the limits that groups share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.shared_limits import FEWEST_ALIKE, OF_GROUPS, between, where
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, deviation_of, holm, normal_tail, tail_factor
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.located import Located
-from crosscut.analysis.structure.model import Limit, Reach
+from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.totals import Capacity, carried_by_groups, counted, deviation
 from crosscut.base import units
 
 # A slow trunk carries less than this share of what its like carry; one that lost less may be of another kind.
 LARGEST_SHARE_OF_TRUNK = 0.85
-_FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
-_OF_GROUPS = (*_LINKS, Reach.SENT, Reach.RECEIVED)
 # Fewer other trunks than the first may be alike by chance, so they are taken to vary by the second, at least
 # (the standard deviation of a logarithm), and by a share of the unevenness of messages.
 _ENOUGH_TO_VARY, _LEAST_SPREAD, _OF_UNEVENNESS, _ROUNDING = 10, 0.02, 0.4, 1e-9
 # Number of phases whose totals estimate a trunk's unknown capacity: a single one may be an outlier.
 _LARGEST_TOTALS = 2
-# A group gets much less than others if its share is less than this multiple of theirs.
-_UNEQUAL = 0.8
 # Groups are of like size up to this ratio of their hosts.
 _LIKE_SIZES = 1.5
 
@@ -53,7 +48,7 @@ def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
         capacity for capacity in inferred.capacities
         if all(capacity is not one for one, _ in slow) and not _is_all_of_others(capacity, inferred)
     ]  # fmt: skip
-    return [*(finding for _, finding in slow), *lone, *([] if lone else _shared(others, inferred))]
+    return [*(finding for _, finding in slow), *lone, *([] if lone else between(others, inferred))]
 
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
@@ -89,7 +84,7 @@ def _slow(
     `hosts`: [group] number by which capacities are divided.
     """
     values = _values(kind, hosts, inferred, observed)
-    if len(values) < _FEWEST_ALIKE:
+    if len(values) < FEWEST_ALIKE:
         return []
     slow_messages = inferred.alone.slowness(observed) < inferred.alone.threshold
     uneven = deviation(observed, inferred.grouping.labels, slow_messages)
@@ -109,7 +104,7 @@ def _slow(
 
 def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
     """Returns False if the trunk leaves each of its hosts as much as others do, or more than others fill."""
-    if capacity.reach not in _OF_GROUPS:
+    if capacity.reach not in OF_GROUPS:
         return True
     if _is_all_of_others(capacity, inferred):
         return False
@@ -121,7 +116,7 @@ def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
 
 def _is_all_of_others(capacity: Capacity, inferred: Inferred) -> bool:
     """Returns True if a group's trunk carries as much as all others together: they may hold it back."""
-    if capacity.reach not in _LINKS or inferred.grouping.count < _FEWEST_ALIKE:
+    if capacity.reach not in _LINKS or inferred.grouping.count < FEWEST_ALIKE:
         return False
     opposite = _LINKS[1 - _LINKS.index(capacity.reach)]
     others = [
@@ -145,7 +140,7 @@ def _compared(
     below, deviations = [], []
     for (_, groups), value in logs.items():
         others = np.array([other for (_, its), other in logs.items() if its != groups])
-        if len(others) < _FEWEST_ALIKE - 1:
+        if len(others) < FEWEST_ALIKE - 1:
             return dict.fromkeys(values, (1.0, 1.0))
         middle, few = float(np.median(others)), len(others) < _ENOUGH_TO_VARY
         spread = max(noise, deviation_of(others - middle), spread_of_few if few else _ROUNDING)
@@ -186,7 +181,7 @@ def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
 
     A trunk that lacks no more may be sound.
     """
-    if capacity.reach not in _OF_GROUPS:
+    if capacity.reach not in OF_GROUPS:
         return 0.0
     out = capacity.reach in (Reach.LEAVING, Reach.SENT)
     rates = inferred.alone.out_rate if out else inferred.alone.in_rate
@@ -202,7 +197,7 @@ def _divisors(kind: _Kind, inferred: Inferred) -> tuple[Integers, ...]:
     """
     size = np.bincount(inferred.grouping.labels)
     known, one = [c for c in inferred.capacities if c.reach in kind], np.ones_like(size)
-    if kind[0] not in _OF_GROUPS or len(np.unique(size)) == 1 or not known:
+    if kind[0] not in OF_GROUPS or len(np.unique(size)) == 1 or not known:
         return (one,)
     logs = np.log([c.bytes_per_second for c in known])
     per_host = logs - np.log([size[c.groups[0]] for c in known])
@@ -303,114 +298,3 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
         effect=effect, false_alarm=doubt, phases=capacity.phases[:64],
         advice=_WHICH,
     )  # fmt: skip
-
-
-# Words by reach, to format with the groups' names.
-_WORDS = {
-    Reach.LEAVING: "traffic leaving {0}", Reach.ENTERING: "traffic entering {0}",
-    Reach.SENT: "all traffic that hosts of {0} send",
-    Reach.RECEIVED: "all traffic that hosts of {0} receive",
-    Reach.BETWEEN: "traffic from {0} to {1}", Reach.CROSSING: "all traffic between groups",
-}  # fmt: skip
-
-
-def where(capacity: Capacity, inferred: Inferred) -> str:
-    """Returns words such as `traffic leaving group2`."""
-    return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
-
-
-def _shared(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]:
-    """Returns the limits that groups share by design."""
-    found = []
-    for reach in Reach:
-        limits = [one.of(tuple(map(inferred.name, one.groups))) for one in capacities if one.reach is reach]
-        if limits:
-            group = "part of a group" if inferred.names else "group"
-            each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
-            what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
-            one = _alike(
-                limits,
-                what,
-                "this is by design, or all trunks lost capacity alike: compare with what was ordered",
-            )
-            one = replace(one, false_alarm=inferred.grouping.doubt)
-            found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in _OF_GROUPS else one)
-    return found
-
-
-def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -> str:
-    """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more.
-
-    Two groups share one trunk, so neither is narrower.
-    """
-    if inferred.grouping.count < _FEWEST_ALIKE:
-        return ""
-    out = reach in (Reach.LEAVING, Reach.SENT)
-    rates = inferred.alone.out_rate if out else inferred.alone.in_rate
-    hosts_carry = np.bincount(inferred.grouping.labels, weights=rates)
-    shares = sorted(
-        (one.bytes_per_second / float(hosts_carry[one.groups[0]]), inferred.name(one.groups[0]))
-        for one in capacities if one.reach is reach
-    )  # fmt: skip
-    if len(shares) < 2 or shares[0][0] > _UNEQUAL * shares[1][0]:
-        return ""
-    (least, name), others = shares[0], [share for share, _ in shares[1:]]
-    low, high = f"{others[0]:.2f}", f"{others[-1]:.2f}"
-    other = f"{low} to {high}" if low != high else low
-    do, rest = "send" if out else "receive", "the others" if others[1:] else "the other"
-    return f"{name} gets {least:.2f} of what its hosts can {do}, {rest} {other}"
-
-
-def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
-    """Returns a finding on limits of one kind. `what`: words for the limited traffic."""
-    rates = [limit.bytes_per_second for limit in limits]
-    low, high = min(rates), max(rates)
-    spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
-    times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
-    middle = units.rate(float(np.median(rates)))
-    return Finding(
-        FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
-        groups=tuple(sorted({name for limit in limits for name in limit.groups})),
-        phases=tuple(sorted({phase for limit in limits for phase in limit.phases}))[:256], advice=advice,
-    )  # fmt: skip
-
-
-# Words for the direction of a limit within a group.
-_OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
-_BUILT_SO = "this is by design: compare with what was ordered"
-
-
-def shared_within(located: Located) -> list[Finding]:
-    """Returns limits that hosts share within a group, or all together, and that slow all of them alike."""
-    outline = located.structure
-    sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
-    # Limits of groups that permutations revealed are other findings (`shared`).
-    told_of = (located.inferred, *(inner.inferred for inner in located.inner))
-    others = {(one.reach, tuple(map(of.name, one.groups))) for of in told_of for one in of.capacities}
-    known = [
-        one for one in outline.limits if one.reach in _OF_HOSTS and (one.reach, one.groups) not in others
-    ]
-    told = [] if math.isnan(located.few_rate) else [_of_all(located, known)]
-    for reach, do in _OF_HOSTS.items():
-        if alike := [limit for limit in known if limit.reach is reach]:
-            numbers = sorted({sizes.get(limit.groups[0], outline.ranks) for limit in alike})
-            hosts = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-            one = _alike(alike, f"traffic that {hosts} hosts of one switch or chip {do} together", _BUILT_SO)
-            told.append(replace(one, groups=tuple(limit.groups[0] for limit in alike)))
-    return told
-
-
-def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
-    together = float(np.median(located.observed.rate))
-    share = together / located.few_rate
-    what = (
-        f"all hosts are equally slow: {units.rate(together)} when all send at once, "
-        f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach alone"
-    )
-    advice = (
-        "all share something that is full: a switch or, with several ranks per host, the host's adapter or "
-        "processors; these phases do not show which hosts share it"
-    )
-    return Finding(
-        FindingKind.SHARED_LIMIT, what, effect=Effect(share), advice=_BUILT_SO if known else advice
-    )

@@ -1,0 +1,134 @@
+"""Limits that hosts share by the network's design, between groups or within them, and words for any limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Effect, Finding
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.model import Limit, Reach
+from crosscut.analysis.structure.totals import Capacity
+from crosscut.base import units
+
+# Limits of a group's own.
+OF_GROUPS = (Reach.LEAVING, Reach.ENTERING, Reach.SENT, Reach.RECEIVED)
+# Fewer groups cannot be compared.
+FEWEST_ALIKE = 3
+# A group gets much less than others if its share is less than this multiple of theirs.
+_UNEQUAL = 0.8
+
+# Words by reach, to format with the groups' names.
+_WORDS = {
+    Reach.LEAVING: "traffic leaving {0}", Reach.ENTERING: "traffic entering {0}",
+    Reach.SENT: "all traffic that hosts of {0} send",
+    Reach.RECEIVED: "all traffic that hosts of {0} receive",
+    Reach.BETWEEN: "traffic from {0} to {1}", Reach.CROSSING: "all traffic between groups",
+}  # fmt: skip
+
+
+def where(capacity: Capacity, inferred: Inferred) -> str:
+    """Returns words such as `traffic leaving group2`."""
+    return _WORDS[capacity.reach].format(*map(inferred.name, capacity.groups))
+
+
+def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]:
+    """Returns the limits that groups share by design."""
+    found = []
+    for reach in Reach:
+        limits = [one.of(tuple(map(inferred.name, one.groups))) for one in capacities if one.reach is reach]
+        if limits:
+            group = "part of a group" if inferred.names else "group"
+            each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
+            what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
+            one = _alike(
+                limits,
+                what,
+                "this is by design, or all trunks lost capacity alike: compare with what was ordered",
+            )
+            one = replace(one, false_alarm=inferred.grouping.doubt)
+            found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in OF_GROUPS else one)
+    return found
+
+
+def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -> str:
+    """Returns words on the group whose limit leaves its hosts least, if others leave theirs much more.
+
+    Two groups share one trunk, so neither is narrower.
+    """
+    if inferred.grouping.count < FEWEST_ALIKE:
+        return ""
+    out = reach in (Reach.LEAVING, Reach.SENT)
+    rates = inferred.alone.out_rate if out else inferred.alone.in_rate
+    hosts_carry = np.bincount(inferred.grouping.labels, weights=rates)
+    shares = sorted(
+        (one.bytes_per_second / float(hosts_carry[one.groups[0]]), inferred.name(one.groups[0]))
+        for one in capacities if one.reach is reach
+    )  # fmt: skip
+    if len(shares) < 2 or shares[0][0] > _UNEQUAL * shares[1][0]:
+        return ""
+    (least, name), others = shares[0], [share for share, _ in shares[1:]]
+    low, high = f"{others[0]:.2f}", f"{others[-1]:.2f}"
+    other = f"{low} to {high}" if low != high else low
+    do, rest = "send" if out else "receive", "the others" if others[1:] else "the other"
+    return f"{name} gets {least:.2f} of what its hosts can {do}, {rest} {other}"
+
+
+def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
+    """Returns a finding on limits of one kind. `what`: words for the limited traffic."""
+    rates = [limit.bytes_per_second for limit in limits]
+    low, high = min(rates), max(rates)
+    spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
+    times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
+    middle = units.rate(float(np.median(rates)))
+    return Finding(
+        FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
+        groups=tuple(sorted({name for limit in limits for name in limit.groups})),
+        phases=tuple(sorted({phase for limit in limits for phase in limit.phases}))[:256], advice=advice,
+    )  # fmt: skip
+
+
+# Words for the direction of a limit within a group.
+_OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
+_BUILT_SO = "this is by design: compare with what was ordered"
+
+
+def within(located: Located) -> list[Finding]:
+    """Returns limits that hosts share within a group, or all together, and that slow all of them alike."""
+    outline = located.structure
+    sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
+    # Limits of groups that permutations revealed are other findings (`between`).
+    told_of = (located.inferred, *(inner.inferred for inner in located.inner))
+    others = {(one.reach, tuple(map(of.name, one.groups))) for of in told_of for one in of.capacities}
+    known = [
+        one for one in outline.limits if one.reach in _OF_HOSTS and (one.reach, one.groups) not in others
+    ]
+    told = [] if math.isnan(located.few_rate) else [_of_all(located, known)]
+    for reach, do in _OF_HOSTS.items():
+        if alike := [limit for limit in known if limit.reach is reach]:
+            numbers = sorted({sizes.get(limit.groups[0], outline.ranks) for limit in alike})
+            hosts = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+            one = _alike(alike, f"traffic that {hosts} hosts of one switch or chip {do} together", _BUILT_SO)
+            told.append(replace(one, groups=tuple(limit.groups[0] for limit in alike)))
+    return told
+
+
+def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
+    together = float(np.median(located.observed.rate))
+    share = together / located.few_rate
+    what = (
+        f"all hosts are equally slow: {units.rate(together)} when all send at once, "
+        f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach alone"
+    )
+    advice = (
+        "all share something that is full: a switch or, with several ranks per host, the host's adapter or "
+        "processors; these phases do not show which hosts share it"
+    )
+    return Finding(
+        FindingKind.SHARED_LIMIT, what, effect=Effect(share), advice=_BUILT_SO if known else advice
+    )
