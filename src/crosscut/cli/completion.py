@@ -18,7 +18,7 @@ install:
   fish   crosscut completion fish > ~/.config/fish/completions/crosscut.fish
 
 The script holds the patterns, parameters and networks that are installed now: print it again after an
-update.
+update. For bash it takes the colon out of COMP_WORDBREAKS, since places have one.
 """
 
 SHELLS = ("bash", "zsh", "fish")
