@@ -46,7 +46,7 @@ def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
     lone, slow = lone_trunks(inferred, observed), _trunks(inferred, observed)
     others = [
         capacity for capacity in inferred.capacities
-        if all(capacity is not one for one, _ in slow) and not _is_all_of_others(capacity, inferred)
+        if all(capacity is not one for one, _ in slow) and not _others_may_limit(capacity, inferred)
     ]  # fmt: skip
     return [*(finding for _, finding in slow), *lone, *([] if lone else between(others, inferred))]
 
@@ -106,7 +106,7 @@ def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
     """Returns False if the trunk leaves each of its hosts as much as others do, or more than others fill."""
     if capacity.reach not in OF_GROUPS:
         return True
-    if _is_all_of_others(capacity, inferred):
+    if _others_may_limit(capacity, inferred):
         return False
     kind = next(kind for kind in _ALIKE if capacity.reach in kind)
     per_host = _values(kind, np.bincount(inferred.grouping.labels), inferred, observed)
@@ -114,8 +114,8 @@ def _harms(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
     return mine < LARGEST_SHARE_OF_TRUNK * float(np.median(list(per_host.values())))
 
 
-def _is_all_of_others(capacity: Capacity, inferred: Inferred) -> bool:
-    """Returns True if a group's trunk carries as much as all others together: they may hold it back."""
+def _others_may_limit(capacity: Capacity, inferred: Inferred) -> bool:
+    """Returns True if a group's trunk carries as much as all others together, which could not fill more."""
     if capacity.reach not in _LINKS or inferred.grouping.count < FEWEST_ALIKE:
         return False
     opposite = _LINKS[1 - _LINKS.index(capacity.reach)]
