@@ -23,7 +23,8 @@ from labs import crossbar, lab, needs_lab, on_node, without_rates
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab import describe, lifecycle, removal, state
-from crosscut.lab.kernel import build
+from crosscut.lab.kernel import build, namespaces
+from crosscut.lab.kernel.links import Kernel
 from crosscut.lab.switch import program
 
 pytestmark = [needs_lab, without_rates, pytest.mark.usefixtures("own_labs")]
@@ -98,7 +99,7 @@ def test_nodes_know_their_names_and_reach_each_other(tmp_path: Path) -> None:
 def test_a_lab_whose_links_stay_down_is_refused_by_name_and_leaves_nothing(
     tmp_path: Path, own_labs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "is_running", lambda device: device != "p1b")
+    monkeypatch.setattr(Kernel, "state", lambda _, device: "UNKNOWN" if device == "p1b" else "UP")
     monkeypatch.setattr(build, "_LINKS_SECONDS", 0.1)
     with pytest.raises(CrosscutError, match=r"switch port p1b is not up after 0.1 s; try crosscut lab"):
         lifecycle.up(str(crossbar(tmp_path, 3)), lifecycle.Choices(name="test"))
@@ -106,10 +107,26 @@ def test_a_lab_whose_links_stay_down_is_refused_by_name_and_leaves_nothing(
 
 
 def test_a_lab_is_up_only_when_its_links_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = iter([False] * 30)
-    monkeypatch.setattr(build, "is_running", lambda device: next(looked, True))
+    looked = iter(["UNKNOWN", "DOWN"] * 15)
+    monkeypatch.setattr(Kernel, "state", lambda *_: next(looked, "UP"))
     with lab(crossbar(tmp_path, 2)) as record:
         assert record.seconds_to_build > 0.3  # 30 polls, 10 ms apart
+
+
+def test_a_cable_is_up_only_with_both_ends() -> None:
+    def states() -> list[str]:
+        namespaces.unshare(namespaces.NEW_NET)
+        with Kernel() as here:
+            here.add_pair("a", "b", None, 1500, 1)
+            here.change("a", state="up")
+            one_end = here.state("a")
+            here.change("b", state="up")
+            _wait_until(lambda: here.state("a") == here.state("b") == "UP")
+            return [one_end, here.state("a")]
+
+    one_end, both = namespaces.in_child(states)
+    assert one_end != "UP"
+    assert both == "UP"
 
 
 def test_nodes_have_their_own_shared_memory(tmp_path: Path) -> None:

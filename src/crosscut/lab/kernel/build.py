@@ -6,14 +6,14 @@ import contextlib
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab.enter import FABRIC
 from crosscut.lab.kernel import bulk, namespaces
-from crosscut.lab.kernel.links import Kernel, gather_received, index_of, is_running
+from crosscut.lab.kernel.links import Kernel, gather_received, index_of
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import End, Entry, IpRoute, LabPlan, Neighbour, SwitchCapacity
 from crosscut.lab.plan.shaping import Bucket
@@ -109,22 +109,30 @@ def _await_links(plan: LabPlan, folder: Path, *, ports: bool) -> None:
     while other namespaces are being removed. Until then frames are silently dropped.
     """
     until = time.monotonic() + _LINKS_SECONDS
-    adapters = [
-        (folder / "net" / name, f"{addresses.interface(adapter)} of {name}", addresses.interface(adapter))
-        for name, count in zip(plan.hosts, plan.adapters, strict=True)
-        for adapter in range(count)
-    ]
-    ends = [end.name for cable in plan.cables for end in cable.ends if ports and end.host is None]
-    for space, called, device in adapters + [(folder / FABRIC, f"switch port {end}", end) for end in ends]:
-        namespaces.enter(space, namespaces.NEW_NET)
-        while not is_running(device):
-            if time.monotonic() > until:
-                raise CrosscutError(
-                    f"{called} is not up after {_LINKS_SECONDS:g} s; try crosscut lab up again"
-                )
-            time.sleep(0.01)
-    with Kernel() as last:  # takes the lock that the link watch holds while it handles the last of them
-        last.change("lo", state="up")
+    for host, name in enumerate(plan.hosts):
+        names = [addresses.interface(adapter) for adapter in range(plan.adapters[host])]
+        # The taps of crosscut-switch are active from the start. Their state stays UNKNOWN.
+        allowed = {"UP"} if ports else {"UP", "UNKNOWN"}
+        called = {device: f"{device} of {name}" for device in names}
+        _await_states(folder / "net" / name, called, allowed, until)
+    if ports:
+        ends = [end.name for cable in plan.cables for end in cable.ends if end.host is None]
+        _await_states(folder / FABRIC, {end: f"switch port {end}" for end in ends}, {"UP"}, until)
+
+
+def _await_states(space: Path, devices: Mapping[str, str], allowed: Collection[str], until: float) -> None:
+    """Waits for the states of a namespace's devices. `devices`: what an error calls each of them."""
+    namespaces.enter(space, namespaces.NEW_NET)
+    with Kernel() as here:
+        for device, called in devices.items():
+            while here.state(device) not in allowed:
+                if time.monotonic() > until:
+                    raise CrosscutError(
+                        f"{called} is not up after {_LINKS_SECONDS:g} s; try crosscut lab up again"
+                    )
+                time.sleep(0.01)
+        # The link watch activates a device after it set its state, both under the lock that a change needs.
+        here.change("lo", state="up")
 
 
 def _opened(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> list[int]:

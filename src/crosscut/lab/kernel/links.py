@@ -24,7 +24,6 @@ _ALL_PROTOCOLS = 3  # ETH_P_ALL
 _EVERYTHING = ["0x0/0x0+0"]
 _CLASS = 0x10001  # a filter must name one, but nothing reads it
 _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
-_SIOCGIFFLAGS, _IFF_RUNNING = 0x8913, 0x40  # linux/sockios.h, linux/if.h
 _PRIORITY = 10
 _LEAST_BUNDLES = 8
 
@@ -65,6 +64,13 @@ class Kernel(AbstractContextManager["Kernel"]):
 
     def change(self, name: str, **values: object) -> None:
         self._ask("link", "set", index=index_of(name), **values)
+
+    def state(self, name: str) -> str:
+        """Operational state of a device (RFC 2863), such as UP; UNKNOWN until the kernel has determined it.
+
+        netdevice(7)'s IFF_RUNNING says less: it is also set while the state is UNKNOWN.
+        """
+        return str(self._route.get_links(index_of(name))[0].get_attr("IFLA_OPERSTATE"))
 
     def add_address(self, name: str, address: str, prefix_length: int) -> None:
         self._ask("addr", "add", index=index_of(name), address=address, prefixlen=prefix_length)
@@ -116,13 +122,6 @@ def index_of(name: str) -> int:
         return socket.if_nametoindex(name)
     except OSError as error:
         raise CrosscutError(f"there is no device {name}; crosscut lab down, and up again") from error
-
-
-def is_running(name: str) -> bool:
-    """True if a device of this process's network namespace is up and has a carrier: netdevice(7)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", name.encode(), 0))
-    return bool(struct.unpack_from("16xH", answer)[0] & _IFF_RUNNING)
 
 
 def gather_received(name: str) -> None:

@@ -121,7 +121,9 @@ def _collect(sockets: Sockets, missing: dict[Probe, Way], ttl: int, until: float
     sources = {sockets[probe.source].fileno(): probe.source for probe in missing}
     for descriptor in sources:
         poll.register(descriptor, 0)  # POLLERR, which signals the error queue, is always reported
-    while missing and (left := until - time.monotonic()) > 0:
+    left = 1.0
+    while missing and left > 0:
+        left = max(0.0, until - time.monotonic())  # looks once, however late
         for descriptor, _ in poll.poll(1000 * left):
             source = sources[descriptor]
             for to, sent_ttl, who, is_end in _answers(sockets[source]):
