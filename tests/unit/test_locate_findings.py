@@ -165,7 +165,7 @@ def example() -> tuple[Finding, Structure]:
     )  # fmt: skip
     part = Group("group0.0", (0,))
     structure_ = Structure(
-        (Group("group0", (0, 1), (part,), 0.99),), (Limit(Reach.BETWEEN, ("a", "b"), 1e8, 9e7, 1.1e8),),
+        (Group("group0", (0, 1), (part,), 0.99),), (Limit(Reach.BETWEEN, ("group0", "group0.0"), 1e8, 9e7, 1.1e8),),
         (1e8, 1e8), (1e8, 1e8), ("x", "y"), 5, ("a note",),
     )  # fmt: skip
     return finding, structure_
@@ -189,6 +189,14 @@ def test_findings_and_structure_come_back_from_json_as_they_were():
         lambda d: d["findings"][0].update(routes=[[1, 2, 3]]),
         lambda d: d["structure"].update(groups=[{"name": "x"}]),
         lambda d: d["structure"]["limits"][0].update(reach="far"),
+        lambda d: d["structure"]["limits"][0].update(groups=["group0", "elsewhere"]),
+        lambda d: d["structure"]["limits"][0].update(groups=["group0"]),
+        lambda d: d["structure"]["groups"][0].update(ranks=[0, 2**31]),
+        lambda d: d["structure"]["groups"][0].update(ranks=[0, 0]),
+        lambda d: d["structure"]["groups"][0]["parts"][0].update(ranks=[-1]),
+        lambda d: d["structure"]["groups"][0]["parts"][0].update(name="group0"),
+        lambda d: d["structure"]["host_in_bytes_per_second"].pop(),
+        lambda d: d["structure"]["hosts"].pop(),
     ],
 )
 def test_json_without_findings_is_refused_with_a_message(damage):
@@ -196,6 +204,16 @@ def test_json_without_findings_is_refused_with_a_message(damage):
     damage(document)
     with pytest.raises(UsageError):
         from_json(document)
+
+
+def test_findings_of_a_run_with_other_ranks_are_refused():
+    document = json.loads(json.dumps(as_json([example()[0]], example()[1])))
+    with pytest.raises(UsageError, match="of another run: it has 2 ranks, this one 3"):
+        from_json(document, 3)
+    document["structure"] = None
+    document["findings"][0]["ranks"] = [7]
+    with pytest.raises(UsageError, match="of another run: they name rank 7, this one has 3"):
+        from_json(document, 3)
 
 
 def alone(*phases: dict[int, float]) -> Observed:

@@ -74,14 +74,10 @@ def execute(args: argparse.Namespace) -> int:
     if args.figures is not None:
         return _figures(args, runs)
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
-    found = _findings(args.findings) if args.findings else None
-    if found is not None and len(runs) > 1:
-        raise UsageError(
-            f"--findings belongs to one run, but {len(runs)} were named; name only the run that has them"
-        )
+    found = _findings(args.findings, runs)
     nodes = [name for path in runs for name in Run.open(path).node_names] if args.cabling else []
     write.write(
-        runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
+        runs, out, size_bytes=args.size, found=found, overwrite=args.force,
         cabling=options.cabling_of(args, nodes), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
     )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
@@ -96,7 +92,7 @@ def _figures(args: argparse.Namespace, runs: list[Path]) -> int:
     for name in ("out", "spec", "verdicts", "cabling", "redact"):
         if getattr(args, name):
             raise UsageError(f"--{name} is for pages: give only one of --figures and --{name}")
-    found = {runs[0]: _findings(args.findings)} if args.findings else None
+    found = _findings(args.findings, runs)
     drawn = page.pictures([View.open(run) for run in runs], size_bytes=args.size, found=found)
     files = paper.write(drawn, args.figures, overwrite=args.force)
     print(f"wrote {units.count(len(drawn), 'picture')}, {units.count(len(files), 'file')}, to {args.figures}")
@@ -126,12 +122,20 @@ def _named_after(named: list[Path]) -> Path:
     return Path(named[0].absolute().name).with_suffix(".html")
 
 
-def _findings(path: Path) -> Found:
+def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.html.page import Found
+    from crosscut.run.run import Run
 
+    if path is None:
+        return {}
+    if len(runs) > 1:
+        raise UsageError(
+            f"--findings belongs to one run, but {len(runs)} were named; name only the run that has them"
+        )
     text = bounded_file.read(path, LARGEST_FINDINGS_BYTES, "what crosscut locate --json found")
+    ranks = Run.open(runs[0]).ranks
     try:
-        return Found(*findings.from_json(json.loads(text)))
+        return {runs[0]: Found(*findings.from_json(json.loads(text), ranks))}
     except (ValueError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error

@@ -96,12 +96,20 @@ def as_json(found: Sequence[Finding], structure: Structure | None = None) -> dic
     }
 
 
-def from_json(value: object) -> tuple[list[Finding], Structure | None]:
-    """Reads a document of `as_json`; raises UsageError if it is not one."""
+def from_json(value: object, ranks: int | None = None) -> tuple[list[Finding], Structure | None]:
+    """Reads a document of `as_json`; raises UsageError if it is not one, or not one of a run of `ranks`."""
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise UsageError(f"not a {SCHEMA['name']} document of version {SCHEMA['version']}")
     try:
         document = records.parse(value, _FindingsDocument)
     except ValueError as error:
         raise UsageError(f"findings that cannot be read: {error}") from error
-    return document.findings, document.structure
+    structure = document.structure
+    if structure is not None and (wrong := structure.contradiction()):
+        raise UsageError(f"findings that cannot be read: {wrong}")
+    if ranks is not None:
+        if structure is not None and structure.ranks != ranks:
+            raise UsageError(f"findings of another run: it has {structure.ranks} ranks, this one {ranks}")
+        if stray := {end for found in document.findings for end in found.ends} - {*range(ranks)}:
+            raise UsageError(f"findings of another run: they name rank {min(stray)}, this one has {ranks}")
+    return document.findings, structure

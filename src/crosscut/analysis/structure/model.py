@@ -21,6 +21,10 @@ class Reach(Enum):
     CROSSING = "all that goes between groups"
 
 
+_NAMED = {Reach.BETWEEN: 2, Reach.CROSSING: 0}
+"""Number of groups that a limit names; one for the others."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """A capacity that several routes share."""
@@ -78,6 +82,26 @@ class Structure:
     def noun(self) -> str:
         """What each rank stands for: a host, or one of several ranks of a host."""
         return "rank" if any(":" in name for name in self.hosts) else "host"
+
+    def contradiction(self) -> str:
+        """Says what cannot be so in a structure that a file describes; empty if nothing."""
+        if len(self.host_in_bytes_per_second) != self.ranks or len(self.hosts) not in (0, self.ranks):
+            return "its lists of hosts and of their rates differ in length"
+        every = [group for top in self.groups for group in top.walk()]
+        names = {group.name for group in every}
+        if len(names) != len(every):
+            return "two of its groups have the same name"
+        for within, parts in [(range(self.ranks), self.groups), *((one.ranks, one.parts) for one in every)]:
+            members = [rank for part in parts for rank in part.ranks]
+            if len(set(members)) != len(members):
+                return "a rank is in two groups of one level"
+            if stray := {*members} - {*within}:
+                return f"a group has rank {min(stray)}, which the run or the group around it lacks"
+        for limit in self.limits:
+            if len(limit.groups) != _NAMED.get(limit.reach, 1) or not names.issuperset(limit.groups):
+                named = ", ".join(limit.groups) or "no group"
+                return f"a limit on {limit.reach.value} names {named}"
+        return ""
 
     def group(self, name: str) -> Group | None:
         return next((found for top in self.groups for found in top.walk() if found.name == name), None)
