@@ -10,9 +10,9 @@ the ranks, rank 0 with the conductor, another rank, a lab's switch) and a signal
 - what had been measured before the signal is there, and `fsck` finds no damage;
 - `--resume` measures the rest, leaves what was there as it is, and the run is complete. A copy is resumed,
   too, and every target then equals the source;
-- no process, network namespace, file in shared memory or temporary file is left. (Others who use shared
-  memory disturb this check. With `unshare --mount sh -c 'mount -t tmpfs none /dev/shm && …'`, the campaign
-  has its own.)
+- no process, job of Slurm, network namespace, file in shared memory or temporary file is left. (Others who
+  use shared memory disturb this check. With `unshare --mount sh -c 'mount -t tmpfs none /dev/shm && …'`, the
+  campaign has its own.)
 
     .venv/bin/python tools/kill_campaign.py 300 --seed 1
     .venv/bin/python tools/kill_campaign.py 20 --only mpi lab
@@ -32,7 +32,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,9 @@ from crosscut.base.errors import CrosscutError
 from crosscut.run import fsck
 from crosscut.run.format import MEASURED
 from crosscut.run.run import Run
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/integration"))
+import slurm_cluster
 
 MARK = "CROSSCUT_KILL_CAMPAIGN"
 SILENT_SECONDS = 2
@@ -76,16 +80,24 @@ class Work:
     """Says what is wrong with the finished result; empty if nothing is."""
     can_run: Callable[[], str] = lambda: ""
     """Says why it cannot run here; empty if it can."""
+    within: Callable[[], AbstractContextManager[Mapping[str, str]]] = lambda: contextlib.nullcontext({})
+    """What has to run around all cases; gives environment variables for them."""
 
     @property
     def measures(self) -> bool:
         return self.words[0] == "run"
 
 
-def _run(name: str, *words: str, can_run: Callable[[], str] = lambda: "") -> Work:
+def _run(
+    name: str,
+    *words: str,
+    can_run: Callable[[], str] = lambda: "",
+    within: Callable[[], AbstractContextManager[Mapping[str, str]]] = lambda: contextlib.nullcontext({}),
+) -> Work:
     limit = ("--timeout", f"{SILENT_SECONDS}s", "--no-pin")
-    again = ("run", "--resume", "{out}", "--quiet")
-    return Work(name, ("run", *words, *limit, "--out", "{out}"), again, _whole_run, can_run)
+    not_recorded = [word for word in words if word.startswith("--launcher-args=")]
+    again = ("run", "--resume", "{out}", "--quiet", *not_recorded)
+    return Work(name, ("run", *words, *limit, "--out", "{out}"), again, _whole_run, can_run, within)
 
 
 def _whole_run(out: Path) -> str:
@@ -112,6 +124,13 @@ def _needs_labs() -> str:
     return "" if done.returncode == 0 else "no network namespace may be made"
 
 
+@contextlib.contextmanager
+def _slurm() -> Iterator[Mapping[str, str]]:
+    """Two nodes of a Slurm on this machine, as crosscut's tests start it."""
+    with slurm_cluster.running_slurm() as running:
+        yield {name: running.environment[name] for name in ("SLURM_CONF", "PATH")}
+
+
 _LAB = ("--on", "lab:{folder}/crossbar.toml", "-n", "4", "--size", "1KB,10KB", "--repetitions", "60")
 _CLONE = ("clone", "{folder}/source", "{folder}/copy-{{rank}}", "--on", "local:4", "--chunk", "4KiB",
           "--timeout", f"{SILENT_SECONDS}s")  # fmt: skip
@@ -123,6 +142,9 @@ WORKS = (
          "40", "--iterations", "1"),
     _run("mpi", "aapc", "-n", "4", "--backend", "mpi", "--size", "100,200,300,400,500,600", "--repetitions",
          "60", "--iterations", "1", can_run=_needs(core.CORE_MPI)),
+    _run("slurm", "aapc", "--on", "slurm", "-n", "4", "--launcher-args=--nodes=2", "--interface", "127.0.0.1",
+         "--size", "100,200,300,400,500,600", "--repetitions", "60", "--iterations", "1",
+         can_run=lambda: slurm_cluster.why_not() or "", within=_slurm),
     _run("lab", "aapc", *_LAB, can_run=_needs_labs),
     _run("lab with a switch", "aapc", *_LAB, "--switch", "user", can_run=_needs_labs),
     Work("clone", _CLONE, (*_CLONE, "--resume"), _whole_copies),
@@ -217,11 +239,20 @@ class Campaign:
         self._folder = folder
         self._patience = patience_seconds
         self._usual: dict[str, float] = {}
+        self._around: dict[str, Mapping[str, str]] = {}
+        self._ending = contextlib.ExitStack()
+
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
 
     def prepare(self, work: Work) -> str:
         """Runs the work undisturbed. Returns why it cannot run; empty if it can."""
         if why := work.can_run():
             return why
+        self._around[work.name] = self._ending.enter_context(work.within())
         begin = time.monotonic()
         with self._case_folder(work) as (folder, environment):
             done = self._start(work.words, folder, environment)
@@ -333,7 +364,8 @@ class Campaign:
             (folder / "crossbar.toml").write_text(CROSSBAR)
             if not work.measures:
                 (folder / "source").write_bytes(random.Random(1).randbytes(IMAGE_BYTES))  # noqa: S311
-            yield folder, os.environ | {MARK: name, "TMPDIR": str(folder / "tmp"), "NO_COLOR": "1"}
+            own = {MARK: name, "TMPDIR": str(folder / "tmp"), "NO_COLOR": "1"}
+            yield folder, {**os.environ, **self._around[work.name], **own}
 
 
 def _bad_words(case: Case, said: str) -> Iterator[str]:
@@ -367,7 +399,23 @@ def _left(environment: dict[str, str], namespaces: set[str]) -> Iterator[str]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     yield from (f"network namespace {name}" for name in sorted(listed_namespaces() - namespaces))
+    yield from (f"job of Slurm: {line}" for line in _jobs(environment))
     yield from (f"temporary file {path.name}" for path in sorted(Path(environment["TMPDIR"]).iterdir()))
+
+
+def _jobs(environment: Mapping[str, str]) -> list[str]:
+    """Returns Slurm's jobs, once those that are ending have ended, or after a while."""
+    if "SLURM_CONF" not in environment:
+        return []
+    end = time.monotonic() + GONE_SECONDS
+    while True:
+        listed = subprocess.run(
+            ["squeue", "--noheader", "--format=%j %T"],
+            env=dict(environment), capture_output=True, text=True, check=True,
+        ).stdout.splitlines()  # fmt: skip
+        if not listed or time.monotonic() > end:
+            return listed
+        time.sleep(0.1)
 
 
 def main() -> int:
@@ -379,8 +427,10 @@ def main() -> int:
     args = parser.parse_args()
     counts: Counter[str] = Counter()
     wrong = left_by_mpi = 0
-    with tempfile.TemporaryDirectory(prefix="crosscut-kills-") as name:
-        campaign = Campaign(Path(name), args.patience)
+    with (
+        tempfile.TemporaryDirectory(prefix="crosscut-kills-") as name,
+        Campaign(Path(name), args.patience) as campaign,
+    ):
         able = []
         for work in WORKS:
             if work.name in args.only:

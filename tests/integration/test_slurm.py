@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from events import Events, close_streams
 from processes import await_none, environment, ranks_of_nodes, running
 from slurm_cluster import NODES, Slurm, running_slurm, why_not
+from under_way import wait_until
 
 from crosscut.base.errors import PlaceError
 from crosscut.places.base import Launched, PlaceOptions
@@ -149,6 +151,17 @@ def test_a_refused_allocation_shows_slurm_s_message(outside: Slurm, core: Path) 
     with session(core, 2, "--nodes=2", "--partition=nowhere") as launched:
         assert Events(launched).next() is None
     assert any("invalid partition" in line for line in launched.stderr_tail())
+
+
+def test_a_request_that_waits_for_nodes_is_withdrawn_if_crosscut_is_killed(outside: Slurm) -> None:
+    """Three ranks ask for three nodes, and there are two."""
+    command = [sys.executable, "-m", "crosscut", "run", "pairwise", "--on", "slurm", "-n", "3", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: "PENDING" in outside.output("squeue", "-h", "-o", "%T"), "nothing waits")
+        finally:
+            process.kill()
+    assert no_jobs(outside)
 
 
 def test_a_batch_script_runs_within_its_own_allocation(outside: Slurm, core: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from stored_run import make_run
 from crosscut.base import core
 from crosscut.base.errors import UsageError
 from crosscut.cli import main, run
-from crosscut.session.measure import checked_out
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import resume_command
+from crosscut.session.measure import checked_out, decide
 
 FAKE = Path(__file__).parent / "fake_core.py"
 Jobs = Callable[[], list[dict[str, Any]]]
@@ -208,11 +211,11 @@ def test_a_parameter_that_the_core_refuses_is_named_as_the_command_s_option(
 def test_an_empty_run_is_not_said_to_hold_measurements(tmp_path: Path) -> None:
     """For example after a full disk."""
     path = make_run(tmp_path / "run.zarr")
-    assert run._kept(path).startswith("what was measured is in ")
+    assert run._kept(path, "again").startswith("what was measured is in ")
     shutil.rmtree(path / "status" / "c")
-    assert run._kept(path) == f"nothing was measured; start again: crosscut run --resume {path}"
+    assert run._kept(path, "again") == "nothing was measured; start again: again"
     (path / "zarr.json").write_text("")
-    assert run._kept(path).startswith("nothing was measured")
+    assert run._kept(path, "again").startswith("nothing was measured")
 
 
 @pytest.mark.parametrize(
@@ -367,3 +370,13 @@ def test_an_interrupt_while_python_runs_source_text_ends_with_the_documented_sta
     words = [sys.executable, "-m", "interrupted"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "crosscut: interrupted\n")
+
+
+def test_the_command_that_continues_names_what_a_run_does_not_record(jobs: Jobs) -> None:
+    words = options.launch(
+        {"launcher": "/opt/my srun", "launcher_arguments": ("-p", "all nodes"), "ranks": 2}
+    )
+    decided = decide(core.load(), words)
+    command = shlex.split(resume_command(Path("my run.zarr"), decided))
+    assert command[:4] == ["crosscut", "run", "--resume", "my run.zarr"]
+    assert command[4:] == ["--launcher=/opt/my srun", "--launcher-args=-p 'all nodes'"]

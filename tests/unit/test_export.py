@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.cli import main
 from crosscut.run import tables
 from crosscut.run.run import Run
-from crosscut.run.table_files import write_file
+from crosscut.run.table_files import write_csv, write_file
 
 MESSAGES = len(SIZES) * REPETITIONS * int((peers() >= 0).sum())
 
@@ -55,6 +57,17 @@ def test_all_formats_hold_the_same(path: Path) -> None:
             from_csv = list(csv.DictReader(file))
         assert len(from_csv) == len(from_json)
         assert list(from_csv[0]) == list(from_json[0])
+
+
+def test_a_table_that_cannot_be_finished_leaves_the_file_open() -> None:
+    def pieces() -> Iterator[tables.Table]:
+        yield {"rank": np.arange(2)}
+        raise CrosscutError("the rest is damaged")
+
+    file = io.BytesIO()
+    with pytest.raises(CrosscutError, match="damaged"):
+        write_csv(pieces(), file)
+    assert file.getvalue() == b"rank\n0\n1\n"
 
 
 def test_writing_in_pieces_does_not_change_the_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

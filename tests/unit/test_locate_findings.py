@@ -165,7 +165,8 @@ def example() -> tuple[Finding, Structure]:
     )  # fmt: skip
     part = Group("group0.0", (0,))
     structure_ = Structure(
-        (Group("group0", (0, 1), (part,), 0.99),), (Limit(Reach.BETWEEN, ("group0", "group0.0"), 1e8, 9e7, 1.1e8),),
+        (Group("group0", (0, 1), (part,), 0.99),),
+        (Limit(Reach.BETWEEN, ("group0", "group0.0"), 1e8, 9e7, 1.1e8),),
         (1e8, 1e8), (1e8, 1e8), ("x", "y"), 5, ("a note",),
     )  # fmt: skip
     return finding, structure_

@@ -17,6 +17,7 @@ from crosscut.base.errors import CrosscutError, PlaceError, plainly
 
 END_SECONDS = 5
 _LOOK_SECONDS = 0.01
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Overran(CrosscutError):
@@ -59,6 +60,13 @@ def run(
             end(process)
     texts = (stream.decode("utf-8", "replace") for stream in (printed, complained))
     return Ended(process.returncode, *texts)
+
+
+def end_with_parent() -> None:
+    """Has this process terminated when the thread that started it ends: for Popen's `preexec_fn`."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:

@@ -25,14 +25,15 @@ from crosscut.base.errors import (
     UsageError,
 )
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import as_typed, is_campaign, state_of
+from crosscut.campaigns.campaign import as_typed, is_campaign
+from crosscut.cli import run_launches
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.measuring import checked_words
+from crosscut.cli.parsing.measuring import checked_words, resume_command
 from crosscut.cli.parsing.parser import Parser, epilog, typed_flag, typed_option
 from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
-from crosscut.run.launches import MOST_LAUNCHES, Manifest, is_launches, load, planned, save
+from crosscut.run.launches import is_launches, load
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
 from crosscut.session.measure import (
@@ -44,7 +45,6 @@ from crosscut.session.measure import (
     ready_session,
     refuse_bytes,
 )
-from crosscut.session.refusal import refusal
 
 EPILOG = """
 examples:
@@ -179,14 +179,16 @@ def _execute(args: argparse.Namespace) -> int:
     if given.get("batch", False):
         return submit_run(decided, given["words"])
     if "launches" in given or is_launches(job.out):
-        return _launches(job, decided, given)
+        return run_launches.execute(job, decided, given, measure)
     try:
         outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
     except (SessionError, Interrupted) as error:
         if (job.out / "zarr.json").is_file():
-            error.args = (f"{error}\n{_kept(job.out)}",)
+            error.args = (f"{error}\n{_kept(job.out, resume_command(job.out, decided))}",)
         raise
-    return report(outcome, interrupted, as_json=given.get("json", False), quiet=given.get("quiet", False))
+    again = resume_command(job.out, decided)
+    as_json, quiet = given.get("json", False), given.get("quiet", False)
+    return report(outcome, interrupted, again, as_json=as_json, quiet=quiet)
 
 
 def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
@@ -319,93 +321,17 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         return session.run(job), session.interrupted
 
 
-def _kept(run: Path) -> str:
+def _kept(run: Path, again: str) -> str:
     """Returns a sentence on what a run that ended early contains, and how to continue."""
     from crosscut.run.agreement import holds_samples
 
-    out = as_typed(run)
     if holds_samples(run):
-        return f"what was measured is in {out}; continue with: crosscut run --resume {out}"
-    return f"nothing was measured; start again: crosscut run --resume {out}"
+        return f"what was measured is in {as_typed(run)}; continue with: {again}"
+    return f"nothing was measured; start again: {again}"
 
 
-def _launches(job: Job, decided: Decided, given: Mapping[str, Any]) -> int:
-    """Measures the launches that a folder lacks; returns the exit status."""
-    from crosscut.campaigns import launches  # most runs do not need it
-
-    manifest = _manifest(job, decided, given)
-    quiet = given.get("quiet", False)
-
-    def told(line: str) -> None:
-        if not quiet:
-            print(f"crosscut: {line}", file=sys.stderr)
-
-    outcomes: list[JobOutcome] = []
-    interrupted = False
-    for outcome, stopped in launches.measure(
-        manifest, job, lambda one: measure(one, decided, quiet=quiet), told
-    ):
-        outcomes.append(outcome)
-        interrupted |= stopped
-        for failure in outcome.failures:
-            print(f"crosscut: {outcome.out.name}: {failure}", file=sys.stderr)
-    _report_launches(manifest, as_json=given.get("json", False), quiet=quiet)
-    if interrupted:
-        return EXIT_INTERRUPTED
-    failed = any(outcome.failures or outcome.state == "failed" for outcome in outcomes)
-    return EXIT_FAILED if failed else EXIT_OK
-
-
-def _manifest(job: Job, decided: Decided, given: Mapping[str, Any]) -> Manifest:
-    """Returns the manifest of an existing folder, with launches added if more are requested, or a new one."""
-    count = given.get("launches", 0)
-    if count > MOST_LAUNCHES:
-        raise UsageError(f"--launches {count}: at most {MOST_LAUNCHES}")
-    begun = load(job.out) if is_launches(job.out) else None
-    if begun is None and "resume" in given:
-        raise UsageError(f"--resume {job.out} is a single run, which has no launches; leave out --launches")
-    if begun is not None and 0 < count < len(begun.launches):
-        raise UsageError(
-            f"--launches {count}: {job.out} already has {len(begun.launches)}; ask for at least as many"
-        )
-    if begun is not None and count in (0, len(begun.launches)):
-        return begun
-    if begun is None and (why := refusal(decided.options.executable, job, decided.options.ranks)):
-        raise UsageError(why)
-    seed = job.options.get("seed")
-    orders = planned(count, seed if isinstance(seed, int) else 1)
-    if begun is not None:
-        names = {launch.name for launch in begun.launches}
-        more = (launch for launch in orders if launch.name not in names)
-        manifest = replace(begun, launches=(*begun.launches, *more)[:count])
-    else:
-        job.out.mkdir(exist_ok=True)
-        asked = {name: value for name, value in job.as_json().items() if name != "out"}
-        manifest = Manifest(job.out, asked, orders)
-    save(manifest)
-    return manifest
-
-
-def _report_launches(manifest: Manifest, *, as_json: bool, quiet: bool) -> None:
-    """Prints the results and, if launches are missing or incomplete, how to continue."""
-    from crosscut.reports.json import launches as json_launches
-    from crosscut.reports.terminal import launches as terminal_launches
-    from crosscut.reports.terminal.screen import screen_for
-
-    if as_json:
-        print(json.dumps(json_launches.document(manifest), allow_nan=False))
-    elif not quiet:
-        terminal_launches.render(screen_for(), manifest)
-    if any(state_of(manifest.out(launch)) != "complete" for launch in manifest.launches):
-        folder = as_typed(manifest.path)
-        print(
-            f"crosscut: not everything was measured; continue with: crosscut run --resume {folder}",
-            file=sys.stderr,
-        )
-
-
-def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
-    """Prints the result and, if it is incomplete, how to continue; returns the exit status."""
+def report(outcome: JobOutcome, interrupted: bool, again: str, *, as_json: bool, quiet: bool) -> int:
+    """Prints the result and, if it is incomplete, the command that continues it; returns the exit status."""
     from crosscut.reports.terminal import findings, headline  # these import numpy and xarray
     from crosscut.reports.terminal.screen import screen_for
     from crosscut.run.run import Run
@@ -422,10 +348,7 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
     for failure in outcome.failures:
         print(f"crosscut: {failure}", file=sys.stderr)
     if outcome.state != "complete":
-        print(
-            f"crosscut: the run is {outcome.state}; continue with: crosscut run --resume {shown}",
-            file=sys.stderr,
-        )
+        print(f"crosscut: the run is {outcome.state}; continue with: {again}", file=sys.stderr)
     if interrupted:
         return EXIT_INTERRUPTED
     # A tolerated loss or a wrong byte is a failure too: a script must notice.

@@ -328,9 +328,13 @@ def spawn(
     hooks: Hooks = Hooks(),  # noqa: B008
     *,
     environment: Mapping[str, str] | None = None,
+    ends_with_us: bool = False,
 ) -> Launched:
     """Starts `command` with pipes and writes the session's first line. The command gets a process group of
-    its own, so that Ctrl-C reaches only crosscut, which then stops the session properly."""
+    its own, so that Ctrl-C reaches only crosscut, which then stops the session properly.
+
+    `ends_with_us`: it is terminated if crosscut is killed. Most programs see their input end, and finish.
+    """
     try:
         process = process_group.start(
             [os.fspath(word) for word in command],
@@ -339,6 +343,7 @@ def spawn(
             stderr=subprocess.PIPE,
             env=None if environment is None else dict(environment),
             start_new_session=True,
+            preexec_fn=process_group.end_with_parent if ends_with_us else None,
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error

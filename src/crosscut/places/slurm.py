@@ -238,7 +238,9 @@ def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) 
         if (launched.process.returncode or 0) < 0:
             cancel(name)
 
-    launched = base.spawn(command, first_line, base.Hooks(observe=tell, release=release))
+    # salloc reads no input while it waits for nodes: it would wait on, for nobody.
+    hooks = base.Hooks(observe=tell, release=release)
+    launched = base.spawn(command, first_line, hooks, ends_with_us=command[0] == "salloc")
     return launched
 
 

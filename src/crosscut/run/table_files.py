@@ -24,12 +24,14 @@ def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
     name that a spreadsheet would take for a formula gets a `'` before it: names come from other machines."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
-    for number, piece in enumerate(pieces):
-        if number == 0:
-            writer.writerow(piece)
-        for row in _rows(piece):
-            writer.writerow(map(_word, row))
-    text.detach()
+    try:
+        for number, piece in enumerate(pieces):
+            if number == 0:
+                writer.writerow(piece)
+            for row in _rows(piece):
+                writer.writerow(map(_word, row))
+    finally:
+        text.detach()  # or the wrapper closes the caller's file
 
 
 def _rows(piece: Table) -> Iterator[tuple[Any, ...]]:

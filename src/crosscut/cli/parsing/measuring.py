@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
+from crosscut.campaigns.campaign import as_typed
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided, ready_session, refuse_bytes
 from crosscut.session.progress import reporter
@@ -19,6 +21,19 @@ def check_parent(option: str, path: Path) -> None:
     """Raises UsageError, before anything is measured, if the path's folder does not exist."""
     if not (parent := path.absolute().parent).is_dir():
         raise UsageError(f"{option} {path}: the folder {parent} does not exist")
+
+
+def resume_command(run: Path, decided: Decided) -> str:
+    """Returns the command that continues a run. A run does not record which program starts its ranks, or with
+    what arguments, because a stranger's run could then start any program; so these have to be typed again."""
+    options = decided.options
+    typed = {
+        "--launcher": options.launcher,
+        "--launcher-args": shlex.join(options.launcher_arguments),
+        "--core-path": options.core_path,
+    }
+    words = [as_typed(run), *(f"{name}={value}" for name, value in typed.items() if value)]
+    return f"crosscut run --resume {shlex.join(words)}"
 
 
 @contextmanager
