@@ -271,7 +271,7 @@ def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_pa
     assert cli.main(["report", str(run), str(run)]) == 2
     assert "-o FILE.html" in capsys.readouterr().err
     assert cli.main(["report", str(run), "-o", str(tmp_path / "no" / "page.html")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert "cannot write" in capsys.readouterr().err
     assert cli.main(["report", str(run), "-o", str(tmp_path)]) == 2
     assert "is a directory" in capsys.readouterr().err
     (tmp_path / "f.json").write_text('{"schema": 3}')

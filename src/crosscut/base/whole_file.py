@@ -4,15 +4,51 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+
+from crosscut.base.errors import CrosscutError, plainly
 
 
 def write(path: Path, content: bytes) -> None:
     """Replaces the file. If that raises OSError, the old file stays as it was."""
+    with _opened(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def output(path: Path) -> Iterator[IO[bytes]]:
+    """Opens a file that a person named for output; it replaces the old one only once it is complete.
+
+    A device or a pipe, such as /dev/stdout, is written to. Raises CrosscutError if writing fails.
+    """
+    try:
+        with path.open("wb") if is_special(path) else _opened(path) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CrosscutError(f"cannot write {path}: {plainly(error)}") from error
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """Writes a file that a person named, as `output` does."""
+    with output(path) as file:
+        file.write(content)
+
+
+def is_special(path: Path) -> bool:
+    """True for a device, a pipe or a socket, which a file must not replace."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}.unfinished")
     try:
         with unfinished.open("xb") as file:  # exclusive: never follows somebody's link
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut.base import core, units
+from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
@@ -163,7 +163,9 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
             names = of_run.rank_names(run)
     planted = check_cautions.planted(checked.runs)
     if args.junit is not None:
-        args.junit.write_text(junit.document(promised, checked.judged, names, cautions), encoding="utf-8")
+        whole_file.write_output(
+            args.junit, junit.document(promised, checked.judged, names, cautions).encode()
+        )
     told = (promised, checked.judged, names, cautions)
     tell(args, lambda: json_check.document(*told) | {"faults": planted},
          lambda screen: terminal_check.render(screen, *told, planted))  # fmt: skip

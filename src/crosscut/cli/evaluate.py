@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import core, units
+from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
 from crosscut.base.job import Job
 from crosscut.campaigns import campaign
@@ -192,7 +192,7 @@ def _conclude(directory: Path, launches: list[list[StepResult]], interrupted: bo
     results = everything[: len(launches[0])]
     document = summary.as_json(directory, results)
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-    (directory / campaign.SUMMARY).write_text(text, encoding="utf-8")
+    whole_file.write_output(directory / campaign.SUMMARY, text.encode())
     with (directory / "summary.txt").open("w", encoding="utf-8") as file:
         summary.render(directory, results, screen_for(file))
     if as_json:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut.base import core, units
+from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
@@ -159,7 +159,7 @@ def _tell(
             why = "; ".join(finding.what for finding in found)
             raise UsageError(f"-o {args.network}: too little was measured to infer a network: {why}")
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
-        args.network.write_text(network_file.text(structure, source), encoding="utf-8")
+        whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
         print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))
         return

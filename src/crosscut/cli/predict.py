@@ -8,6 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
+from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
 from crosscut.cli.parsing import programs
@@ -117,7 +118,7 @@ def execute(args: argparse.Namespace) -> int:
     else:
         telling.tell(asked, predicted, made, noise)
     if args.out is not None:
-        charts.write(args.out, charts.drawn(picture.chart(predicted), args.out.suffix))
+        whole_file.write_output(args.out, charts.drawn(picture.chart(predicted), args.out.suffix))
     return EXIT_OK
 
 

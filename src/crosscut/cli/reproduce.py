@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, checked_words
@@ -160,7 +161,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     rows = list(comparing.rows(read, curves))
     summaries = list(comparing.summaries(read, rows))
     document = telling.as_json(read, rows, summaries, curves, measured)
-    (folder / "result.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    whole_file.write_output(folder / "result.json", (json.dumps(document, indent=1) + "\n").encode())
     drawn: list[Path] = []
     try:
         drawn = picture.write(read, rows, curves, folder)

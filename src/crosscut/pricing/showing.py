@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crosscut.base import whole_file
 from crosscut.base.errors import UsageError
 from crosscut.pricing import pareto
 from crosscut.pricing.amounts import amount
@@ -39,13 +40,13 @@ class PricingPicture:
 def check(path: Path, *, overwrite: bool) -> None:
     """Raises UsageError for an unusable output file, before minutes of simulation."""
     charts.check(path, (*charts.FORMS, ".html"))
-    if path.exists() and not overwrite:
+    if path.exists() and not overwrite and not whole_file.is_special(path):
         raise UsageError(f"-o {path}: it exists; --force replaces it")
 
 
 def write(path: Path, picture: PricingPicture) -> None:
     page = path.suffix == ".html"
-    charts.write(path, _page(picture) if page else charts.drawn(picture.chart, path.suffix))
+    whole_file.write_output(path, _page(picture) if page else charts.drawn(picture.chart, path.suffix))
 
 
 def front(found: MixJudgement) -> PricingPicture:

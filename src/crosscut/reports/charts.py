@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut.base import whole_file
-from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.base.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,11 +128,3 @@ def drawn(figure: Figure, form: str) -> bytes:
     figure.suptitle(figure.get_suptitle(), x=figure.axes[0].get_position().x0, horizontalalignment="left")
     figure.savefig(stream, format=form[1:], metadata=dateless.get(form))
     return stream.getvalue()
-
-
-def write(file: Path, content: bytes) -> None:
-    """Writes the file atomically. Raises CrosscutError if it cannot be written."""
-    try:
-        whole_file.write(file, content)
-    except OSError as error:
-        raise CrosscutError(f"{file}: cannot be written: {plainly(error)}") from error

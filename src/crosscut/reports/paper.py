@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.base import whole_file
 from crosscut.base.errors import UsageError
 from crosscut.reports import charts
 from crosscut.reports.html.pictures import matrix
@@ -47,7 +48,7 @@ def write(pictures: Sequence[Picture], folder: Path, *, overwrite: bool) -> list
         raise UsageError(f"--figures {folder}: not a folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        charts.write(folder / name, content)
+        whole_file.write_output(folder / name, content)
     return [folder / name for name in files]
 
 

@@ -185,12 +185,12 @@ def write(
 ) -> None:  # fmt: skip
     content = page(spec, checked, names, redact=redact, cautions=cautions).encode("utf-8", "replace")
     if path.suffix.lower() != ".pdf":
-        whole_file.write(path, content)
+        whole_file.write_output(path, content)
         return
     browser = _browser(path)
     with tempfile.TemporaryDirectory(prefix="crosscut-protocol-") as folder:
         made = _print(browser, Path(folder), content)
-    whole_file.write(path, made)
+    whole_file.write_output(path, made)
 
 
 def _print(browser: str, folder: Path, content: bytes) -> bytes:

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from crosscut.base import whole_file
 from crosscut.base.errors import SessionError
 from crosscut.reproduce.experiment import Series
 from crosscut.reproduce.settings import Application
@@ -78,4 +79,4 @@ def _keep(out: Path, application: Application, turns: list[list[Result]]) -> Non
         "base_options": list(application.base_options),
         "turns": [[asdict(result) for result in turn] for turn in turns],
     }
-    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    whole_file.write_output(out, (json.dumps(document, indent=1) + "\n").encode())

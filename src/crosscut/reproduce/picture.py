@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.reports import charts
 from crosscut.reproduce.comparing import ComparisonRow, SeriesCurve
 from crosscut.reproduce.experiment import Experiment
@@ -52,7 +52,7 @@ def write(
         name = "picture" if number == 1 else f"picture-{number}"
         files += [folder / f"{name}{form}" for form in (".svg", ".png")]
         for file in files[-2:]:
-            charts.write(file, charts.drawn(figure, file.suffix))
+            whole_file.write_output(file, charts.drawn(figure, file.suffix))
     return files
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError
 
 if TYPE_CHECKING:
@@ -102,14 +103,7 @@ def format_of(path: Path) -> str:
 
 def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:
     """Writes the whole file or none: it gets its name when it is complete."""
-    if path.exists() and not overwrite:
+    if path.exists() and not overwrite and not whole_file.is_special(path):
         raise UsageError(f"{path} exists; name another file, or replace it with --force")
-    unfinished = path.with_name(path.name + ".unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            FORMATS[name](pieces, file)
-        unfinished.replace(path)
-    except OSError as error:
-        raise CrosscutError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file.output(path) as file:
+        FORMATS[name](pieces, file)

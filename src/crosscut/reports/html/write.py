@@ -11,9 +11,10 @@ from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.compare.spec import read as read_spec
 from crosscut.analysis.findings import of_run
+from crosscut.base import whole_file
 from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling
-from crosscut.reports import charts, redaction
+from crosscut.reports import redaction
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.json import check as json_check
@@ -80,7 +81,7 @@ def write(
 ) -> None:
     if out.is_dir():
         raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
-    if out.exists() and not overwrite:
+    if out.exists() and not overwrite and not whole_file.is_special(out):
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
     views: Sequence[View] = [View.open(run) for run in runs]
     judgement = _judgement(views, spec, verdicts)
@@ -88,4 +89,4 @@ def write(
         views, found, judgement = _without_names(views, found or {}, judgement)
     page = render(views, size_bytes=size_bytes, found=found, cabling=cabling, judgement=judgement)
     # A file name that is not UTF-8 contains lone surrogates, which cannot be encoded.
-    charts.write(out, page.encode("utf-8", "replace"))
+    whole_file.write_output(out, page.encode("utf-8", "replace"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.base.errors import UsageError
 from crosscut.network.description import Graph, Network
 from crosscut.reports.svg.layout import Layout, lay_out, switch_of
@@ -67,7 +67,7 @@ def write(network: Network, path: Path) -> None:
     """Writes .svg or .png by suffix. Raises UsageError for another suffix, or for PNG without resvg-py."""
     text = svg(network)
     if path.suffix == ".svg":
-        path.write_text(text, encoding="utf-8")
+        whole_file.write_output(path, text.encode())
         return
     if path.suffix != ".png":
         raise UsageError(f"{path}: a drawing is an .svg or a .png file")
@@ -77,7 +77,7 @@ def write(network: Network, path: Path) -> None:
         raise UsageError(
             f"{path}: PNG needs resvg-py: pip install 'crosscut[png]'; .svg needs nothing"
         ) from error
-    path.write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=1.5)))
+    whole_file.write_output(path, bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=1.5)))
 
 
 def _styles(graph: Graph) -> dict[tuple[float, int, bool], _Style]:
