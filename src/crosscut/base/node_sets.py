@@ -10,7 +10,8 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 # Characters of a list of hosts in a sentence.
 LIST_WIDTH = 48
 # Characters with a meaning for NodeSet are never taken from a run: a name could otherwise expand to billions.
-_PLAIN = re.compile(r"[A-Za-z0-9._:-]+")
+# Numbers of thousands of digits are refused by Python.
+_PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 
 
 def folded(names: Sequence[str], most: int = 0) -> str:
