@@ -245,7 +245,7 @@ class Hooks:
 
     observe: Callable[[Event], None] = lambda _: None
     """Gets each event before the session acts on it (a place that starts nodes waits for `listening`)."""
-    release: Callable[[], None] = lambda: None
+    release: Callable[[], object] = lambda: None
     """Ends all else that was started (a lab, a batch job); called once, after the process has ended."""
     attributes: Callable[[], Mapping[str, object]] = dict
     """Returns attributes to add to a run; called when its job begins."""

@@ -13,16 +13,18 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from crosscut.base import bounded_file, host_list
 from crosscut.base.core import is_program
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
-from crosscut.places import base, room
+from crosscut.places import base, room, shared_memory
 from crosscut.places.launchers import (
     NO_LAUNCHER,
     Launcher,
@@ -129,6 +131,7 @@ class MpiPlace(base.Place):
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
             line,
             base.Hooks(
+                release=partial(shared_memory.remove_orphans, time.time()) if here else lambda: None,
                 launcher=launcher.name,
                 start_seconds=math.inf
                 if launcher.is_srun
