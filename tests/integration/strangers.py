@@ -73,11 +73,16 @@ def accepted(secret: bytes, challenge: bytes, said: bytes) -> bytes:
 class Strangers:
     """Repeats all attacks on every port of a session's processes, until the end."""
 
-    def __init__(self, executable: Path) -> None:
+    def __init__(self, executable: Path, one_by_one: int = 0) -> None:
+        """`one_by_one`: how often each attack is made alone, besides once beside a crowd."""
         self._executable = executable
+        self._one_by_one = one_by_one
         self._ending = threading.Event()
         self._crowd: list[socket.socket] = []
+        self.overheard = b""
+        """A rank's answer to an earlier challenge, to be said again."""
         self.rounds = 0
+        self.connections = 0
         self.challenged = 0
         self.learnt: list[str] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -94,20 +99,19 @@ class Strangers:
             if not ports:
                 time.sleep(0.001)  # short, to catch a port as soon as it opens
                 continue
+            alone = (self.silent, self.garbage, self.long, self.wrong_secret, self.half, self.replay)
             for address in ports:
-                for attack in (
-                    self.silent,
-                    self.garbage,
-                    self.long,
-                    self.wrong_secret,
-                    self.half,
-                    self.crowd,
-                ):
+                for attack in (*alone, self.crowd):
+                    self._try(attack, address)
+            self._scatter()  # whose place others now take
+            for address in ports:
+                for attack in alone * self._one_by_one:
                     self._try(attack, address)
             self.rounds += 1
 
     def _try(self, attack: Callable[[Address], bytes], address: Address) -> None:
         said = b""
+        self.connections += 1
         with contextlib.suppress(OSError):  # refused or reset: not let in
             said = attack(address)
         self.challenged += len(said) == CHALLENGE_BYTES
@@ -146,14 +150,27 @@ class Strangers:
             connection.send(os.urandom(40))
             return challenge
 
+    def replay(self, address: Address) -> bytes:
+        with connected(address, 0.1) as connection:
+            challenge = heard(connection, CHALLENGE_BYTES)
+            connection.send(self.overheard)
+            return challenge + heard(connection, 1)
+
     def crowd(self, address: Address) -> bytes:
-        """Opens CROWD connections at once, which stay until the next crowd."""
+        """Opens CROWD connections at once, which stay until the next crowd.
+
+        They are silent, or send garbage, half an answer, or one that was overheard.
+        """
         self._scatter()
-        for _ in range(CROWD):
+        said = (b"", os.urandom(200), os.urandom(40), self.overheard)
+        for number in range(CROWD):
             connection = socket.socket()
             connection.setblocking(False)
             connection.connect_ex(address)
             self._crowd.append(connection)
+            with contextlib.suppress(OSError):
+                connection.send(said[number % len(said)])
+        self.connections += CROWD - 1
         return b""
 
     def _scatter(self) -> None:

@@ -25,12 +25,13 @@ from tiers import long
 from under_way import PATIENCE_SECONDS, Measurement, measuring, private_core, rank_processes, wait_until
 
 from crosscut.base import core
+from crosscut.base.errors import SessionError
 from crosscut.base.job import Event, Job
 from crosscut.cli import main
 from crosscut.run import fsck
 from crosscut.run.format import FAILED, MEASURED, SKIPPED
 from crosscut.run.run import Run
-from crosscut.session.measure import Launch
+from crosscut.session.measure import Launch, decide, open_session
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)
@@ -134,6 +135,22 @@ def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Pa
         said = measurement.end()
         assert "rank 0" in said
     assert fsck.check(job.out).damage == ()
+
+
+def test_under_mpi_a_rank_zero_that_is_stopped_before_it_hears_of_a_job_is_named(
+    quick_path: Path, binaries: Path
+) -> None:
+    if not usable("mpi"):
+        pytest.skip("the backend mpi cannot be used here")
+    session = open_session(decide(core.load(), launch("mpi")), lambda _: None)
+    try:
+        session.wait_ready()
+        os.kill(processes_of("mpi", binaries)[0], signal.SIGSTOP)
+        with pytest.raises(SessionError, match=r"crosscut-core-m \(process \d+\) was stopped for 4 s"):
+            session.run(endless(quick_path / "run.zarr", "mpi"))
+    finally:
+        session.close()
+        await_none(binaries / core.CORE_MPI)
 
 
 @pytest.mark.parametrize(

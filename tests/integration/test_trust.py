@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ if core.find_executable(core.CORE) is None:
 
 RANKS = 4
 ROUNDS = 2
+STRANGERS = 100_000
 # Memory that a thousand strangers may cost a rank: it holds them in 512 slots of less than a kilobyte.
 MOST_GROWTH_BYTES = 16 << 20
 CONNECTION_DESCRIPTORS = 2 * CROWD + 500
@@ -106,6 +108,39 @@ def test_strangers_neither_get_in_nor_disturb_a_session(
     assert strangers.challenged > 0, "no stranger was ever heard"
     assert not [event for event in events if event["event"] in ("error", "failed-rank")]
     assert max(b - a for a, b in zip(before, after, strict=True)) < MOST_GROWTH_BYTES
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_connections_of_strangers_change_nothing(
+    binaries: Path, quick_path: Path, descriptors: None
+) -> None:
+    """They come before, while and after the ranks join, in one session after another."""
+    executable = binaries / core.CORE
+    strangers = Strangers(executable, one_by_one=20)
+    sessions = runs = 0
+    try:
+        while strangers.connections < STRANGERS:
+            with opened() as (session, secret, events):
+                sessions += 1
+                since, end = strangers.rounds, time.monotonic() + 10 * PATIENCE_SECONDS
+                for _, challenge in challenges(listeners(executable)):
+                    strangers.overheard = proof(bytes.fromhex(secret), challenge, rank=1)
+                while strangers.rounds < since + ROUNDS:
+                    assert time.monotonic() < end, "the strangers never came round"
+                    runs += 1
+                    out = quick_path / "run"
+                    assert session.run(job(out)).state == "complete"
+                    check_whole(out)
+                    shutil.rmtree(out)
+                assert not [event for event in events if event["event"] in ("error", "failed-rank")]
+    finally:
+        strangers.end()
+    print(
+        f"{strangers.connections} connections, {strangers.challenged} challenged alone; "
+        f"{sessions} sessions, {runs} runs"
+    )
+    assert strangers.learnt == []
+    assert sessions > 1
 
 
 def challenges(addresses: set[Address]) -> Iterator[tuple[Address, bytes]]:

@@ -130,17 +130,19 @@ def _signal(process: subprocess.Popen[Any], number: int) -> None:
             process.send_signal(number)
 
 
-def stopped(pid: int) -> int | None:
-    """Returns the process that waits to be continued (SIGSTOP, ctrl-Z): this one, or the first below it that
-    has children itself."""
+def stopped(pid: int, *, leaves: bool = False) -> int | None:
+    """Returns the process that waits to be continued (SIGSTOP, ctrl-Z): this one, or the first below it.
+
+    Below it, a process without children counts only with `leaves`.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     if stat.rpartition(")")[2].split()[0] in "Tt":
         return pid
-    below = map(stopped, _children(pid))
-    return next((found for found in below if found is not None and _children(found)), None)
+    below = (stopped(child, leaves=leaves) for child in _children(pid))
+    return next((found for found in below if found is not None and (leaves or _children(found))), None)
 
 
 def _children(pid: int) -> list[int]:

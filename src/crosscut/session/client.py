@@ -20,6 +20,7 @@ from crosscut.base import process_group
 from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageError
 from crosscut.base.job import Event, Job
 from crosscut.places.base import Launched
+from crosscut.session.halts import Halts
 
 # Longer lines are not events; the `ready` event of 10,000 nodes is well below this.
 LARGEST_LINE_BYTES = 16 << 20
@@ -82,6 +83,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         self._interruptions = 0
         self._ready = False  # True once all ranks have joined
         self._measuring = False
+        self._expects_answer = False  # to a request, of which nothing has been heard
         self._conductor_node = ""  # where rank 0 is
         self.ranks_of_nodes: tuple[tuple[int, ...], ...] = ()  # known once all ranks have joined
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -227,6 +229,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
             stdin.flush()
         except (OSError, ValueError) as error:
             raise self._died() from error
+        self._expects_answer = True
 
     def _read(self) -> None:
         """Queues lines in a thread, so that the main thread can wait for an event or a signal."""
@@ -266,19 +269,19 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def _next(self, deadline: float) -> type[_Signal | _EndOfStream] | bytes | None:
         """Returns the next item of the queue; None if nothing came in time. Raises SessionError if a process
-        that passes events on has been stopped for too long. The conductor names a stopped rank."""
-        stopped_at = math.inf
+        without which nothing can come has been stopped for too long."""
+        silence = self._launched.silence_seconds
+        halts = Halts(self.process_id, silence, expects_answer=self._expects_answer)
         while (now := time.monotonic()) < deadline:
             with contextlib.suppress(Empty):
-                return self._queue.get(timeout=min(_LOOK_SECONDS, deadline - now))
-            stopped = process_group.stopped(self.process_id)
-            stopped_at = math.inf if stopped is None else min(stopped_at, now)
-            if stopped is not None and now - stopped_at > self._launched.silence_seconds:
-                raise self._halted(stopped)
+                item = self._queue.get(timeout=min(_LOOK_SECONDS, deadline - now))
+                self._expects_answer &= item is _Signal
+                return item
+            if (found := halts.look()) is not None:
+                raise self._halted(*found)
         return None
 
-    def _halted(self, stopped: int) -> SessionError | Interrupted:
-        seconds = self._launched.silence_seconds
+    def _halted(self, stopped: int, seconds: float) -> SessionError | Interrupted:
         text = (
             f"{process_group.name(stopped)} (process {stopped}) was stopped for {seconds:g} s, by ctrl-Z or "
             "SIGSTOP, so nothing was heard of the ranks"
