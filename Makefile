@@ -134,10 +134,11 @@ linkcheck: install $(MADE)/docs-tools  ## Also visit the documentation's links t
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --builder linkcheck docs build/linkcheck
 
-sanitize: $(MADE)/build-tools  ## Test the core, and short sessions, under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: $(MADE)/build-tools  ## Test the core, sessions and MPI programs under ASan and UBSan, the core under TSan, too
 	for preset in asan tsan; do \
 	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset \
 	    && $(BIN)/python tools/sanitize.py build/$$preset/core/crosscut-core || exit 1; done
+	cmake --preset asan-mpi && cmake --build --preset asan-mpi && $(BIN)/python tools/sanitize_programs.py build/asan-mpi
 
 odr: $(MADE)/build-tools  ## Link every program with a check that each type has one definition (GCC, 4 minutes)
 	cmake --preset odr && cmake --build --preset odr

@@ -15,7 +15,7 @@ for target in "$folder"/fuzz_*; do
   [ ! -d "core/tests/corpus/$name" ] || seeds="core/tests/corpus/$name"
   echo "fuzz: $name"
   # shellcheck disable=SC2086  # empty or one word
-  "$target" "$@" -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=0 -print_funcs=0 \
+  "$target" "$@" -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -print_funcs=0 \
     -verbosity=0 -artifact_prefix="build/corpus/$name-" "build/corpus/$name" $seeds
   ran=$((ran + 1))
 done
