@@ -73,21 +73,11 @@ def main() -> None:
     for source, ranks, arguments in PROFILED:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            program = compiled(source, folder)
-            words = (
-                "profile",
-                "--out",
-                folder / "profile",
-                "--",
-                mpiexec,
-                "-n",
-                str(ranks),
-                program,
-                *arguments,
-            )
+            profile: list[str | Path] = [BESIDE / "crosscut", "profile", "--out", folder / "profile", "--"]
+            launch: list[str | Path] = [mpiexec, "-n", str(ranks), compiled(source, folder), *arguments]
             statuses = (1,) if set(arguments) & set(BADLY) else (0,)
             what = f"profile of {' '.join((source, *arguments))}"
-            run(what, statuses, BESIDE / "crosscut", *words, library=library)
+            run(what, statuses, *profile, *launch, library=library)
 
 
 if __name__ == "__main__":
