@@ -137,6 +137,27 @@ def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Pa
     assert fsck.check(job.out).damage == ()
 
 
+def test_mpi_ranks_whose_launcher_is_killed_while_they_start_end(binaries: Path) -> None:
+    """MPICH's MPI_Init waits without end if its launcher is killed between two of its steps."""
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not usable("mpi") or not mpiexec.exists():
+        pytest.skip("the backend mpi, or its launcher, cannot be used here")
+    executable = binaries / core.CORE_MPI
+    for delay_seconds in (0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.12):
+        with subprocess.Popen(
+            [mpiexec, "-disable-auto-cleanup", "-n", str(RANKS), executable, "mpi-rank"],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            try:
+                wait_until(lambda: len(running(executable)) == RANKS, "the ranks do not start")
+                time.sleep(delay_seconds)
+                (proxy,) = children(process.pid)
+                os.kill(proxy, signal.SIGKILL)
+            finally:
+                process.kill()
+        await_none(executable)
+
+
 def test_under_mpi_a_rank_zero_that_is_stopped_before_it_hears_of_a_job_is_named(
     quick_path: Path, binaries: Path
 ) -> None:

@@ -37,6 +37,7 @@ constexpr std::string_view summary =
 #include <fstream>
 #include <thread>
 
+#include "backends/mpi/launcher_watch.hpp"
 #include "backends/mpi/two_sided.hpp"
 #include "measure/live.hpp"
 #include "session/rank.hpp"
@@ -168,7 +169,7 @@ void drop_names_of_shared_memory() {
 
 constexpr int usage_status = 2;
 
-int run_as(int rank, int size) {
+int run_as(int rank, int size, LauncherWatch& launcher) {
   // Rank 0 broadcasts a line in any case, because the others wait for it.
   std::string line, why = "no session configuration on standard input of rank 0";
   try {
@@ -202,11 +203,13 @@ int run_as(int rank, int size) {
       setup.announce("");
       throw;
     }
+    launcher.end();
     return session::run_rank(setup);
   }
   setup.conductor = broadcast({});
   if (setup.conductor.empty()) return usage_status;  // rank 0 says why
   setup.interface = session::resolve_interface(config.interface, setup.conductor);
+  launcher.end();
   return session::run_rank(setup);
 }
 
@@ -214,13 +217,14 @@ int run_as(int rank, int size) {
 
 int mpi_rank_main(int argc, char** argv) {
   int provided = 0;
+  LauncherWatch launcher;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   drop_names_of_shared_memory();
   int rank = 0, size = 1, status = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   try {
-    status = run_as(rank, size);
+    status = run_as(rank, size, launcher);
   } catch (const UsageError& error) {
     if (rank == 0) std::fprintf(stderr, "crosscut-core-mpi: %s\n", error.what());
     status = usage_status;
