@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,6 +109,14 @@ def test_a_written_rate_is_within_half_of_its_last_digit(value: float) -> None:
     text, unit = units.rate(value, 4).replace(",", "").split()
     factor = {"B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}[unit]
     assert float(text) * factor == pytest.approx(value, rel=5.1e-4)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (7, "7 B"), (4_194_304, "4.19 MB"), (2e12, "2 TB"), (1.56e16, "15,600 TB"), (math.inf, "–")],
+)
+def test_sizes_of_an_axis_have_three_digits(value: float, text: str) -> None:
+    assert units.about_size(value) == text
 
 
 def test_durations_grow_coarser_with_their_length() -> None:

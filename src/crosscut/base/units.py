@@ -166,9 +166,11 @@ def exact_bytes(value: int) -> str:
 
 def about_size(value: float) -> str:
     """Formats a size to three digits, for an axis: `4.19 MB`."""
-    factor, name = _unit(value, ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")))
+    if not math.isfinite(value):
+        return "–"
+    factor, name = _unit(value, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")))
     digits = 3 if value >= 100 else len(f"{value:.0f}")
-    return f"{float(_digits(value / factor, digits)):g} {name}"
+    return f"{float(f'{value / factor:.{digits}g}'):,g} {name}"
 
 
 def duration(value: float) -> str:
