@@ -17,6 +17,7 @@ from crosscut.base.node_sets import folded
         (["rank 0", "rank 1"], "rank 0, rank 1"),
         (["n[0-99999999999]", "n1"], "n[0-99999999999], n1"),  # as it is, never expanded
         (["@all", "n1"], "@all, n1"),
+        (["n" + "1" * 200, "n1"], "n" + "1" * 200 + ", n1"),
         (["n" + "1" * 5000, "n1"], "n" + "1" * 5000 + ", n1"),
     ],
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 # Characters of a list of hosts in a sentence.
 LIST_WIDTH = 48
 # Characters with a meaning for NodeSet are never taken from a run: a name could otherwise expand to billions.
-# Numbers of thousands of digits are refused by Python.
 _PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 
 
@@ -20,9 +20,11 @@ def folded(names: Sequence[str], most: int = 0) -> str:
     `most`: characters, beyond which ranges are left out for "…"; 0: any number.
     """
     parts = list(names)
-    if all(map(_PLAIN.fullmatch, names)):
-        ranges = str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
-        parts = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", ranges)
+    # NodeSet refuses numbers of more than 100 digits.
+    with contextlib.suppress(NodeSetException):
+        if all(map(_PLAIN.fullmatch, names)):
+            ranges = str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
+            parts = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", ranges)
     text = ", ".join(parts)
     if not most or len(text) <= most or "," not in text:
         return text
