@@ -200,8 +200,8 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
     ("words", "said"),
     [
         (["--grid", "2x2", "-n", "3"], "--grid 2x2: has 4 ranks, but -n says 3"),
-        (["-N", "1000000"], "-N 1000000: its matrix takes 8000 GB"),
-        (["--memory", "4000GB"], "--memory: the matrix takes 4000 GB"),
+        (["-N", "1000000"], "-N 1000000: its matrix takes 8 TB"),
+        (["--memory", "4000GB"], "--memory: the matrix takes 4 TB"),
         (["-N", "99"], "a number from 100 to 1,000,000"),
         (["--repeat", "11"], "with 2 of them 10 repetitions each"),
         (["--on", "sim:fat-tree-1024"], "HPL runs on local, hosts:FILE, mpi, slurm, lab:NETWORK"),
