@@ -134,7 +134,7 @@ linkcheck: install $(MADE)/docs-tools  ## Also visit the documentation's links t
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --builder linkcheck docs build/linkcheck
 
-sanitize: $(MADE)/build-tools  ## Test the core, sessions and MPI programs under ASan and UBSan, the core under TSan, too
+sanitize: $(MADE)/build-tools  ## Test the core and sessions under ASan, UBSan and TSan, MPI programs under the first two
 	for preset in asan tsan; do \
 	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset \
 	    && $(BIN)/python tools/sanitize.py build/$$preset/core/crosscut-core || exit 1; done

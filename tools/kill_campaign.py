@@ -52,9 +52,6 @@ MARK = "CROSSCUT_KILL_CAMPAIGN"
 SILENT_SECONDS = 2
 """--timeout: a rank that was stopped is given up after about twice this."""
 GONE_SECONDS = 20
-# Shared memory of MPICH and UCX, which they remove once all ranks of a node have it. If a rank dies before,
-# they leave it, and no other program can know whose it is.
-MPI_MEMORY = ("mpich_shm_", "ucx_shm_")
 IMAGE_BYTES = 30 << 20
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP)
 # Exit statuses that the help of the commands lists; a negative one is that of the command's own death.
@@ -163,8 +160,6 @@ class Case:
     status: int | None = None
     seconds: float = 0
     wrong: list[str] = field(default_factory=list)
-    left_by_mpi: set[str] = field(default_factory=set)
-    """Shared memory."""
 
     def __str__(self) -> str:
         what = f"{self.number.name} to {self.victim} after {self.moment:.2f} s"
@@ -270,9 +265,7 @@ class Campaign:
         with self._case_folder(work) as (folder, environment):
             self._disturb(found, chance, folder, environment)
             found.wrong += [f"left: {one}" for one in _left(environment, namespaces)]
-            left = shared_memory() - shared
-            found.left_by_mpi = {name for name in left if name.startswith(MPI_MEMORY)}
-            found.wrong += [f"left: shared memory {name}" for name in sorted(left - found.left_by_mpi)]
+            found.wrong += [f"left: shared memory {name}" for name in sorted(shared_memory() - shared)]
         return found
 
     def _disturb(self, case: Case, chance: random.Random, folder: Path, environment: dict[str, str]) -> None:
@@ -426,7 +419,7 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=60)
     args = parser.parse_args()
     counts: Counter[str] = Counter()
-    wrong = left_by_mpi = 0
+    wrong = 0
     with (
         tempfile.TemporaryDirectory(prefix="crosscut-kills-") as name,
         Campaign(Path(name), args.patience) as campaign,
@@ -443,13 +436,10 @@ def main() -> int:
             ended = "ended well" if case.status == 0 else "ended early"
             counts[f"{case.work.name}: {case.number.name} to {case.victim}: {ended}"] += 1
             wrong += bool(case.wrong)
-            left_by_mpi += bool(case.left_by_mpi)
             for one in case.wrong:
                 print(f"{case}: {one}", flush=True)
     for what, count in sorted(counts.items()):
         print(f"{count:5d}  {what}")
-    if left_by_mpi:
-        print(f"{left_by_mpi} cases left shared memory of MPICH or UCX")
     print(f"{sum(counts.values())} cases, {wrong or 'none'} went wrong")
     return 1 if wrong or not counts else 0
 

@@ -12,8 +12,8 @@
 
 namespace crosscut::backends::mpi {
 
-// MPICH waits without end, and works all the time, if its launcher's process is killed between two steps of
-// MPI_Init. Nobody knows such a rank any more: the launcher gave it a session of its own.
+// MPICH spins forever if its launcher's process is killed between two steps of MPI_Init. Nothing can find
+// such a rank later: the launcher gave it a session of its own.
 class LauncherWatch {
  public:
   LauncherWatch() : launcher_(::getppid()), thread_([this](const std::stop_token& stop) { watch(stop); }) {}

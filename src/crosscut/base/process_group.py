@@ -62,11 +62,11 @@ def run(
     return Ended(process.returncode, *texts)
 
 
-def end_with_parent() -> None:
-    """Has this process terminated when the thread that started it ends: for Popen's `preexec_fn`."""
+def end_with_parent(number: int = signal.SIGTERM) -> None:
+    """Has the kernel signal this process when the thread that started it ends: also for `preexec_fn`."""
     import ctypes
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:

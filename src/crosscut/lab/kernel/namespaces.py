@@ -27,7 +27,6 @@ Result = TypeVar("Result")
 
 NEW_MOUNT, NEW_UTS, NEW_IPC, NEW_USER, NEW_NET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 0x1000, 0x4000, 1 << 18, 2
-_PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS, _STOPPED_SECONDS = 1.0, 10.0
 _PIECE_BYTES = 1 << 16
 
@@ -140,7 +139,7 @@ def _answer_of(child: int, reading: int) -> bytes:
 def _run_child(work: Callable[[], Result], parent: int, writing: int) -> None:
     answer: tuple[bool, object]
     try:
-        _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        process_group.end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
         answer = (True, work())
