@@ -64,6 +64,7 @@ def test_findings_and_structure_of_any_run_are_sentences_and_json(run: Run) -> N
     assert all(one.what.strip() and "nan" not in one.what for one in found)
     json.dumps(findings.as_json(found, structure), allow_nan=False)
     if structure is not None:
+        assert not structure.contradiction()
         text = network_file.text(structure, "a test")
         assert "nan" not in text
         assert "inf " not in text

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search.search import Search
-from crosscut.analysis.structure.observed import Route
+from crosscut.analysis.structure import infer, network_file
+from crosscut.analysis.structure.observed import Route, of_phases
 
 RANKS, SLOW, SHARE = 6, 5, 0.4
 HOST_RATE, LATENCY_SECONDS, HOP_SECONDS = 12e6, 20e-6, 10e-6
@@ -80,3 +81,19 @@ def test_no_phase_is_empty_however_much_rates_differ(ranks: int) -> None:
                 slowed = np.exp(-np.abs(noise * random.standard_normal(len(ends))))
                 search.learn(HOST_RATE * np.where(same, 1, between) * slowed)
         search.located()
+
+
+def test_a_capacity_that_all_hosts_share_is_kept_with_the_group_it_names():
+    """A switch that carries what two of its hosts send; phases with one to seven messages."""
+    ranks, random = 8, np.random.default_rng(3)
+    phases = [
+        [(rank, (rank + distance) % ranks) for rank in random.permutation(ranks)[:count].tolist()]
+        for distance in range(1, ranks) for count in range(1, ranks)
+    ]  # fmt: skip
+    seen = np.concatenate([np.full(len(phase), HOST_RATE * min(1, 2 / len(phase))) for phase in phases])
+    observed = of_phases(ranks, phases, seen * (1 + 0.002 * random.standard_normal(len(seen))))
+    outline = infer.structure(infer.infer(observed), tuple("abcdefgh"), len(phases))
+    assert [group.ranks for group in outline.groups] == [tuple(range(ranks))]
+    assert not outline.contradiction()
+    (written,) = [line for line in network_file.text(outline, "a test").splitlines() if "capacity" in line]
+    assert float(written.split('"')[1].split()[0]) == pytest.approx(2 * HOST_RATE * 8e-6, rel=0.01)

@@ -307,7 +307,9 @@ def group_name(number: int) -> str:
 def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Structure:
     labels, confidence = inferred.grouping.labels, inferred.grouping.confidence
     groups = []
-    for number in range(inferred.grouping.count) if inferred.grouping.count > 1 else ():
+    # Limits name groups, so a single group is listed if all ranks share a limit.
+    listed = inferred.grouping.count > 1 or any(one.groups for one in inferred.capacities)
+    for number in range(inferred.grouping.count) if listed else ():
         ranks = np.nonzero(labels == number)[0]
         sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
         groups.append(Group(group_name(number), tuple(ranks.tolist()), (), sure))

@@ -62,7 +62,7 @@ class Structure:
     """An inferred network: groups of ranks, and the capacities they share."""
 
     groups: tuple[Group, ...]
-    """The outermost groups; empty: ranks are indistinguishable."""
+    """The outermost groups; one if all ranks share a limit, none if ranks are indistinguishable."""
     limits: tuple[Limit, ...]
     host_out_bytes_per_second: tuple[float, ...]
     """[rank] rate at which it sends over its own link if nothing else limits it."""

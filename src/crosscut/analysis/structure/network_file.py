@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from crosscut.analysis.structure.model import Group, Reach, Structure
+from crosscut.base import units
 
 
 def text(structure: Structure, source: str) -> str:
@@ -53,8 +54,9 @@ class _NetworkWriter:
         return names | {"core", *(f"core{spine}" for spine in range(self._cables))}
 
     def summary(self) -> str:
-        groups = self._structure.groups
-        return f"{self._structure.ranks} hosts" + (f" in {len(groups)} groups" if groups else "")
+        hosts = units.count(self._structure.ranks, "host")
+        groups = len(self._structure.groups)
+        return f"{hosts} in {groups} groups" if groups > 1 else hosts
 
     def hosts(self) -> Iterator[str]:
         for number, group in enumerate(self._groups):
