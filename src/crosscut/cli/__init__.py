@@ -18,6 +18,9 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, I
 from crosscut.base.printable import printing
 from crosscut.cli.parsing.parser import Parser, epilog
 
+_INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+_AGAIN_SECONDS = 0.01
+
 # The commands with their help lines, in the order shown. Only the given command's module is imported:
 # importing all of them takes longer than most commands run.
 COMMANDS = {
@@ -107,18 +110,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextlib.contextmanager
 def _signals_as_ctrl_c() -> Iterator[None]:
     """While inside, SIGTERM (a batch system) and SIGHUP (the terminal) act like Ctrl-C, so that commands
-    clean up. Signals that are ignored (nohup) stay so."""
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if (handler := signal.getsignal(number)) is not signal.SIG_IGN:
-                before[number] = handler
-                signal.signal(number, signal.default_int_handler)
+    clean up. Signals that are ignored (nohup) stay so.
+
+    Python ignores exceptions of finalizers and of functions that it calls at a fork. A KeyboardInterrupt
+    that it ignores there comes again a moment later.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (*_INTERRUPTS, signal.SIGALRM)}
+    unraisable = sys.unraisablehook
+
+    def ignored(about: sys.UnraisableHookArgs) -> None:
+        if issubclass(about.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+        else:
+            unraisable(about)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, _interrupt)
+    sys.unraisablehook = ignored
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = unraisable
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    for number in _INTERRUPTS:
+        if callable(signal.getsignal(number)):
+            signal.raise_signal(number)
+            return
 
 
 def _run(argv: Sequence[str] | None) -> int:
