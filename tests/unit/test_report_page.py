@@ -17,7 +17,7 @@ from stored_run import make_run
 from crosscut import cli
 from crosscut.analysis.findings import model as findings
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Effect, Finding
+from crosscut.analysis.findings.model import P_MEANS, Effect, Finding
 from crosscut.base.errors import UsageError
 from crosscut.reports.html import assets, story
 from crosscut.reports.html.page import Found, distinct_names, render
@@ -144,9 +144,9 @@ def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     text = render([view], found={view.path: found})
     page = Page(text)
     assert page.heading == "The route n001 → n003 runs at half rate."
-    assert "chance of a false alarm: 5.0 %" in text
-    assert "check the cable" in text
-    assert "chance of a false alarm: below 1 %" in text
+    assert "effect 50 % [48 – 52 %] · p = 5.0 % · Check the cable." in text
+    assert "p < 1 %" in text.replace("&lt;", "<")
+    assert text.count(P_MEANS) == 1
     assert "50 %" not in text[text.index("Two groups.") :][:200]
     assert "#run1-routes" in [link["href"] for link in page.named("a") if link.get("class") == "proof"]
 

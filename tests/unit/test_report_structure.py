@@ -2,6 +2,8 @@
 
 import re
 
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.reports.html.pictures import structure
 
@@ -19,48 +21,72 @@ def words(picture):
 
 def test_each_direction_of_a_trunk_has_its_capacity_at_its_group():
     limits = (Limit(Reach.LEAVING, ("left",), 95e6), Limit(Reach.ENTERING, ("right",), 50e6))
-    found = words(structure.picture(two_groups(*limits), "s"))
+    found = words(structure.picture(two_groups(*limits), (), "s"))
     assert "↑ 95.0 MB/s" in found
     assert "↓ 50.0 MB/s" in found
     assert "left" in found
-    assert "4 ranks: n00 … n03" in found
+    assert "4 ranks: n[00-03]" in found
 
 
 def test_parts_of_a_group_stand_in_it_with_what_they_share():
     part = Group("left.0", (0, 1))
-    found = structure.picture(two_groups(Limit(Reach.SENT, ("left.0",), 20e6), parts=(part,)), "s")
-    assert "left.0: 2 ranks: n00 … n01, 20.0 MB/s" in words(found)
+    found = structure.picture(two_groups(Limit(Reach.SENT, ("left.0",), 20e6), parts=(part,)), (), "s")
+    assert "left.0: 2 ranks: n[00-01], 20.0 MB/s" in words(found)
 
 
 def test_a_limit_of_all_groups_is_drawn_between_them():
-    found = structure.picture(two_groups(Limit(Reach.CROSSING, (), 8e8)), "s")
+    found = structure.picture(two_groups(Limit(Reach.CROSSING, (), 8e8)), (), "s")
     assert "between groups: 800 MB/s in all" in words(found)
     assert "All that goes between groups: 800 MB/s." in found.caption
     assert "Latency would tell more." in found.caption
 
 
 def test_ranks_without_groups_are_not_drawn():
-    assert structure.picture(None, "s") is None
-    assert structure.picture(Structure((Group("all", (0, 1)),), (), (1.0,) * 2, (1.0,) * 2), "s") is None
+    assert structure.picture(None, (), "s") is None
+    assert structure.picture(Structure((Group("all", (0, 1)),), (), (1.0,) * 2, (1.0,) * 2), (), "s") is None
 
 
 def test_more_groups_than_fit_are_counted():
     groups = tuple(Group(f"g{number}", (number,)) for number in range(20))
-    found = structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20), "s")
+    found = structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20), (), "s")
     assert "between groups (4 more groups are not drawn)" in words(found)
 
 
 def test_hostile_names_of_groups_and_hosts_stay_text():
     hostile = "</svg><script>x</script>"
     groups = (Group(hostile, (0,)), Group("b", (1,)))
-    found = structure.picture(Structure(groups, (), (1.0,) * 2, (1.0,) * 2, hosts=(hostile, hostile)), "s")
+    found = structure.picture(
+        Structure(groups, (), (1.0,) * 2, (1.0,) * 2, hosts=(hostile, hostile)), (), "s"
+    )
     assert "<script" not in found.body
 
 
 def test_the_figures_of_the_drawing_are_its_groups_and_capacities():
     limits = (Limit(Reach.BETWEEN, ("left", "right"), 95e6, 94e6, 96e6), Limit(Reach.CROSSING, (), 8e8))
-    found = structure.picture(two_groups(*limits, parts=(Group("left.0", (0, 1)),)), "s").columns
+    found = structure.picture(two_groups(*limits, parts=(Group("left.0", (0, 1)),)), (), "s").columns
     assert found["what"][:3] == ["group"] * 3
     assert found["of"] == ["left", "left.0", "right", "left → right", "all groups"]
     assert found["hosts"][1] == "n[00-01]"
     assert found["bytes_per_second"][3:] == [95e6, 8e8]
+
+
+def test_faulty_hosts_routes_and_trunks_are_marked_where_they_are():
+    limits = (Limit(Reach.LEAVING, ("left",), 95e6), Limit(Reach.ENTERING, ("left",), 30e6))
+    found = (
+        Finding(FindingKind.SLOW_TRUNK, "", groups=("left",), direction=Direction.IN),
+        Finding(FindingKind.SLOW_HOST, "", ranks=(6,)),
+        Finding(FindingKind.SLOW_ROUTE, "", ranks=(1, 5), routes=((1, 5),)),
+        Finding(FindingKind.GROUPS, "", ranks=(0,), groups=("right",)),
+    )
+    body = structure.picture(two_groups(*limits), found, "s").body
+    marked = re.findall(r'<text[^>]*fill="var\(--fault\)"[^>]*>([^<]*)</text>', body)
+    assert marked == ["⚠ ↓ 30.0 MB/s", "⚠ n01 → n05", "⚠ n06"]
+    assert "↑ 95.0 MB/s" in words(structure.picture(two_groups(*limits), found, "s"))
+    assert body.count('stroke="var(--fault)"') == 1
+
+
+def test_many_faulty_hosts_of_a_group_are_counted():
+    found = (Finding(FindingKind.SLOW_HOST, "", ranks=tuple(range(100))),)
+    groups = (Group("left", tuple(range(50))), Group("right", tuple(range(50, 100))))
+    drawn = Structure(groups, (), (1e7,) * 100, (1e7,) * 100, hosts=tuple(f"n{rank}" for rank in range(100)))
+    assert words(structure.picture(drawn, found, "s")).count("⚠ and 46 more") == 2

@@ -16,6 +16,12 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def sentence(words: str) -> str:
+    """Returns the words as a sentence. A first word such as n0012 keeps its case: it is a name."""
+    first = words.split(maxsplit=1)[0] if words.strip() else ""
+    return (capital(words) if first.isalpha() else words) + ("" if words.endswith(".") else ".")
+
+
 def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Returns the first and last number of each run of consecutive numbers."""
     there = set(numbers)

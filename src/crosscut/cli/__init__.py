@@ -16,6 +16,7 @@ import crosscut
 from crosscut.base import memory
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted, UsageError
 from crosscut.base.printable import printing
+from crosscut.base.spelling import sentence
 from crosscut.cli.parsing.parser import Parser, epilog
 
 _INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -76,7 +77,7 @@ def build_parser(only: str | None = None) -> Parser:
             continue
         command = import_module(f"{__name__}.{name.replace('-', '_')}")
         one = subparsers.add_parser(
-            name, help=text, description=_sentence(text), epilog=epilog(command.EPILOG)
+            name, help=text, description=sentence(text), epilog=epilog(command.EPILOG)
         )
         command.add_arguments(one)
         one.set_defaults(execute=command.execute)
@@ -89,10 +90,6 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"crosscut {crosscut.__version__}")
         parser.exit()
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,10 +14,13 @@ from typing import Any
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Structure
-from crosscut.base import records
+from crosscut.base import records, units
 from crosscut.base.errors import UsageError
 
 SCHEMA = {"name": "crosscut-findings", "version": 1}
+
+
+P_MEANS = "p: probability of a finding this strong anywhere on a healthy network (corrected for all tests)."
 
 
 class Direction(Enum):
@@ -64,6 +67,15 @@ class Finding:
     def __post_init__(self) -> None:
         if self.false_alarm < SMALLEST_CLAIMED:
             object.__setattr__(self, "false_alarm", SMALLEST_CLAIMED)
+
+    @property
+    def chance(self) -> str:
+        """`p < 1 %`, explained by P_MEANS; empty if unknown, or if nothing is wrong."""
+        if not math.isfinite(self.false_alarm) or not self.kind.warns:
+            return ""
+        if self.false_alarm <= SMALLEST_CLAIMED:
+            return f"p < {100 * SMALLEST_CLAIMED:g} %"
+        return f"p = {units.percent(self.false_alarm)}"
 
     @property
     def ends(self) -> set[int]:

@@ -150,7 +150,8 @@ def _chapter(
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
     told = story.told(found.findings, series, of_digest(view, series.digest))
-    drawn = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
+    drawn = run_pictures.pictures(series, name, found.structure, found.findings)
+    drawn = verdicts.marked(drawn, promises, series)
     # Cautions about victims need single samples; such runs are small.
     looked_at = view.measured() if view.shape is Shape.VICTIMS else [digest.phases for digest in digests]
     if (by_way := costs.latency_by_hops(view)) is not None:
@@ -214,6 +215,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         element("h1", head),
         *lead,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
+        story.what_p_means(alone.told) if alone else None,
         method.cautions(alone.cautions) if alone else None,
     )
 
@@ -261,6 +263,7 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
         intro = join(
             _kicker(chapter.view),
             story.section(chapter.told, chapter.pictures),
+            story.what_p_means(chapter.told),
             method.cautions(chapter.cautions),
         )
     figures = _figures(chapter.pictures)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.findings.kinds import Sort
-from crosscut.analysis.findings.model import Finding
-from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
+from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.base import units
+from crosscut.base.spelling import sentence
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
@@ -29,7 +29,9 @@ class Told:
     text: str
     proofs: tuple[str, ...] = ()
     advice: str = ""
-    doubt: str = ""
+    effect: str = ""
+    chance: str = ""
+    """As in `Finding`."""
     warns: bool = False
 
 
@@ -43,7 +45,7 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
         *([Told(shape, ("phases",))] if shape else []),
         *(said for kind, said in of_kind if kind.sort is Sort.DESIGN),
         *(
-            Told(_sentence(words), ("routes",) if words.startswith("median route") else proofs)
+            Told(sentence(words), ("routes",) if words.startswith("median route") else proofs)
             for words in sentences
         ),
         *(said for kind, said in of_kind if kind.sort is Sort.NOTHING),
@@ -51,23 +53,9 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
 
 
 def _of_finding(of: Finding) -> Told:
-    return Told(_sentence(of.what), of.kind.proofs, of.advice, _doubt(of), of.kind.warns)
-
-
-def _doubt(finding: Finding) -> str:
-    words = [f"effect {finding.effect.text()}"] if finding.effect else []
-    chance = finding.false_alarm
-    if math.isfinite(chance) and finding.kind.warns:
-        shown = units.percent(chance) if chance > SMALLEST_CLAIMED else f"below {100 * SMALLEST_CLAIMED:g} %"
-        words.append(f"chance of a false alarm: {shown}")
-    return "; ".join(words)
-
-
-def _sentence(words: str) -> str:
-    # A name such as n0012 keeps its case.
-    first = words.split(maxsplit=1)[0] if words.strip() else ""
-    start = words[:1].upper() if first.isalpha() else words[:1]
-    return start + words[1:] + ("" if words.endswith(".") else ".")
+    advice = sentence(of.advice) if of.advice else ""
+    effect = f"effect {of.effect.text()}" if of.effect else ""
+    return Told(sentence(of.what), of.kind.proofs, advice, effect, of.chance, of.kind.warns)
 
 
 def _shape(one: RunAtSize) -> str:
@@ -122,8 +110,12 @@ def headline(text: str) -> tuple[str, str]:
 
 def doubt(one: Told) -> Markup | None:
     """Returns how certain the sentence is, and advice."""
-    words = " · ".join(filter(None, (one.doubt, one.advice)))
+    words = " · ".join(filter(None, (one.effect, one.chance, one.advice)))
     return element("p", words, class_="doubt") if words else None
+
+
+def what_p_means(told: Sequence[Told]) -> Markup | None:
+    return element("p", P_MEANS, class_="doubt") if any(one.chance for one in told) else None
 
 
 def proof_of(one: Told, pictures: Sequence[Picture]) -> Picture | None:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import Sort
-from crosscut.analysis.findings.model import Finding
-from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
+from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
-from crosscut.base.spelling import capital
+from crosscut.base.spelling import sentence
 from crosscut.reports.terminal.screen import Screen
 from crosscut.run.run import Run
 
@@ -24,17 +23,17 @@ GROUPS_SHOWN = 8
 
 def render(screen: Screen, found: Sequence[Finding], structure: Structure | None) -> None:
     screen.title("Findings")
-    for finding in found[:FINDINGS_SHOWN]:
-        _finding(screen, finding, f"{_sentence(finding.what)}{_doubt(finding)}")
-        if finding.advice and finding.kind.sort is not Sort.DESIGN:
-            screen.line(f"  {finding.advice}", "dim")
+    shown = found[:FINDINGS_SHOWN]
+    for finding, after in zip(shown, [*shown[1:], None], strict=True):
+        said = (finding.what.removesuffix("."), finding.chance)
+        _finding(screen, finding, sentence("; ".join(filter(None, said))))
+        repeated = after is not None and after.advice == finding.advice
+        if finding.advice and finding.kind.sort is not Sort.DESIGN and not repeated:
+            screen.line(f"  {sentence(finding.advice)}", "dim")
     if len(found) > FINDINGS_SHOWN:
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")
-    if any(math.isfinite(finding.false_alarm) and finding.kind.warns for finding in found):
-        screen.line(
-            "p: probability that a healthy network shows a finding this strong anywhere (corrected for all "
-            "tests made).", "dim",
-        )  # fmt: skip
+    if any(finding.chance for finding in found):
+        screen.line(P_MEANS, "dim")
     if structure is not None:
         _structure(screen, structure)
 
@@ -59,18 +58,6 @@ def _finding(screen: Screen, finding: Finding, text: str) -> None:
     screen.line(f"{screen.glyphs.warning if warns else '–'} {text}", "bold yellow" if warns else "")
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."
-
-
-def _doubt(finding: Finding) -> str:
-    if not math.isfinite(finding.false_alarm) or not finding.kind.warns:
-        return ""
-    if finding.false_alarm <= SMALLEST_CLAIMED:
-        return f" (p < {100 * SMALLEST_CLAIMED:g} %)"
-    return f" (p = {units.percent(finding.false_alarm)})"
-
-
 def _structure(screen: Screen, structure: Structure) -> None:
     if structure.groups:
         screen.title("Structure")
@@ -79,7 +66,7 @@ def _structure(screen: Screen, structure: Structure) -> None:
     if len(structure.groups) > GROUPS_SHOWN:
         screen.line(f"and {units.count(len(structure.groups) - GROUPS_SHOWN, 'more group')}", "dim")
     for note in structure.notes:
-        screen.line(_sentence(capital(note)), "dim")
+        screen.line(sentence(note), "dim")
 
 
 def _group(screen: Screen, group: Group, structure: Structure, indent: str) -> None:

@@ -22,9 +22,10 @@ export function drawAxes(view, context, style) {
     drawBrackets(view, context);
     return;
   }
-  const named = view.oneEach && widest(view, context) + 6 < Math.min(view.scale, MARGIN.left - 18);
+  const named = view.oneEach && widest(view, context) < MARGIN.left - 18;
   const text = (place) => (named ? view.model.nodes[view.model.node_of[view.rankAt(place)]] : count(view.rankAt(place)));
-  const number = named ? view.ranks : view.inner < 420 ? 4 : 8;
+  const all = named && widest(view, context) + 6 < view.scale;
+  const number = all ? view.ranks : view.inner < 420 ? 4 : 8;
   const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(view.ranks - 1, from + shown), number).filter(Number.isInteger);
   context.textAlign = "center";
   for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * view.scale, MARGIN.left + 8, MARGIN.left + view.inner - 10), MARGIN.top - 8);

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from crosscut.analysis.figures import pingpong, slowdown
 from crosscut.analysis.figures.digest import Digest, digest
 from crosscut.analysis.figures.samples import messages
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.reports.html.pictures import (  # fmt: skip
@@ -27,11 +28,13 @@ from crosscut.run.shape import Shape
 Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
 
 
-def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
+def pictures(
+    one: RunAtSize, name: str, known: Structure | None = None, found: Sequence[Finding] = ()
+) -> list[Picture]:
     """Returns all pictures of a run, with details at the size of `one`. `name` is the prefix of each name."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
-    networks = structure.picture(known, f"{name}-structure"), drawing.picture(one.view, f"{name}-network")
-    return [*draw(one, name, known), *_there(*networks)]
+    inferred = structure.picture(known, found, f"{name}-structure")
+    return [*draw(one, name, known), *_there(inferred, drawing.picture(one.view, f"{name}-network"))]
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:

@@ -1,33 +1,38 @@
-"""Drawing of the inferred structure: groups of ranks and the capacities that they share."""
+"""Drawing of the inferred structure: groups of ranks, the capacities that they share, and what is faulty."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
-from crosscut.base.node_sets import folded
-from crosscut.base.spelling import capital
+from crosscut.base.node_sets import LIST_WIDTH, folded
+from crosscut.base.spelling import capital, sentence
 from crosscut.reports.html.markup import Markup, element, join, scrolling
 from crosscut.reports.html.pictures.picture import Picture
 
 WIDTH, MARGIN, GAP = 960, 12, 18
 MOST_GROUPS = 16  # drawn side by side; the rest is only counted
+MOST_FAULTS = 4  # named in one group; the rest is only counted
 CORE_TOP, CORE_HEIGHT, BOX_TOP, LINE = 14, 44, 170, 17
+CHARACTER_WIDTH = 7
 _OUT, _IN = (Reach.LEAVING, Reach.SENT), (Reach.ENTERING, Reach.RECEIVED)
 
 
-def picture(structure: Structure | None, name: str) -> Picture | None:
-    """Returns None if there are fewer than two groups."""
+def picture(structure: Structure | None, found: Sequence[Finding], name: str) -> Picture | None:
+    """Returns None if there are fewer than two groups. Faults among the findings are marked."""
     if structure is None or len(structure.groups) < 2:
         return None
+    faults = [finding for finding in found if finding.kind.fault]
     return Picture(
         kind="drawing",
         name=name,
         title="The network as inferred from the measurements",
-        caption="\n".join([_caption(structure), *structure.notes]),
+        caption="\n".join([_caption(structure), *map(sentence, structure.notes)]),
         columns=_columns(structure),
-        body=scrolling(_svg(structure), "drawing of the inferred groups", "drawing scroll"),
+        body=scrolling(_svg(structure, faults), "drawing of the inferred groups", "drawing scroll"),
     )
 
 
@@ -61,15 +66,19 @@ def _rate(limit: Limit) -> str:
     return f"{rate} by about {limit.cables} cables" if limit.cables > 1 else rate
 
 
-def _svg(structure: Structure) -> Markup:
+def _svg(structure: Structure, faults: Sequence[Finding]) -> Markup:
     shown = structure.groups[:MOST_GROUPS]
     left_out = len(structure.groups) - len(shown)
     width = (WIDTH - 2 * MARGIN - GAP * (len(shown) - 1)) / len(shown)
-    deepest = max(len(_inside(group, structure)) for group in shown)
+    bad = [_faulty(group, structure, faults) for group in shown]
+    inside = [_inside(group, structure) for group in shown]
+    deepest = max(len(lines) + len(of) for lines, of in zip(inside, bad, strict=True))
     height = BOX_TOP + 64 + LINE * deepest + 26
     parts = [_core(structure, left_out)]
     for index, group in enumerate(shown):
-        parts += _box(group, structure, MARGIN + index * (width + GAP), width, 54 + LINE * deepest)
+        box = _Box(MARGIN + index * (width + GAP), width)
+        parts += box.trunk(group, structure, faults)
+        parts += box.group(group, structure, inside[index], bad[index], 54 + LINE * deepest)
     return element(
         "svg", *parts, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=_caption(structure),
         font_family="inherit",
@@ -84,29 +93,56 @@ def _core(structure: Structure, left_out: int) -> Markup:
     return join(box, _text(WIDTH / 2, CORE_TOP + CORE_HEIGHT / 2 + 5, words, anchor="middle"))
 
 
-def _box(group: Group, structure: Structure, left: float, width: float, height: float) -> Iterator[Markup]:
-    middle = left + width / 2
-    trunk = [limit for limit in structure.limits if limit.groups == (group.name,)]
-    outward = [limit for limit in trunk if limit.reach in _OUT]
-    inward = [limit for limit in trunk if limit.reach in _IN]
-    yield element(
-        "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
-        stroke="var(--s2)" if trunk else "var(--line)", stroke_width="5" if trunk else "2",
-    )  # fmt: skip
-    # Labels are beside the trunk of a wide box, but stacked above a narrow one.
-    beside = width >= 150
-    for limits, arrow, side in ((outward, "↑", -1), (inward, "↓", 1)):
-        for row, limit in enumerate(limits):
-            x = middle + side * 10 if beside else middle
-            y = 96 + 20 * row if beside else 92 + 20 * row + (24 if side > 0 else 0)
-            anchor = ("end" if side < 0 else "start") if beside else "middle"
-            yield _text(x, y, f"{arrow} {_rate(limit)}", anchor=anchor, halo=not beside)
-    yield _rectangle(left, BOX_TOP, width, height, fill="var(--card)", stroke="var(--switch)")
-    room = int((width - 16) / 7)
-    yield _text(left + 10, BOX_TOP + 22, _cut(group.name, room), bold=True)
-    yield _text(left + 10, BOX_TOP + 42, _cut(_members(group, structure), room), faint=True)
-    for row, words in enumerate(_inside(group, structure)):
-        yield _text(left + 10, BOX_TOP + 62 + LINE * row, _cut(words, room), faint=True)
+@dataclass(frozen=True)
+class _Box:
+    left: float
+    width: float
+
+    def trunk(self, group: Group, structure: Structure, faults: Sequence[Finding]) -> Iterator[Markup]:
+        """Draws the group's trunk, with its limits in both directions."""
+        middle = self.left + self.width / 2
+        trunk = [limit for limit in structure.limits if limit.groups == (group.name,)]
+        bad = [fault for fault in faults if fault.groups[:1] == (group.name,)]
+        colour = "var(--fault)" if bad else "var(--switch)" if trunk else "var(--line)"
+        yield element(
+            "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
+            stroke=colour, stroke_width="5" if trunk or bad else "2",
+        )  # fmt: skip
+        # Labels are beside the trunk of a wide box, but stacked above a narrow one.
+        beside = self.width >= 150
+        ways = ((_OUT, Direction.OUT, "↑", -1), (_IN, Direction.IN, "↓", 1))
+        for reaches, direction, arrow, side in ways:
+            marked = any(fault.direction in (direction, Direction.BOTH, None) for fault in bad)
+            words = [f"{arrow} {_rate(limit)}" for limit in trunk if limit.reach in reaches]
+            for row, text in enumerate(words or ([f"{arrow} slow"] if marked else [])):
+                x = middle + side * 10 if beside else middle
+                y = 96 + 20 * row if beside else 92 + 20 * row + (24 if side > 0 else 0)
+                anchor = ("end" if side < 0 else "start") if beside else "middle"
+                yield _text(x, y, f"⚠ {text}" if marked else text, anchor=anchor, halo=not beside, bad=marked)
+
+    def group(
+        self, group: Group, structure: Structure, inside: Sequence[str], bad: Sequence[str], height: float
+    ) -> Iterator[Markup]:
+        """Draws the group with its hosts, what is within it, and what is faulty there."""
+        yield _rectangle(self.left, BOX_TOP, self.width, height, fill="var(--card)", stroke="var(--switch)")
+        x, room = self.left + 10, int((self.width - 16) / CHARACTER_WIDTH)
+        yield _text(x, BOX_TOP + 22, _cut(group.name, room), bold=True)
+        yield _text(x, BOX_TOP + 42, _cut(_members(group, structure, room), room), faint=True)
+        for row, words in enumerate([*inside, *bad]):
+            is_bad = row >= len(inside)
+            yield _text(x, BOX_TOP + 62 + LINE * row, _cut(words, room), faint=not is_bad, bad=is_bad)
+
+
+def _faulty(group: Group, structure: Structure, faults: Sequence[Finding]) -> list[str]:
+    """Returns one line per faulty host of the group, and per slow route that begins there."""
+    names, mine = structure.hosts, {rank for rank in group.ranks if rank < len(structure.hosts)}
+    routes = [route for fault in faults for route in fault.routes if mine.issuperset(route[:1])]
+    of_hosts = [fault for fault in faults if not (fault.routes or fault.groups)]
+    hosts = [rank for fault in of_hosts for rank in fault.ranks if rank in mine]
+    lines = [f"⚠ {names[rank]}" for rank in dict.fromkeys(hosts)]
+    lines += [f"⚠ {names[a]} → {names[b]}" for a, b in dict.fromkeys(routes) if b < len(names)]
+    more = len(lines) - MOST_FAULTS
+    return [*lines[:MOST_FAULTS], *([f"⚠ and {more:,} more"] if more > 0 else [])]
 
 
 def _inside(group: Group, structure: Structure) -> list[str]:
@@ -115,17 +151,17 @@ def _inside(group: Group, structure: Structure) -> list[str]:
     for part in group.parts:
         limits = [_rate(limit) for limit in structure.limits if limit.groups == (part.name,)]
         lines.append(
-            f"{part.name}: {_members(part, structure)}"
+            f"{part.name}: {_members(part, structure, LIST_WIDTH)}"
             + (f", {', '.join(dict.fromkeys(limits))}" if limits else "")
         )
     return lines
 
 
-def _members(group: Group, structure: Structure) -> str:
-    """`32 ranks: n0000 … n0031`"""
+def _members(group: Group, structure: Structure, room: int) -> str:
+    """`32 ranks: n[0000-0031]`, in about `room` characters."""
     names = [structure.hosts[rank] for rank in group.ranks if rank < len(structure.hosts)]
-    ends = f": {names[0]} … {names[-1]}" if len(names) > 1 else f": {names[0]}" if names else ""
-    return f"{units.count(len(group.ranks), 'rank')}{ends}"
+    count = units.count(len(group.ranks), "rank")
+    return f"{count}: {folded(names, max(room - len(count) - 2, 1))}" if names else count
 
 
 def _cut(words: str, room: int) -> str:
@@ -150,10 +186,12 @@ def _text(
     bold: bool = False,
     faint: bool = False,
     halo: bool = False,
+    bad: bool = False,
 ) -> Markup:
+    ink = "fault" if bad else "faint" if faint else "ink"
     return element(
         "text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, font_size="13",
-        font_weight="600" if bold else None, fill="var(--faint)" if faint else "var(--ink)",
+        font_weight="600" if bold or bad else None, fill=f"var(--{ink})",
         stroke="var(--card)" if halo else None, stroke_width="5" if halo else None,
         paint_order="stroke" if halo else None,
     )  # fmt: skip
