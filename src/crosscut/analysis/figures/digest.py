@@ -21,7 +21,7 @@ from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
 
 # Samples held at once; each takes about 60 bytes while its route's median is computed.
-BLOCK_SAMPLES = 1 << 21
+BLOCK_SAMPLES = 1 << 19
 
 
 @dataclass(frozen=True)

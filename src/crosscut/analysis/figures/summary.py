@@ -85,13 +85,14 @@ class Routes:
 
     def slowest(self, count: int) -> NDArray[np.int64]:
         """Returns the indices of the slowest routes, slowest first."""
-        there = np.nonzero(np.isfinite(self.rates.median))[0]
-        values = -self.rates.median[there] if self.timed else self.rates.median[there]
-        if count < len(there):  # sort only the slowest few of millions
-            last = np.partition(values, count - 1)[count - 1]
-            kept = np.nonzero(values <= last)[0]
-            there, values = there[kept], values[kept]
-        return there[np.argsort(values, kind="stable")][:count]
+        known = np.isfinite(self.rates.median)
+        values = np.where(known, -self.rates.median if self.timed else self.rates.median, np.inf)
+        count = min(count, int(known.sum()))
+        if count == 0:
+            return np.zeros(0, np.int64)
+        # Sort only the slowest few of millions.
+        there = np.nonzero(values <= np.partition(values, count - 1)[count - 1])[0]
+        return there[np.argsort(values[there], kind="stable")][:count]
 
 
 def routes(samples: Samples, *, timed: bool = False) -> Routes:
@@ -123,7 +124,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
     return Routes(
         source=sources[measured].astype(np.int32),
         destination=destinations[measured].astype(np.int32),
-        rates=Medians(median, low, high, count.astype(np.int64)),
+        rates=Medians(median, low, high, count.astype(np.int64)).compact(),
         same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
         timed=timed,
     )

@@ -55,7 +55,7 @@ def tail_factor(residuals: Floats, noise: float) -> float:
 
 def deviation_of(residuals: Floats) -> float:
     """Returns the standard deviation of normal residuals, robust against outliers."""
-    return 1.4826 * float(np.median(np.abs(residuals)))
+    return 1.4826 * float(np.median(np.abs(residuals), overwrite_input=True))
 
 
 def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +42,28 @@ class Medians:
 
     @classmethod
     def joined(cls, parts: Sequence[Medians]) -> Medians:
-        """Concatenates along the first axis."""
+        """Concatenates along the first axis. A column with one value throughout takes no memory."""
         columns = ([getattr(part, one.name) for part in parts] for one in fields(cls))
-        return cls(*map(np.concatenate, columns))
+        return cls(*map(_joined, columns))
+
+    def compact(self) -> Medians:
+        """Returns a copy in which a column with one value throughout takes no memory."""
+        return Medians.joined([self])
 
     def relative_width(self) -> Floats:
         """Returns the width of the interval as a share of the median."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.asarray((self.high - self.low) / self.median, dtype=np.float64)
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    total = sum(map(len, parts))
+    if total and parts[0].ndim == 1:
+        value = next(part[0] for part in parts if len(part))
+        same = np.broadcast_to(value, total)
+        if all(np.array_equal(part, same[: len(part)], equal_nan=True) for part in parts):
+            return same
+    return np.concatenate(parts)
 
 
 @lru_cache(maxsize=4096)

@@ -53,7 +53,8 @@ def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
         return None
     every = [values for _, values in shown]
     log = far_apart(every)
-    whole = np.log10(np.concatenate(every)) if log else np.concatenate(every)
+    whole = every[0] if len(every) == 1 else np.concatenate(every)
+    whole = np.log10(whole) if log else whole
     # Twice the square root of the number of values, within what a page can resolve.
     most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
     edges = binning.histogram(whole, most).edges

@@ -63,11 +63,14 @@ def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np
     """Maps `low`…`high` to levels 1…`levels` logarithmically, for a uniform relative error, and NaN to 0."""
     if high <= low:
         return np.where(np.isfinite(values), 1, 0).astype(np.uint8)
+    place = values / low
     with np.errstate(invalid="ignore", divide="ignore"):
-        place = np.log(values / low) / np.log(high / low)
-    # NaN has no integer value, so it is set to 0 here and masked below.
-    found = np.rint(np.where(np.isfinite(place), place, 0) * (levels - 1)) + 1
-    return np.where(np.isfinite(values), found, 0).astype(np.uint8)
+        np.log(place, out=place)
+    place *= (levels - 1) / np.log(high / low)
+    np.rint(place, out=place)
+    place += 1
+    place[~np.isfinite(place)] = 0  # NaN has no integer value
+    return place.astype(np.uint8)
 
 
 def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
@@ -112,9 +115,11 @@ def _by_rate(one: RunAtSize) -> dict[str, object]:
     """Orders ranks by the mean rate of their routes, both ways; the slowest comes first."""
     routes = one.digest.routes
     rates, there = routes.rates.median, np.isfinite(routes.rates.median)
-    ends = np.concatenate([routes.source[there], routes.destination[there]])
-    sums = np.bincount(ends, np.tile(rates[there], 2), minlength=one.view.ranks)
-    means = sums / np.maximum(np.bincount(ends, minlength=one.view.ranks), 1)
+    sums, numbers = np.zeros(one.view.ranks), np.zeros(one.view.ranks)
+    for ends in (routes.source, routes.destination):
+        numbers += np.bincount(ends, there, minlength=one.view.ranks)
+        sums += np.bincount(ends, np.where(there, rates, 0.0), minlength=one.view.ranks)
+    means = sums / np.maximum(numbers, 1)
     return {"label": "by rate", "rank_at": np.argsort(means, kind="stable"), "ends": [], "names": []}
 
 
