@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.base import process_group
+from crosscut.base import process_group, shared_memory
 from crosscut.base.errors import PlaceError
 
 
@@ -33,6 +33,13 @@ def test_a_program_over_its_time_limit_is_ended_with_its_children(tmp_path: Path
         process_group.run(words, os.environ, 0.5)
     while Path(f"/proc/{told.read_text().strip()}/exe").exists():  # no other process reaps it
         time.sleep(0.001)
+
+
+def test_shared_memory_of_an_mpi_program_that_is_ended_is_removed() -> None:
+    name = shared_memory.FOLDER / f"mpich_shm_crosscut_{os.getpid()}"
+    with pytest.raises(process_group.Overran):
+        process_group.run(["sh", "-c", f"echo > {name}; sleep 600"], os.environ, 0.5)
+    assert not name.exists()
 
 
 @pytest.mark.parametrize("then", ["wait", "exit 0"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.places import shared_memory
+from crosscut.base import shared_memory
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crosscut.base import shared_memory
 from crosscut.base.errors import CrosscutError, PlaceError, plainly
 
 END_SECONDS = 5
@@ -38,7 +39,11 @@ def run(
     limit_seconds: float,
     folder: Path | None = None,
 ) -> Ended:
-    """Runs a command without input. Raises PlaceError if it does not start, Overran if it takes too long."""
+    """Runs a command without input. Raises PlaceError if it does not start, Overran if it takes too long.
+
+    Removes shared memory that MPI programs leave if they are ended.
+    """
+    began = time.time()
     try:
         process = start(
             [os.fspath(word) for word in command],
@@ -58,6 +63,7 @@ def run(
             raise Overran(f"{command[0]} was ended after {limit_seconds:g} s") from error
         finally:
             end(process)
+            shared_memory.remove_orphans(began)
     texts = (stream.decode("utf-8", "replace") for stream in (printed, complained))
     return Ended(process.returncode, *texts)
 

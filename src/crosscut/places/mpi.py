@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from crosscut.base import bounded_file, host_list
+from crosscut.base import bounded_file, host_list, shared_memory
 from crosscut.base.core import is_program
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
-from crosscut.places import base, room, shared_memory
+from crosscut.places import base, room
 from crosscut.places.launchers import (
     NO_LAUNCHER,
     Launcher,

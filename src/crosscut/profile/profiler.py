@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO
 
 import crosscut
-from crosscut.base import core, process_group, whole_file
+from crosscut.base import core, process_group, shared_memory, whole_file
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
 from crosscut.profile.program import ABOUT
 
@@ -95,7 +95,7 @@ def run(
     output: IO[bytes] | None = None,
 ) -> CommandOutcome:
     """Runs the command to its end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
-    began = time.monotonic()
+    began, since = time.monotonic(), time.time()
     before = signal.signal(signal.SIGTERM, _interrupt)  # so that no signal after the start finds another one
     try:
         process = process_group.start(command, env=dict(variables), stdout=output)
@@ -104,6 +104,7 @@ def run(
         raise UsageError(f"{command[0]}: {plainly(error)}") from error
     finally:
         signal.signal(signal.SIGTERM, before)
+        shared_memory.remove_orphans(since)
     status = process.returncode
     return CommandOutcome(status if status >= 0 else 128 - status, time.monotonic() - began, stopped)
 
