@@ -12,7 +12,7 @@ from benchmarks.truth.score import named_faults, search
 
 from crosscut.analysis.findings import hashed_paths, of_run, slow_cables
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import hashed, network_file
 from crosscut.analysis.structure.grouping import Grouping
@@ -201,3 +201,46 @@ def test_few_hosts_get_as_many_phases_as_finding_a_slow_cable_takes(seed):
     capacities[cable] *= 0.25
     found = findings(replace(truth, capacities=capacities), seed)
     assert named_faults(found, truth) == {("cable", 2, "out")}
+
+
+@pytest.mark.parametrize(("times", "way", "told"), [(1.0, 0, False), (1.0, 1, True), (1.5, 0, True)])
+def test_a_slow_host_that_may_forward_the_slow_routes_names_no_cable(times: float, way: int, told: bool):
+    truth, _, _ = one_slow_cable(22, 0.3)
+    located = search(truth, NOISE, 1)
+    (cable,) = slow_cables.find(located.few, located.inferred)
+    assert cable.effect is not None
+    ways = (
+        (Direction.IN, Direction.OUT) if cable.direction is Direction.OUT else (Direction.OUT, Direction.IN)
+    )
+    host = Finding(
+        FindingKind.SLOW_HOST, "", ranks=cable.ranks[:1], direction=ways[way],
+        effect=Effect(times * cable.effect.share),
+    )  # fmt: skip
+    assert bool(slow_cables.find(located.few, located.inferred, [host])) == told
+
+
+def test_slow_routes_of_a_slow_trunk_name_no_cable():
+    truth, _, _ = one_slow_cable(22, 0.3)
+    located = search(truth, NOISE, 1)
+    (cable,) = slow_cables.find(located.few, located.inferred)
+    trunk = replace(cable, kind=FindingKind.SLOW_TRUNK)
+    assert not slow_cables.find(located.few, located.inferred, [trunk])
+    others = replace(trunk, ranks=tuple(set(range(truth.ranks)) - set(cable.ranks)))
+    assert slow_cables.find(located.few, located.inferred, [others])
+
+
+def test_a_group_whose_routes_are_all_slow_has_a_slow_trunk():
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    seen = permuted(truth, 24)
+    known = Grouping(truth.labels, np.ones(truth.ranks), 0.0, 0.0)
+    inferred = replace(infer(seen, near=known), alone=unshared(seen))
+    members = [np.nonzero(truth.labels == group)[0].tolist() for group in range(4)]
+    slow = [(members[3][at], members[at % 3][at]) for at in range(4)] * 3
+    few = of_phases(truth.ranks, [[route] for route in slow], np.full(len(slow), 0.4 * networks.HOST_RATE))
+    (told,) = slow_cables.find(few, inferred)
+    assert (told.kind, told.ranks, told.direction) == (
+        FindingKind.SLOW_TRUNK,
+        tuple(members[3]),
+        Direction.OUT,
+    )
+    assert told.what.startswith("the trunk out of ")

@@ -9,7 +9,8 @@ so a finding says that one of a group's cables is slow, not which.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,10 @@ SMALLEST_LOSS = 0.15
 FEWEST_ALONE = 2
 # Fewest slow routes of a cable; fewest hosts of its group, and fewest other groups, that they connect.
 _FEWEST_ROUTES, _FEWEST_ENDS = 2, 2
+# A route is slower than a host if it has less than the host's rate by more (a log ratio).
+_AS_SLOW = 0.1
+# If so many routes of a group were measured and all are slow, all its cables are.
+_FEWEST_OF_ALL = 4
 # Most slow cables, as a number and as a share of two directions per group: more are not faults.
 _FEW_CABLES, _FEW_CABLES_OF_ALL = 2, 0.1
 
@@ -67,15 +72,40 @@ def tested(few: Observed, inferred: Inferred) -> Tested:
     return Tested(key // few.ranks, key % few.ranks, fastest, slow == times, times, alone, lonely)
 
 
-def find(few: Observed, inferred: Inferred) -> list[Finding]:
-    """Returns slow cables, those with most slow routes first; each route counts for only one."""
+def find(few: Observed, inferred: Inferred, faults: Sequence[Finding] = ()) -> list[Finding]:
+    """Returns slow cables, those with most slow routes first; each route counts for only one.
+
+    Routes that another of the `faults` explains do not count.
+    """
     seen = tested(few, inferred)
+    seen = replace(seen, always=seen.always & ~_explained(seen, inferred, faults))
     cables = _cables(seen, inferred)
     # If many groups seem to have one, this is by design.
     if len(cables) > max(_FEW_CABLES, _FEW_CABLES_OF_ALL * 2 * inferred.grouping.count):
         return []
     sure = [one for one in cables if (one[0] & seen.lonely).sum() >= _FEWEST_ROUTES]
     return [_cable(seen, inferred, *one) for one in sure]
+
+
+def _explained(seen: Tested, inferred: Inferred, faults: Sequence[Finding]) -> NDArray[np.bool_]:
+    """Returns [route] True if a slow trunk carries it, or a slow host may forward it and is no faster.
+
+    What a host forwards enters the host and leaves its group, or leaves the host for one of its group (as in
+    Salmon et al., SC98).
+    """
+    found = np.zeros(len(seen.source), bool)
+    for fault in faults:
+        out, into = fault.direction is not Direction.IN, fault.direction is not Direction.OUT
+        ranks, fits = np.array(fault.ranks, np.int64), np.ones(len(found), bool)
+        if fault.kind is FindingKind.SLOW_HOST and fault.effect and fault.effect.share > 0:
+            labels = inferred.grouping.labels
+            ranks, out, into = np.nonzero(np.isin(labels, labels[ranks]))[0], into, out
+            fits = seen.slowness > math.log(fault.effect.share) - _AS_SLOW
+        elif fault.kind is not FindingKind.SLOW_TRUNK:
+            continue
+        ends = (np.isin(seen.source, ranks) & out) | (np.isin(seen.destination, ranks) & into)
+        found |= fits & ends
+    return found
 
 
 def untold(seen: Tested, inferred: Inferred) -> bool:
@@ -140,9 +170,11 @@ def _of_group(
 def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction, group: int) -> Finding:
     share = np.exp(seen.slowness[mine])
     every = _of_group(seen, inferred, way, group, np.ones(len(mine), bool))
+    all_slow = int(mine.sum()) == int(every.sum()) >= _FEWEST_OF_ALL
     known = hashed_paths(inferred)
     cables = known.cables if known else round(every.sum() / mine.sum())
     one = f"one of about {cables} cables" if cables > 1 else "one of the cables"
+    one = "the trunk" if all_slow else one
     effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
     routes = tuple(zip(seen.source[mine].tolist(), seen.destination[mine].tolist(), strict=True))
     times = int(seen.times[mine].sum())
@@ -151,7 +183,7 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
         there = (group, 1 - group) if way is Direction.OUT else (1 - group, group)
         ways = f"from {group_name(there[0])} to {group_name(there[1])}"
     return Finding(
-        FindingKind.SLOW_CABLE,
+        FindingKind.SLOW_TRUNK if all_slow else FindingKind.SLOW_CABLE,
         f"{one} {ways} carries {effect.text()} of what a host sends: "
         f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
         f"in each of {units.count(times, 'measurement')}",
