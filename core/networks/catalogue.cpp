@@ -54,15 +54,16 @@ fs::path find_in_catalogue(const std::string& name) {
   }
   std::error_code error;
   const auto nowhere =
-      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked);
+      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked) +
+      ", and no file ./" + name;
   // The file exists here, but its name was typed without the suffix.
   if (const auto here = "./" + name + ".toml"; fs::is_regular_file(here, error))
     throw UsageError(nowhere + "; did you mean the file " + here + "?");
   std::ranges::sort(there);
   const std::vector<std::string_view> names(there.begin(), there.end());
   throw UsageError(
-      nowhere + (names.empty() ? "; set CROSSCUT_NETWORKS to the folder, or name a file: ./" + name + ".toml"
-                               : suggestion(name, names) + "; or name a file: ./" + name + ".toml"));
+      nowhere + ".toml" +
+      (names.empty() ? "; set CROSSCUT_NETWORKS to the catalogue's folder" : suggestion(name, names)));
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     text = render([view], found={view.path: found})
     page = Page(text)
     assert page.heading == "The route n001 → n003 runs at half rate."
-    assert "effect 50 % [48 – 52 %] · p = 5.0 % · Check the cable." in text
+    assert "50 % [48 – 52 %] of the ordinary rate · p = 5.0 % · Check the cable." in text
     assert "p < 1 %" in text.replace("&lt;", "<")
     assert text.count(P_MEANS) == 1
     assert "50 %" not in text[text.index("Two groups.") :][:200]
@@ -155,7 +155,7 @@ def test_without_findings_the_first_sentence_says_how_far_the_phases_fall_short(
     view = aapc_view(ranks=6, repetitions=10)
     view.dataset["rank_seconds"][:, :, 2] *= 4
     heading = Page(render([view])).heading.replace("\u00a0", " ")
-    assert heading.startswith("The network falls short in 1 of 5 phases: down to 25 % of the fastest")
+    assert heading.startswith("1 of 5 phases is slower than the fastest, down to 25 % of its rate")
     assert heading.endswith("in phase 3.")
 
 

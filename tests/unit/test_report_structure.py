@@ -25,13 +25,13 @@ def test_each_direction_of_a_trunk_has_its_capacity_at_its_group():
     assert "↑ 95.0 MB/s" in found
     assert "↓ 50.0 MB/s" in found
     assert "left" in found
-    assert "4 ranks: n[00-03]" in found
+    assert "4 hosts: n[00-03]" in found
 
 
 def test_parts_of_a_group_stand_in_it_with_what_they_share():
     part = Group("left.0", (0, 1))
     found = structure.picture(two_groups(Limit(Reach.SENT, ("left.0",), 20e6), parts=(part,)), (), "s")
-    assert "left.0: 2 ranks: n[00-01], 20.0 MB/s" in words(found)
+    assert "left.0: 2 hosts: n[00-01], 20.0 MB/s" in words(found)
 
 
 def test_a_limit_of_all_groups_is_drawn_between_them():

@@ -29,7 +29,7 @@ examples:
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on, check measures in rounds until no promise is undecided or the time is up. Each round has new
+With --on, check measures in rounds until every promise is decided or the time is up. Each round has new
 processes and connections, unless starting them takes more than a tenth of the remaining time.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
@@ -61,7 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "--baseline DIR", options.folder, "With --quick: the earlier run to compare with.")
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    option(group, "--protocol FILE", Path, "Write the acceptance protocol to this file, .html or .pdf.")
+    option(
+        group,
+        "--protocol FILE",
+        Path,
+        "Write an acceptance report to this file, .html or .pdf.",
+    )
     option(group, "--junit FILE", Path, "Write the verdicts to this file as JUnit XML.")
     flag(group, "--redact", "Replace node names with numbers in all output.")
     options.add_keep(group)

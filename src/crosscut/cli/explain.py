@@ -71,15 +71,14 @@ def execute(args: argparse.Namespace) -> int:
         return EXIT_OK
     screen = screen_for()
     screen.line(f"{units.size(samples.size_bytes)} messages, capacities {basis}", "bold")
-    if not found:
-        screen.line(
-            "No shared capacity is full in any phase: the limit is the hosts' own links, or the hosts."
-        )
     lines = sentences(found)
     for line in lines[:_SHOWN]:
         screen.line(line)
     if len(lines) > _SHOWN:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
+    if others := set(observed.phase.tolist()) - {phase for one in found for phase in one.phases}:
+        where = _ranges(sorted(others)) if found else "all phases"
+        screen.line(f"{where}: no shared capacity is full; the limit is the hosts' own links, or the hosts")
     return EXIT_OK
 
 
@@ -99,9 +98,10 @@ def _bottlenecks(
         elif args.network:
             missing = run.node_names[of_rank.index(-1)]
             raise UsageError(f"--network {args.network}: it has no host '{missing}', which the run names")
-    _, structure = of_run.look(run, index)
+    said, structure = of_run.look(run, index)
     if structure is None:
-        raise UsageError(f"{args.run}: too little was measured to infer shared limits; try crosscut run aapc")
+        why = "too little was measured to infer shared limits; try crosscut run aapc"
+        raise UsageError(f"{args.run}: {said[0].what if said else why}")
     if (cabling := options.cabling_of(args, run.node_names)) is not None:
         _, structure = cable_names.named([], structure, cabling)
         assert structure is not None
@@ -150,11 +150,11 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
     for (phases, rate, flows), those in alike.items():
         where = "; ".join(one.what for one in those[:4])
         where += f" and {len(those) - 4} more" if len(those) > 4 else ""
-        each = ", each" if len(those) > 1 else ""
+        each = "each of these: " if len(those) > 1 else ""
         slowest = min(one.slowest_share for one in those)
         lines.append(
-            f"{_ranges(phases)}: {where}: up to {flows} messages share {rate} of payload{each} "
-            f"(down to {100 * slowest:.0f} % of a host's rate)"
+            f"{_ranges(phases)}: {each}{where}: up to {flows} messages share {rate} of payload; the slowest "
+            f"of them reaches {100 * slowest:.0f} % of a host's rate"
         )
     return lines
 

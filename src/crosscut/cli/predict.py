@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "first.",
     )  # fmt: skip
     option(parser, "--compute-scale FACTOR", _scale,
-           "How many times as long computing takes as in the trace; 0 for no time. Default "
+           "Multiply the traced times of computing by this; 0.5 for processors twice as fast. Default "
            "%(default)g.",
            default=1.0)  # fmt: skip
     option(parser, "--flops RATE", operations_per_second,
-           "Operations that stand for one second of computing in the trace. Default: as the profile "
+           "Operations per second that convert the trace's computing into time. Default: as the profile "
            "says.")  # fmt: skip
     option(parser, "--what-if CHANGE", variants.parse,
            "Also predict the time with latency, bandwidth, overhead or compute multiplied: "
@@ -66,13 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI.",
     )  # fmt: skip
     flag(parser, "--deep-queues",
-         "Let switches lose nothing; where senders meet, the faster one gets the larger share. "
+         "Model switches that never drop packets; where senders meet, the faster one gets the larger share. "
          "Not with smpi.")  # fmt: skip
     option(parser, "--eager SIZE", parse_bytes,
            "Send messages of at most this size before their receive is posted. Default 3MiB. Not "
            "with smpi.")  # fmt: skip
     option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender continues when all but this much of its message has left. Default: at once. "
+           "A sender continues when all but this much of its message has left. Default: no limit, so it "
+           "continues at once. "
            "Not with smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
            "Network on which the program was traced: the cost of each message to the processors is "

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Message size to show in detail first. Default: each run's largest. The page offers the "
            "others.")  # fmt: skip
     option(parser, "--findings FILE", Path,
-           "Begin the page with what `crosscut locate --json` found in the run.")  # fmt: skip
+           "Begin the page with findings of `crosscut locate --json`, not the run's own.")  # fmt: skip
     option(parser, "--spec FILE", options.folder,
            "Begin the page with a verdict for each promise of this specification, as `crosscut check` "
            "does.")  # fmt: skip

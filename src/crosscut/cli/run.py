@@ -172,6 +172,8 @@ def _execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
     checked_words(args.words)
+    if given.get("force") and "resume" not in given:
+        raise UsageError("--force needs --resume: no run is replaced; choose another --out")
     if "resume" in given and "pattern" not in given:
         job, decided = _resumed(known, given)
     else:

@@ -27,7 +27,9 @@ examples:
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
 Rates are per rank and direction; 1 MB is 10^6 bytes. [low – high] is the non-parametric 95 % confidence
-interval of the median. NO_COLOR=1 turns colours off; CROSSCUT_ASCII=1 draws with ASCII characters only.
+interval of the median, widened where samples that follow each other are correlated. The rate of a phase is
+that of its slowest rank. In formulas, m is the message size and t_slowest the time of a phase's slowest rank.
+NO_COLOR=1 turns colours off; CROSSCUT_ASCII=1 draws with ASCII characters only.
 """
 
 
@@ -104,7 +106,9 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
         return
-    terminal.header(screen, View.open(path))
+    view = View.open(path)
+    terminal.header(screen, view)
+    terminal.warn(screen, view, [of_size.phases for of_size in view.digests()])
     if found:
         terminal_findings.render(screen, found, structure)
     else:

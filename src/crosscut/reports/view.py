@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from crosscut.analysis.figures import samples
-from crosscut.analysis.figures.digest import Digest
+from crosscut.analysis.figures.digest import Digest, digest
 from crosscut.analysis.figures.samples import Samples
 from crosscut.base import units
 from crosscut.base.errors import UsageError
@@ -151,6 +151,10 @@ class View(Run):
     def measured(self) -> list[Samples]:
         """Returns the samples of every measured size. All are in memory at once."""
         return [self.samples(index) for index in self.measured_sizes()]
+
+    def digests(self) -> list[Digest]:
+        """Returns digests of every measured size, loading one size at a time."""
+        return [digest(self.dataset, index) for index in self.measured_sizes()]
 
     def measured_sizes(self) -> list[int]:
         """Returns the indices of sizes with at least one measured cell."""

@@ -73,6 +73,10 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         owners = " and ".join(typed_as(one) for one in all_places() if name in {o.name for o in one.options})
         raise UsageError(f"--{name}: an option of --on {owners}, not of --on {on}")
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument, launch.own)
+    if ranks < 2 and launch.ranks is None:
+        raise UsageError(
+            f"--on {on} offers one rank, but a measurement needs two: name more hosts, or give -n"
+        )
     if not 2 <= ranks <= MOST_RANKS:
         raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")
     options = PlaceOptions(

@@ -34,8 +34,8 @@ class FindingKind(Enum):
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
     LOSSY_HOST = "lossy host", Sort.FAULT, ("ranks", "routes"), "", CabledParts.HOSTS
     PARTLY_SLOW_HOST = "partly slow host", Sort.FAULT, ("routes",), "", CabledParts.HOSTS
-    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), "slow_trunks", CabledParts.TRUNKS
-    SLOW_CABLE = "slow cable", Sort.FAULT, ("routes",), "", CabledParts.TRUNKS
+    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("structure", "routes"), "slow_trunks", CabledParts.TRUNKS
+    SLOW_CABLE = "slow cable", Sort.FAULT, ("structure", "routes"), "", CabledParts.TRUNKS
     SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), "slow_routes", CabledParts.HOSTS
     OTHER_TRAFFIC = "other traffic", Sort.CHANGE, ("ranks", "routes"), "", CabledParts.HOSTS
     SUSPECT = "suspect", Sort.SUSPICION, ("routes",), "many_routes", CabledParts.HOSTS

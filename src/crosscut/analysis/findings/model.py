@@ -20,7 +20,7 @@ from crosscut.base.errors import UsageError
 SCHEMA = {"name": "crosscut-findings", "version": 1}
 
 
-P_MEANS = "p: probability of a finding this strong anywhere on a healthy network (corrected for all tests)."
+P_MEANS = "p: probability that a healthy network shows a finding this strong (corrected for multiple tests)."
 
 
 class Direction(Enum):

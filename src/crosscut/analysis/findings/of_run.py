@@ -56,6 +56,17 @@ def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[F
     return facts.tied([only], nodes, is_limited=True)
 
 
+def on_one_host(nodes: Sequence[str]) -> list[Finding]:
+    """Returns the only finding there can be if all ranks are on one host; none if they are not.
+
+    `nodes`: [rank] name.
+    """
+    if len(set(nodes)) != 1:
+        return []
+    what = f"all {len(nodes)} ranks run on one host, {nodes[0]}, so no network was measured"
+    return [Finding(FindingKind.NOTHING, what)]
+
+
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
     """Returns findings of a run of any dense pattern, at the given size or else the largest."""
     return look(run, size_index)[0]
@@ -77,6 +88,8 @@ def look(
             return machine_only(machine.limited(1, 1), HostFacts.of(run), run.node_names), None
     if samples is None or samples.of_phases or not reading(run.attributes).findings:
         return [], None
+    if only := on_one_host(run.node_names):
+        return only, None
     names = rank_names(run)
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
@@ -117,7 +130,7 @@ def of_located(
         shared += slow_trunks.of_shared(inner.observed, inner.inferred)
     # A slow host that forwards for others looks like a slow cable of its group.
     certain = hashed_paths.of_structure(inferred) or not slow
-    cables = slow_cables.find(located.few, inferred) if certain else []
+    cables = slow_cables.find(located.few, inferred, [*hosts, *shared]) if certain else []
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
     return ordered((facts or HostFacts()).tied(told, nodes or names), inferred)
 

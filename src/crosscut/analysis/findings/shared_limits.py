@@ -85,7 +85,7 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     low, high = min(rates), max(rates)
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
     times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
-    middle = units.rate(float(np.median(rates)))
+    middle = units.rate(float(np.median(rates))) + (" each" if len(limits) > 1 else "")
     return Finding(
         FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
         groups=tuple(sorted({name for limit in limits for name in limit.groups})),

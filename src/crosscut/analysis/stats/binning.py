@@ -32,13 +32,16 @@ def nice_step(span: float, most: int) -> float:
     return float(next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * most >= span))
 
 
-def histogram(values: Floats, most_bins: int = 12) -> Histogram:
-    """Counts the finite values in bins with round edges; outliers go to `below` and `above`."""
+def histogram(values: Floats, most_bins: int = 12, *, whole: bool = False) -> Histogram:
+    """Counts the finite values in bins with round edges; outliers go to `below` and `above`.
+
+    `whole`: no value is an outlier.
+    """
     none: Floats = np.zeros(0)
     there = np.sort(values[np.isfinite(values)])
     if len(there) == 0:
         return Histogram(np.zeros(1), np.zeros(0, dtype=np.int64), none, none)
-    first_kept, end_kept = body(there)
+    first_kept, end_kept = (0, len(there)) if whole else body(there)
     finite = there[first_kept:end_kept]
     low, high = float(finite[0]), float(finite[-1])
     # The bins span at least 0.1 % of the value; otherwise nearly equal values show twelve bins of rounding.

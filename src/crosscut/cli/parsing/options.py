@@ -148,7 +148,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         group,
         "--repetitions N",
         whole(1),
-        "Repetitions of each phase. Default 20. With --interval: the most; default 100.",
+        "Repetitions of each phase. Default 20; with --interval the largest number, by default 100.",
     )
     typed_option(group, "--interval SHARE", units.parse_fraction,
                  "Repeat until the 95%% confidence interval of each phase's median is at most this share of "
@@ -164,8 +164,8 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         "Times that a phase runs for one sample. Default 0: chosen automatically for each size.",
     )
     _add(group, "--sync", choices=("barrier", "none"),
-         help="barrier (the default): ranks wait for each other between phases. none: they do not, which is "
-         "called streaming and answers another question.")  # fmt: skip
+         help="barrier (the default): ranks wait for each other between phases. none: they do not "
+         "(streaming), so that phases overlap.")  # fmt: skip
     _add(group, "--wait", choices=("auto", "block", "poll"),
          help="How ranks wait for data. Default auto: poll if each has a core of its own, else "
          "block.")  # fmt: skip

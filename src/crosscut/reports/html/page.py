@@ -22,7 +22,7 @@ from crosscut.cabling.model import Cabling
 from crosscut.reports.html import assets, method, story, tables, verdicts
 from crosscut.reports.html.markup import Child, Markup, data, document, element, join, tight
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
-from crosscut.reports.html.pictures.picture import Picture, RunAtSize
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.html.pictures.sizes import SizeChoice
 from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import SpecJudgement
@@ -30,6 +30,7 @@ from crosscut.reports.view import View, chosen
 from crosscut.reports.words import about, costs
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
+from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
 
 _LICENCES = (
@@ -54,6 +55,8 @@ class Chapter:
     series: RunAtSize
     digests: Sequence[Digest]
     told: Sequence[Told]
+    is_searched: bool
+    """Whether its findings come from a search, which measured further."""
     cautions: Sequence[Caution]
     pictures: Sequence[Picture]
     choice: SizeChoice
@@ -139,7 +142,7 @@ def _chapter(
     cabling: Cabling | None,
     promises: Sequence[Promise],
 ) -> Chapter:
-    digests = run_pictures.digests(view)
+    digests = view.digests()
     if not digests:
         raise UsageError(f"{view.path}: nothing is measured yet, so there is nothing to report")
     shown = chosen(view.path, digests, size_bytes)
@@ -158,7 +161,8 @@ def _chapter(
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         drawn.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     choice = _choice(series, digests, name, found.structure, promises)
-    return Chapter(name, series, digests, told, about.beware(view, looked_at), drawn, choice)
+    searched = given is not None
+    return Chapter(name, series, digests, told, searched, about.beware(view, looked_at), drawn, choice)
 
 
 def _choice(
@@ -198,6 +202,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     """Returns the verdicts, if there is a spec, then the findings of a single run or one line for each of
     several. Without verdicts, the first finding of a single run is the page's heading."""
     alone = chapters[0] if len(chapters) == 1 else None
+    warns = alone is not None and judgement is None and alone.told[0].warns
     lead: Sequence[Child]
     if judgement is not None:
         of_run = {chapter.view.path: chapter.pictures for chapter in chapters}
@@ -206,16 +211,21 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     elif alone:
         first, further = story.headline(alone.told[0].text)
         head, told = tight(first), alone.told[1:]
-        lead = [element("p", tight(further)) if further else None, story.doubt(alone.told[0])]
+        proof = story.proof_of(alone.told[0], alone.pictures)
+        lead = [
+            element("p", tight(further)) if further else None,
+            story.doubt(alone.told[0]),
+            element("p", link(proof)) if proof else None,
+        ]
     else:
         head, told, lead = _several(chapters), (), ()
     return element(
         "header",
         _kicker(alone.view) if alone else element("p", "crosscut report", class_="kicker"),
-        element("h1", head),
+        element("h1", head, class_="warns" if warns else None),
         *lead,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
-        story.what_p_means(alone.told) if alone else None,
+        story.notes(alone.told, searched=alone.is_searched) if alone else None,
         method.cautions(alone.cautions) if alone else None,
     )
 
@@ -226,7 +236,8 @@ def _several(chapters: Sequence[Chapter]) -> str:
 
 
 def _kicker(view: View) -> Markup:
-    return element("p", about.what(view), " · ", about.where(view), class_="kicker")
+    how = " · computed, not measured" if is_simulated(view.attributes) else ""
+    return element("p", about.what(view), " · ", about.where(view), how, class_="kicker")
 
 
 def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
@@ -263,7 +274,7 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
         intro = join(
             _kicker(chapter.view),
             story.section(chapter.told, chapter.pictures),
-            story.what_p_means(chapter.told),
+            story.notes(chapter.told, searched=chapter.is_searched),
             method.cautions(chapter.cautions),
         )
     figures = _figures(chapter.pictures)

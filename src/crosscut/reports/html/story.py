@@ -54,7 +54,10 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
 
 def _of_finding(of: Finding) -> Told:
     advice = sentence(of.advice) if of.advice else ""
-    effect = f"effect {of.effect.text()}" if of.effect else ""
+    # Most sentences contain their effect.
+    effect = (
+        f"{of.effect.text()} of the ordinary rate" if of.effect and of.effect.text() not in of.what else ""
+    )
     return Told(sentence(of.what), of.kind.proofs, advice, effect, of.chance, of.kind.warns)
 
 
@@ -76,12 +79,16 @@ def _shape(one: RunAtSize) -> str:
     upper = np.where(np.isfinite(rates.high), rates.high, rates.median)
     lower = fastest.low if math.isfinite(fastest.low) else fastest.median
     short = int((upper < ALIKE * lower).sum())
-    against = f"{units.rate(slowest.median)} against {units.rate(fastest.median)}"
     if short == 0:
-        return f"No phase is significantly slower: {against}, which is within their 95 % intervals."
+        return (
+            "No phase is significantly slower: the 95 % intervals of the slowest and the fastest, "
+            f"{slowest.rate()} and {fastest.rate()}, overlap."
+        )
+    are = "is" if short == 1 else "are"
     return (
-        f"The network falls short in {short:,} of {units.count(count, 'phase')}: down to {share} of the "
-        f"fastest, {against}, in {one.view.phase_name(one.samples, worst)}."
+        f"{short:,} of {units.count(count, 'phase')} {are} slower than the fastest, down to {share} of its "
+        f"rate: {units.rate(slowest.median)} against {units.rate(fastest.median)}, in "
+        f"{one.view.phase_name(one.samples, worst)}."
     )
 
 
@@ -114,8 +121,12 @@ def doubt(one: Told) -> Markup | None:
     return element("p", words, class_="doubt") if words else None
 
 
-def what_p_means(told: Sequence[Told]) -> Markup | None:
-    return element("p", P_MEANS, class_="doubt") if any(one.chance for one in told) else None
+def notes(told: Sequence[Told], *, searched: bool) -> Markup | None:
+    """Returns what the reader must know about the findings."""
+    words = [P_MEANS] if any(one.chance for one in told) else []
+    if searched:
+        words.append("The findings are those of crosscut locate (--findings), which may have measured more.")
+    return element("p", " ".join(words), class_="doubt") if words else None
 
 
 def proof_of(one: Told, pictures: Sequence[Picture]) -> Picture | None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
@@ -28,7 +27,7 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
         said = (finding.what.removesuffix("."), finding.chance)
         _finding(screen, finding, sentence("; ".join(filter(None, said))))
         repeated = after is not None and after.advice == finding.advice
-        if finding.advice and finding.kind.sort is not Sort.DESIGN and not repeated:
+        if finding.advice and not repeated:
             screen.line(f"  {sentence(finding.advice)}", "dim")
     if len(found) > FINDINGS_SHOWN:
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")

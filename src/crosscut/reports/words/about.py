@@ -133,7 +133,7 @@ def _how_simulated(view: View) -> list[str]:
         if spread != "0":
             told.append(f"shares vary randomly (standard deviation {_as_percent(spread)})")
         if len(told) == 1:
-            told.append("no model of contention")
+            told.append("no congestion beyond fair shares")
     return [
         f"computed, not measured: {told[0]}",
         *told[1:],

@@ -38,12 +38,15 @@ def picture(view: View, name: str) -> Picture | None:
         return None
     title = text(view.attributes, "network", "title") or text(view.attributes, "network", "name")
     counts = found.figures["counts"]
+    said = f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches. "
+    said += "Links are coloured and sized by rate"
+    if found.graph is not None and any(one.capacity_bits_per_second for one in found.graph.vertices):
+        said += "; figures beside switches are the switches' own capacities"
     return Picture(
         kind="drawing",
         name=name,
         title="The network",
-        caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; links are coloured "
-        "and sized by rate, and figures beside switches are the switches' own capacities.",
+        caption=f"{said}.",
         columns=_links(found.graph),
         body=scrolling(_themed(svg, title), f"drawing of the network {title}", "drawing scroll"),
     )

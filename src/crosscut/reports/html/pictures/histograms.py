@@ -59,6 +59,9 @@ def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
     most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
     edges = binning.histogram(whole, most).edges
     edges = 10**edges if log else _widened(edges, most)
+    if any(_share_outside(values, edges) > binning.LARGEST_SHARE_FAR_OUT for values in every):
+        edges = binning.histogram(whole, most, whole=True).edges
+        edges = 10**edges if log else edges
     outside = [(label, words) for label, values in shown if (words := _outside(values, edges, noun))]
     said = [captions([(label, _spread(values, noun)) for label, values in shown])]
     said += [f"{label}: {words}" if len(shown) > 1 else words for label, words in outside]
@@ -86,6 +89,10 @@ def _bins(values: Floats, edges: Floats) -> dict[str, Column]:
     counts, _ = np.histogram(values, edges)
     there = np.nonzero(counts)[0]
     return {"from": edges[there], "to": edges[there + 1], "count": counts[there]}
+
+
+def _share_outside(values: Floats, edges: Floats) -> float:
+    return float(((values < edges[0]) | (values > edges[-1])).mean())
 
 
 def _outside(values: Floats, edges: Floats, noun: str) -> str:
@@ -116,18 +123,18 @@ def curve(series: Sequence[RunAtSize], name: str) -> Picture | None:
     return Picture(
         kind="curve",
         name=name,
-        title="Share of routes below a rate",
+        title="Share of routes at or below a rate",
         caption=captions([(label, _slow_end(values)) for label, values in shown], log=log),
         columns=laid_over([(label, _curve(values)) for label, values in shown]),
         x=rate_axis("rate of the route", max(float(values[-1]) for _, values in shown), log=log),
-        y=Axis("share of routes no faster", (0.01, "%")),
+        y=Axis("share of routes at or below", (0.01, "%")),
     )
 
 
 def _slow_end(values: Floats) -> str:
     return (
-        f"the slowest tenth of routes stays below {units.rate(float(np.percentile(values, 10)))}, "
-        f"half below {units.rate(float(np.median(values)))}."
+        f"a tenth of the routes reach at most {units.rate(float(np.percentile(values, 10)))}, "
+        f"half at most {units.rate(float(np.median(values)))}."
     )
 
 

@@ -45,9 +45,11 @@ def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     what = "by the pattern's formula" if shown[0].view.by_formula else "per rank and direction"
     words = {positions(one)[0] for one in shown}
     said = captions([(one.name, _caption(one)) for one in shown], log=log)
+    if any(np.isfinite(one.rates.low).any() for one in shown):
+        said += "\nBand around the line: the rate's 95 % interval."
     alone = len(shown) == 1 and not shown[0].view.by_formula
     if alone and np.isfinite(shown[0].digest.messages).any():
-        said += "\nShaded: from the slowest to the fastest message of a phase; dotted: its median message."
+        said += "\nPale area: from a phase's slowest to its fastest message; dotted line: its median message."
     return Picture(
         kind="phases",
         name=name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crosscut.analysis.figures import pingpong, slowdown
-from crosscut.analysis.figures.digest import Digest, digest
 from crosscut.analysis.figures.samples import messages
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
@@ -22,7 +21,6 @@ from crosscut.reports.html.pictures import (  # fmt: skip
     sweep,
 )
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
-from crosscut.reports.view import View
 from crosscut.run.shape import Shape
 
 Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
@@ -125,11 +123,7 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
     by_phase = [one for one in series if one.view.shape is Shape.DENSE]
     for pattern in dict.fromkeys(one.view.pattern for one in by_phase):
         dense = [one for one in by_phase if one.view.pattern == pattern]
-        if len(dense) > 1:
-            found += _there(*_laid_over(dense, f"{name}-{pattern}"))
+        if len(dense) > 1:  # a picture that only one of them has compares nothing
+            laid = _there(*_laid_over(dense, f"{name}-{pattern}"))
+            found += [picture for picture in laid if len(set(picture.columns["run"])) > 1]
     return found
-
-
-def digests(view: View) -> list[Digest]:
-    """Returns digests of every measured size, loading one size at a time."""
-    return [digest(view.dataset, index) for index in view.measured_sizes()]

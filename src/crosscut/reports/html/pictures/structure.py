@@ -53,7 +53,7 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
 def _caption(structure: Structure) -> str:
     sizes = sorted({len(group.ranks) for group in structure.groups})
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    ranks = "1 rank" if sizes == [1] else f"{each} ranks"
+    ranks = f"1 {structure.noun}" if sizes == [1] else f"{each} {structure.noun}s"
     words = [f"{units.count(len(structure.groups), 'group')} of {ranks}."]
     words += [
         f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
@@ -158,9 +158,9 @@ def _inside(group: Group, structure: Structure) -> list[str]:
 
 
 def _members(group: Group, structure: Structure, room: int) -> str:
-    """`32 ranks: n[0000-0031]`, in about `room` characters."""
+    """`32 hosts: n[0000-0031]`, in about `room` characters."""
     names = [structure.hosts[rank] for rank in group.ranks if rank < len(structure.hosts)]
-    count = units.count(len(group.ranks), "rank")
+    count = units.count(len(group.ranks), structure.noun)
     return f"{count}: {folded(names, max(room - len(count) - 2, 1))}" if names else count
 
 
