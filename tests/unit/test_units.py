@@ -84,6 +84,10 @@ def test_times_have_three_digits_and_a_readable_unit(value: float, expected: str
     assert units.seconds(value) == expected
 
 
+def test_the_unit_fits_the_rounded_time() -> None:
+    assert (units.seconds(9.96e-4, 2), units.seconds(9.94e-4, 2)) == ("1.0 ms", "990 µs")
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

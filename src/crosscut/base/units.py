@@ -121,7 +121,7 @@ def number(value: float, unit: tuple[float, str], significant: int = 3) -> str:
 
 def rate(bytes_per_second: float, significant: int = 3) -> str:
     """Formats a rate: `81.3 MB/s`."""
-    return _in(rate_unit(bytes_per_second), bytes_per_second, significant)
+    return _in(rate_unit(_rounded(bytes_per_second, significant)), bytes_per_second, significant)
 
 
 _BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
@@ -137,7 +137,11 @@ def bit_rate(bits_per_second: float) -> str:
 
 def seconds(value: float, significant: int = 3) -> str:
     """Formats a time: `12.3 µs`."""
-    return _in(time_unit(value), value, significant)
+    return _in(time_unit(_rounded(value, significant)), value, significant)
+
+
+def _rounded(value: float, significant: int) -> float:
+    return float(f"{value:.{significant}g}")
 
 
 def _in(unit: tuple[float, str], value: float, significant: int) -> str:

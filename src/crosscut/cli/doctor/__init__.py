@@ -37,8 +37,12 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_OK if core_works else EXIT_FAILED
 
 
+def _marks(screen: Screen) -> tuple[str, str, str]:
+    return ("ok", "--", " ") if screen.glyphs is ASCII else ("✓", "✗", "·")
+
+
 def _mark(screen: Screen, finding: Fact) -> Text:
-    good, bad, neither = ("ok", "--", "") if screen.glyphs is ASCII else ("✓", "✗", "·")
+    good, bad, neither = _marks(screen)
     marks = {True: (good, "green"), False: (bad, "yellow"), None: (neither, "dim")}
     return Text(*marks[finding.good])
 
@@ -59,3 +63,7 @@ def _draw(screen: Screen, findings: list[Fact]) -> None:
                 )
             grid.add_row(_mark(screen, finding), finding.name, value)
         screen.show(grid)
+    good, bad, neither = _marks(screen)
+    bad_ones = sum(finding.good is False for finding in findings)
+    screen.line()
+    screen.line(f"{good} works   {bad} missing or disturbing: {bad_ones}   {neither} for information", "dim")
