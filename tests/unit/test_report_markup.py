@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.reports.html.markup import Markup, data, element, join, table, text, tight
+from crosscut.base.spelling import tied
+from crosscut.reports.html.markup import Markup, data, element, join, table, text
 
 HOSTILE = '</script><script>alert(1)</script>"><img src=x onerror=alert(1)>'
 
@@ -53,7 +54,8 @@ def test_data_has_null_for_values_that_are_not_numbers():
 
 
 def test_a_number_keeps_its_unit_beside_it():
-    assert tight("2.97 MB/s, 25 % of 7 phases") == "2.97\u00a0MB/s, 25\u00a0% of 7 phases"
+    assert tied("2.97 MB/s, 25 % of 7 phases") == "2.97\u00a0MB/s, 25\u00a0% of 7 phases"
+    assert tied("40 % [39 – 41 %]; p < 1 %", "_") == "40_% [39_–_41_%]; p_<_1_%"
 
 
 def test_an_empty_column_is_left_out():

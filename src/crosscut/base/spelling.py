@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# The space between a number and its unit, beside a sign between two numbers, or in `p < 1 %`.
+_BESIDE_NUMBER = re.compile(
+    r"(?<=[0-9]) (?=(?:%|[kKMGT]i?B|B|[kMGT]?bit|[nµm]?s|min|h)(?![A-Za-z]))"
+    r"|(?<=[0-9%]) (?=[/–±])|(?<=[/–±]) (?=[0-9])|(?<=\bp) (?=[<=] )|(?<=\bp [<=]) (?=[0-9])"
+)
+
+
+def tied(words: str, space: str = "\u00a0") -> str:
+    """Puts `space`, where no line may break, beside numbers."""
+    return _BESIDE_NUMBER.sub(space, words)
 
 
 def hint(wrong: str, names: Iterable[str]) -> str:

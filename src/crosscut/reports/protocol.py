@@ -15,8 +15,9 @@ from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units, whole_file
 from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.base.spelling import tied
 from crosscut.reports.html import assets
-from crosscut.reports.html.markup import Markup, document, element, join, tight
+from crosscut.reports.html.markup import Markup, document, element, join
 from crosscut.reports.view import items
 from crosscut.reports.view import text as text_of
 from crosscut.reports.words import check as words_check
@@ -51,7 +52,7 @@ def page(
         element("h2", "What was measured"),
         _conditions(checked.runs, redact=redact),
         element("h2", "How it was judged"),
-        element("p", tight(_method(spec)), class_="small"),
+        element("p", tied(_method(spec)), class_="small"),
         _spec(spec, redact=redact),
         element(
             "div",
@@ -75,11 +76,11 @@ def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
                 element("p", words_check.what(one.promise), class_="small"),
                 scope="row",
             ),
-            element("td", tight(one.promise.said)),
+            element("td", tied(one.promise.said)),
             element(
                 "td",
-                tight(words_check.measured(one, names)),
-                *(element("p", tight(said), class_="small") for said in words_check.notes(one, names)),
+                tied(words_check.measured(one, names)),
+                *(element("p", tied(said), class_="small") for said in words_check.notes(one, names)),
             ),
             element("td", words_check.SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
             element("td", words_check.at_most(one) or "–"),

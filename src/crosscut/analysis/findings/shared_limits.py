@@ -40,6 +40,8 @@ def where(capacity: Capacity, inferred: Inferred) -> str:
 def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]:
     """Returns the limits that groups share by design."""
     found = []
+    if inferred.grouping.count == 2 and not inferred.names:
+        capacities = _between_two(capacities)
     for reach in Reach:
         limits = [one.of(tuple(map(inferred.name, one.groups))) for one in capacities if one.reach is reach]
         if limits:
@@ -54,6 +56,19 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
             one = replace(one, false_alarm=inferred.grouping.doubt)
             found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in OF_GROUPS else one)
     return found
+
+
+def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:
+    """Restates what leaves or enters one of two groups as what goes from one to the other, each way once."""
+    found: dict[tuple[Reach, tuple[int, ...]], Capacity] = {}
+    for one in capacities:
+        group = one.groups[0] if one.groups else 0
+        ways = {Reach.LEAVING: (group, 1 - group), Reach.ENTERING: (1 - group, group)}
+        if (way := ways.get(one.reach)) is not None:
+            found.setdefault((Reach.BETWEEN, way), replace(one, reach=Reach.BETWEEN, groups=way))
+        else:
+            found[one.reach, one.groups] = one
+    return list(found.values())
 
 
 def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -> str:

@@ -369,7 +369,7 @@ def _across(inferred: Inferred) -> str:
 def _groups(inferred: Inferred, called: str, noun: str = "host") -> str:
     """Returns words such as `5 groups of 8 to 12 hosts`."""
     sizes = np.bincount(inferred.grouping.labels)
-    each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
+    each = f"{sizes[0]:,}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():,} to {sizes.max():,}"
     return f"{len(sizes)} {called} of {each} {noun}{'s' if each != '1' else ''}"
 
 

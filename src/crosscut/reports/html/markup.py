@@ -56,14 +56,6 @@ def join(*children: Child) -> Markup:
     return Markup("".join(parts))
 
 
-_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[KMG]?i?B(?:/s)?|[TGMk]?bit/s)(?![\w]))")
-
-
-def tight(value: str) -> str:
-    """Joins each number and its unit by a no-break space."""
-    return _UNIT.sub("\u00a0", value)
-
-
 def table(
     head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str
 ) -> Markup:

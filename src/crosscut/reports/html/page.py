@@ -17,10 +17,10 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.base.errors import UsageError
-from crosscut.base.spelling import capital
+from crosscut.base.spelling import capital, tied
 from crosscut.cabling.model import Cabling
 from crosscut.reports.html import assets, method, story, tables, verdicts
-from crosscut.reports.html.markup import Child, Markup, data, document, element, join, tight
+from crosscut.reports.html.markup import Child, Markup, data, document, element, join
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.html.pictures.sizes import SizeChoice
@@ -210,10 +210,10 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         lead = verdicts.section(judgement, of_run), element("h2", "What the measurement shows")
     elif alone:
         first, further = story.headline(alone.told[0].text)
-        head, told = tight(first), alone.told[1:]
+        head, told = tied(first), alone.told[1:]
         proof = story.proof_of(alone.told[0], alone.pictures)
         lead = [
-            element("p", tight(further)) if further else None,
+            element("p", tied(further)) if further else None,
             story.doubt(alone.told[0]),
             element("p", link(proof)) if proof else None,
         ]
@@ -245,7 +245,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
         element(
             "li",
             element("a", chapter.series.name, href=f"#{chapter.name}"),
-            f": {tight(chapter.told[0].text)}",
+            f": {tied(chapter.told[0].text)}",
             class_="warns" if chapter.told[0].warns else None,
         )
         for chapter in chapters
@@ -295,7 +295,7 @@ def _figure(picture: Picture) -> Markup:
         "figure",
         element("h3", picture.title),
         element("div", picture.body, class_="plot"),
-        element("figcaption", tight(picture.caption)),
+        element("figcaption", tied(picture.caption)),
         id=picture.name, data_kind=picture.kind, tabindex="-1",
     )  # fmt: skip
 

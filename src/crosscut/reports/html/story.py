@@ -11,8 +11,8 @@ import numpy as np
 from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.base import units
-from crosscut.base.spelling import sentence
-from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.base.spelling import sentence, tied
+from crosscut.reports.html.markup import Markup, element
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
 
@@ -97,7 +97,7 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
     entries = [
         element(
             "li",
-            element("p", tight(one.text)),
+            element("p", tied(one.text)),
             doubt(one),
             link(proof) if (proof := proof_of(one, pictures)) else None,
             class_="warns" if one.warns else None,

@@ -9,7 +9,8 @@ from pathlib import Path
 from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.base import units
-from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.base.spelling import tied
+from crosscut.reports.html.markup import Markup, element
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import check as words_check
 
@@ -76,10 +77,10 @@ def _entry(
         "li",
         element(
             "p", element("span", words_check.SIGNS[one.verdict], class_="verdict"), " ",
-            element("strong", promise.name), tight(f": promised {promise.said}; {measured}."),
+            element("strong", promise.name), tied(f": promised {promise.said}; {measured}."),
         ),
-        element("p", tight(words_check.what(promise)), class_="doubt"),
-        element("p", tight(" · ".join(said)), class_="doubt") if said else None,
+        element("p", tied(words_check.what(promise)), class_="doubt"),
+        element("p", tied(" · ".join(said)), class_="doubt") if said else None,
         _links(promise, there),
         class_=one.verdict.value,
     )  # fmt: skip

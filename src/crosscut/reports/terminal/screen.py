@@ -15,17 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from crosscut.base.printable import drawn_on, printable_but_styles
+from crosscut.base.spelling import tied
 from crosscut.reports.terminal.glyphs import ASCII, Glyphs, glyphs_for
 
 # Longer lines are hard to follow. Wide screens show two plots side by side instead.
 WIDEST = 110
 NARROWEST = 40
-# The space between a number and its unit, or beside a sign between two numbers, and what stands for it while
-# text is wrapped: any kind of space would be taken for a place to break.
-_BESIDE_NUMBER = re.compile(
-    r"(?<=[0-9]) (?=(?:%|[kMGT]i?B|B|[kMGT]?bit|[nµm]?s|min|h)(?![A-Za-z]))"
-    r"|(?<=[0-9%]) (?=[/–±])|(?<=[/–±]) (?=[0-9])"
-)
+# Stands for a space beside a number while text is wrapped: any kind of space would be taken for a place to
+# break.
 _TIE = "\ue000"
 # What a paragraph may begin with; its other lines are indented as far.
 _HEAD = re.compile(r"\s*(?:[–⚠!] )?")
@@ -59,7 +56,7 @@ class Screen:
         """Prints text, wrapped at words, with a hanging indent. Numbers stay with their units."""
         began = _HEAD.match(text)
         head = began[0] if began else ""
-        body = Text(_BESIDE_NUMBER.sub(_TIE, self.glyphs.plain(text[len(head) :])))
+        body = Text(tied(self.glyphs.plain(text[len(head) :]), _TIE))
         for line in body.wrap(self.console, self.width - len(head)) or [Text()]:
             said = self.glyphs.plain(head) + line.plain.replace(_TIE, " ")
             self.console.print(Text(said, style=style), width=self.width)

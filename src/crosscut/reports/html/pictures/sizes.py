@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crosscut.base import units
-from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.base.spelling import tied
+from crosscut.reports.html.markup import Markup, element
 from crosscut.reports.html.pictures.picture import Picture
 
 # A heat map takes up to 1.4 bytes of the page per cell, so six maps of 1,024 ranks stay below 10 MB.
@@ -54,7 +55,7 @@ def as_json(choices: Sequence[SizeChoice], shown: Sequence[Picture]) -> dict[str
         labels = _labels([one.chosen_bytes, *one.others])
         for picture in shown:
             at_size: dict[int, Picture | None] = {
-                size: replace(drawn, name=f"{picture.name}-{size}B", caption=tight(drawn.caption))
+                size: replace(drawn, name=f"{picture.name}-{size}B", caption=tied(drawn.caption))
                 for size, pictures in one.others.items()
                 for drawn in pictures
                 if drawn.name == picture.name
