@@ -32,7 +32,10 @@ def parse_bytes(text: str) -> int:
     """Parses a size: `1.5MB` is 1500000. KB, MB, GB are 10^3 and up; KiB, MiB, GiB are 2^10 and up."""
     number, unit = _split(text, "a size", "1MB, 64KiB or 100")
     if unit not in _BYTES:
-        raise UsageError(f"'{text}': unknown unit; sizes end in B, KB, MB, GB, KiB, MiB or GiB")
+        raise UsageError(
+            f"'{text}': unknown unit; sizes end in B, KB, MB, GB (or K, M, G: powers of 1000), KiB, "
+            "MiB or GiB (powers of 1024)"
+        )
     value = float(number) * _BYTES[unit]
     if value > LARGEST_BYTES:
         raise UsageError(f"'{text}' is too large a size")

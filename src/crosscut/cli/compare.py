@@ -23,8 +23,9 @@ examples:
   crosscut compare a.zarr b.zarr --matters 10% --json
   crosscut compare before after              two folders of launches: their medians are the samples
 
-The runs must repeat one measurement: same pattern, message size, number of ranks and cadence. Nodes are
-matched by their identity. Launches are compared with launches; at 1 % that takes at least 5 on each side.
+The runs must repeat one measurement: same pattern, message size, number of ranks and --sync. Nodes are
+matched by their identity. Launches are compared with launches; with the default --error-rate that needs at
+least 5 on each side.
 
 exit status: 0 nothing is worse; 1 something is worse, or the machine failed; 2 wrong usage, or runs that
 cannot be compared; 3 undecided: the machine that emulates the network was the limit, or there are too few

@@ -44,12 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
-           "Largest number of phases to measure, not counting those with one-byte messages. Default: as many "
-           "as an AAPC has, but at least 48, and at most as many as have two million messages.")  # fmt: skip
+           "Largest number of phases to measure, not counting those of one-byte messages. Default: one less "
+           "than there are ranks, but at least 48; fewer beyond two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Measure at least this many permutations even if nothing looks slow: a limit that few of them "
-           "reach is found late. Default: the binary logarithm of the number of ranks; in small clusters "
-           "up to 16.")  # fmt: skip
+           "Measure at least this many phases in which every rank sends, even if nothing looks slow: a limit "
+           "that few of them reach is found late. Default: the binary logarithm of the number of ranks; in "
+           "small clusters up to 16.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip

@@ -57,6 +57,8 @@ examples:
   crosscut run aapc -n 8 --launches 6 --out aapc    six runs with new processes, and how much they differ
 
 Ctrl-C stops at the end of the current block of measurements; the run can then be shown or resumed.
+Options of a pattern: crosscut run PATTERN --help; with --backend NAME or --on sim:NETWORK, it adds those of
+that backend or simulation.
 """
 
 

@@ -78,7 +78,7 @@ def match(first: Run, second: Run) -> Match:
     if first.phase_summarised != second.phase_summarised:
         reasons.append("what is stored: samples of ranks in one, summaries of phases in the other")
     if reasons:
-        raise UsageError(f"{first.path} and {second.path} may not be compared:\n  " + "\n  ".join(reasons))
+        raise UsageError(f"{first.path} and {second.path} cannot be compared:\n  " + "\n  ".join(reasons))
     ranks = _ranks(first, second)
     if (ranks < 0).all():
         raise UsageError(
