@@ -167,9 +167,27 @@ def test_a_class_runs_on_the_numbers_of_a_range_for_which_it_is_large_enough() -
     done = crosscut("run", "lu", "-n", "9-15", "--json")
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["ranks"] for line in done.stdout.splitlines()] == [9, 12]
+    assert done.stderr == (
+        "crosscut: left out: lu: 10, 11, 13, 14 ranks: it takes a grid, at most 2 : 1\n"
+        "crosscut: left out: lu: 15 ranks: class S has enough points for at most 4 ranks along a dimension, "
+        "not 5\n"
+    )
     none = crosscut("run", "bt", "-n", "24-26")
     assert none.returncode == 2
-    assert none.stderr == "crosscut: error: bt: 25 ranks: the grid of class S is for 16 ranks at most\n"
+    assert none.stderr.endswith(
+        "crosscut: error: bt: 25 ranks: the grid of class S is for 16 ranks at most\n"
+    )
+
+
+def test_each_of_several_workloads_runs_on_the_numbers_of_ranks_that_it_takes() -> None:
+    done = crosscut("run", "bt", "is", "-n", "1,2", "--json")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["name"], one["ranks"]) for one in lines] == [("bt", 1), ("is", 1), ("is", 2)]
+    assert done.stderr == "crosscut: left out: bt: 2 ranks: it takes a square number\n"
+    none = crosscut("run", "bt", "sp", "-n", "2")
+    assert none.returncode == 2
+    assert none.stderr.endswith("crosscut: error: -n: no workload named takes 2 ranks\n")
 
 
 def test_a_failing_workload_does_not_keep_others_from_running() -> None:

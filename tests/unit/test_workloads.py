@@ -71,9 +71,9 @@ def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
 
 
 def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
-    assert applications.parse_rank_counts("4") == ((4,), False)
-    assert applications.parse_rank_counts("8,1,2,2") == ((1, 2, 8), False)
-    assert applications.parse_rank_counts("1,3-5") == ((1, 3, 4, 5), True)
+    assert applications.parse_rank_counts("4") == (4,)
+    assert applications.parse_rank_counts("8,1,2,2") == (1, 2, 8)
+    assert applications.parse_rank_counts("1,3-5") == (1, 3, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,14 @@ def test_an_invalid_number_of_ranks_is_refused(text):
         applications.parse_rank_counts(text)
 
 
-def test_a_workload_runs_on_the_valid_numbers_of_a_range():
-    by_name = {one.name: one for one in WORKLOADS}
-    counts = tuple(range(1, 17))
-    assert applications.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
-    assert applications.fitting(by_name["sp"], counts, ranged=True) == (1, 4, 9, 16)
-    assert applications.fitting(by_name["ep"], counts, ranged=True) == counts
-    assert applications.fitting(by_name["data-server"], counts, ranged=True) == (2, 4, 6, 8, 10, 12, 14, 16)
-    assert applications.fitting(by_name["overlap"], counts, ranged=True) == counts[1:]
-    assert applications.fitting(by_name["lu"], counts, ranged=True) == (1, 2, 4, 6, 8, 9, 12, 15, 16)
-    assert applications.fitting(by_name["mg"], (3,), ranged=False) == (3,)
+def test_a_workload_takes_the_numbers_of_ranks_that_its_grid_has():
+    taken = {one.name: tuple(filter(one.takes, range(1, 17))) for one in WORKLOADS}
+    assert taken["mg"] == (1, 2, 4, 8, 16)
+    assert taken["sp"] == (1, 4, 9, 16)
+    assert taken["ep"] == tuple(range(1, 17))
+    assert taken["data-server"] == (2, 4, 6, 8, 10, 12, 14, 16)
+    assert taken["overlap"] == tuple(range(2, 17))
+    assert taken["lu"] == (1, 2, 4, 6, 8, 9, 12, 15, 16)
 
 
 @pytest.mark.parametrize("text", ["", "s", "D", "S,", "S W"])

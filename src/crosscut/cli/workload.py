@@ -53,8 +53,8 @@ def _add_run(commands: Any) -> None:
            "Problem size: S (seconds at most; the default), W, A, B or C (minutes to hours), or "
            "several: S,W.", dest="classes", default=("S",))  # fmt: skip
     option(one, "-n --ranks RANKS", applications.parse_rank_counts,
-           "Numbers of ranks: one (4), several (1,2,4), or a range (1-16), from which each "
-           "workload takes the numbers that it can use. Default 4.", default=((4,), False))  # fmt: skip
+           "Numbers of ranks: one (4), several (1,2,4), or a range (1-16). Of several, each workload "
+           "runs on those that it takes. Default 4.", default=(4,))  # fmt: skip
     option(one, "--repeat N", whole(1), "Runs of each workload. Default 1.", default=1)
     launcher, networks = (
         "Path of the mpiexec or srun. Default: the one on PATH.",
@@ -101,25 +101,35 @@ def _unavailable(workload: applications.Workload) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     chosen = applications.find(args.names)
-    counts, ranged = args.ranks
-    fitting = {one: applications.fitting(one, counts, ranged=ranged) for one in chosen}
+    # Of several numbers of ranks or workloads, those run that fit each other. One alone is for the program to
+    # accept or refuse; only it knows the limits of a class.
+    choosy = len(args.ranks) > 1 or len(chosen) > 1
+    fitting = {one: [n for n in args.ranks if not choosy or one.takes(n)] for one in chosen}
     for workload, few in fitting.items():
-        if not few:
-            raise UsageError(
-                f"-n names no number of ranks that fits {workload.name}, which takes {workload.ranks}"
-            )
-        if find_place(args.on)[0].starts_mpi:  # the simulator compiles it instead
+        if left_out := sorted({*args.ranks} - {*few}):
+            _leave_out(args, f"{workload.name}: {tables.spans(left_out)} ranks: it takes {workload.ranks}")
+        if few and find_place(args.on)[0].starts_mpi:  # the simulator compiles it instead
             applications.find_executable(workload)
     began = time.monotonic()
     curves: list[applications.ScalingCurve] = []
+    if not any(fitting.values()):
+        raise UsageError(f"-n: no workload named takes {tables.spans(args.ranks)} ranks")
     try:
         with launch.opened(record(launch.Where, vars(args))) as runner:
             for workload, problem_class in itertools.product(chosen, args.classes):
-                curves.append(_curve(args, runner, workload, problem_class, fitting[workload]))
+                if few := fitting[workload]:
+                    must = not choosy or len(chosen) == len(args.classes) == 1
+                    curves.append(_curve(args, runner, workload, problem_class, few, must_run=must))
     finally:
+        curves = [curve for curve in curves if curve.runs]
         if len(curves) > 1 and not args.json:
             tables.summary(screen_for(), curves, time.monotonic() - began)
-    return EXIT_OK if all(curve.verified for curve in curves) else EXIT_FAILED
+    return EXIT_OK if curves and all(curve.verified for curve in curves) else EXIT_FAILED
+
+
+def _leave_out(args: argparse.Namespace, why: str) -> None:
+    programs.tell_progress(args, "")
+    print(f"crosscut: left out: {why}", file=sys.stderr, flush=True)
 
 
 def _curve(
@@ -128,9 +138,14 @@ def _curve(
     workload: applications.Workload,
     problem_class: str,
     counts: Sequence[int],
+    *,
+    must_run: bool,
 ) -> applications.ScalingCurve:
     """Runs one workload and class on several numbers of ranks; prints a table of the runs, even after an
-    error. A failed run ends the curve, since a hundred more might wait for the time limit."""
+    error. A failed run ends the curve, since a hundred more might wait for the time limit.
+
+    Numbers of ranks for which the class is too small are left out; if `must_run`, not all may be.
+    """
     rows: list[applications.ScalingRow] = []
     failed: list[int] = []
     results: list[applications.Result] = []
@@ -142,10 +157,10 @@ def _curve(
                     results.append(runner(workload, problem_class, ranks))
                     if args.json:
                         print(json.dumps(as_json(results[-1], args.on)), flush=True)
-            except UsageError:
-                if not args.ranks[1] or (ranks == counts[-1] and not rows):
+            except UsageError as error:
+                if must_run and ranks == counts[-1] and not rows:
                     raise
-                # In a range, numbers of ranks for which this class is too small are skipped.
+                _leave_out(args, str(error))
             _close(rows, results)
     except applications.WorkloadError as error:
         failed.append(ranks)

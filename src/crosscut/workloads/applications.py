@@ -248,8 +248,8 @@ def parse_classes(text: str) -> tuple[str, ...]:
     return found
 
 
-def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
-    """Parses `4`, `1,2,4` or `1-16`; returns (counts, whether there was a range). Raises UsageError."""
+def parse_rank_counts(text: str) -> tuple[int, ...]:
+    """Parses `4`, `1,2,4` or `1-16`. Raises UsageError."""
     counts: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -262,16 +262,7 @@ def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
         if low > high:
             raise UsageError(f"'{part}': {high} is below {low}")
         counts += range(low, high + 1)
-    return tuple(sorted(set(counts))), "-" in text
-
-
-def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
-    """The counts to run: a range is reduced to the counts that the workload takes.
-
-    Counts named one by one are kept, for the program to accept or refuse. The program also checks a class's
-    limits.
-    """
-    return tuple(count for count in counts if not ranged or workload.takes(count))
+    return tuple(sorted(set(counts)))
 
 
 def _candidates(name: str) -> Iterator[Path]:
