@@ -151,6 +151,14 @@ static struct profile_header layout(int rank, int ranks) {
   return header;
 }
 
+/* Leaves a file that tells crosscut of another job in the same folder. */
+static void note_again(const char* folder) {
+  char path[4096];
+  if (snprintf(path, sizeof path, "%s/" PROFILE_AGAIN, folder) >= (int)sizeof path) return;
+  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file >= 0) close(file);
+}
+
 /* Maps the rank's file; returns NULL, after a complaint, if it cannot. Allocates all blocks at once: a disk
  * that fills up later would end the program with SIGBUS. */
 static char* map_file(const char* folder, int rank, size_t bytes) {
@@ -158,10 +166,12 @@ static char* map_file(const char* folder, int rank, size_t bytes) {
   if (snprintf(path, sizeof path, "%s/rank-%06d.profile", folder, rank) >= (int)sizeof path) return NULL;
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) {
-    complain(errno == EEXIST ? "not profiled: this command has already run an MPI job; profile its jobs one "
-                               "by one. The file exists"
-                             : "not profiled: cannot make a file",
+    const bool again = errno == EEXIST;
+    complain(again ? "not profiled: this command has already run an MPI job; profile its jobs one "
+                     "by one. The file exists"
+                   : "not profiled: cannot make a file",
              path);
+    if (again) note_again(folder);
     return NULL;
   }
   const int refused = posix_fallocate(file, 0, (off_t)bytes);

@@ -11,6 +11,8 @@
 #define PROFILE_DECADES 14U
 /* The most peers with counters of their own; all others share one slot. */
 #define PROFILE_MOST_PEERS 8192U
+/* Name of a file that a job makes in a folder in which another job has left its profiles. */
+#define PROFILE_AGAIN "again"
 
 enum profile_kind {
   SETUP,

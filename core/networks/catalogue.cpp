@@ -53,9 +53,8 @@ fs::path find_in_catalogue(const std::string& name) {
       if (entry.path().extension() == ".toml") there.push_back(entry.path().stem().string());
   }
   std::error_code error;
-  const auto nowhere =
-      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked) +
-      ", and no file ./" + name;
+  const auto nowhere = "there is no network " + shown(name) + " in " +
+                       (looked.empty() ? "any catalogue" : looked) + ", and no file ./" + name;
   // The file exists here, but its name was typed without the suffix.
   if (const auto here = "./" + name + ".toml"; fs::is_regular_file(here, error))
     throw UsageError(nowhere + "; did you mean the file " + here + "?");

@@ -253,6 +253,17 @@ def test_profiling_a_program_without_mpi_fails_and_says_so(tmp_path):
     assert "program not found" in done.stderr
 
 
+def test_ranks_that_a_launcher_of_another_mpi_starts_one_by_one_are_no_profile(tmp_path, compiled):
+    """Each is then a job of one rank."""
+    script = tmp_path / "launch"
+    script.write_text('#!/bin/sh\n"$@" & "$@" & wait\n')
+    script.chmod(0o755)
+    done = crosscut("profile", "--out", tmp_path / "p", "--", script, compiled("endings"), "return")
+    assert done.returncode == 1, done.stderr
+    assert "several jobs of one rank each ran" in done.stderr
+    assert "start it with the mpiexec of its own MPI" in done.stderr
+
+
 # Replaying.
 
 needs_simgrid = pytest.mark.skipif(

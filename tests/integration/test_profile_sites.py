@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,10 @@ def open_mpi(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPI_MCA_btl", "self,vader")
 
 
-def under_open_mpi(folder: Path, program: Path, *options: str, ranks: int = RANKS) -> dict[str, Any]:
-    launch = ("--", str(OPEN_MPI["mpirun"]), "-n", str(ranks), program)
+def under_open_mpi(
+    folder: Path, program: Path, *options: str, ranks: int = RANKS, passing: Sequence[str] = ()
+) -> dict[str, Any]:
+    launch = ("--", str(OPEN_MPI["mpirun"]), *passing, "-n", str(ranks), program)
     done = crosscut("profile", "--json", "--out", folder, *options, *launch)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -71,11 +74,14 @@ def under_open_mpi(folder: Path, program: Path, *options: str, ranks: int = RANK
 
 @needs_open_mpi
 @pytest.mark.usefixtures("open_mpi")
-def test_open_mpi_s_programs_are_counted_by_a_profiler_built_for_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("passing", [(), ("-x", "HOME")])
+def test_open_mpi_s_programs_are_counted_by_a_profiler_built_for_it(
+    passing: Sequence[str], tmp_path: Path
+) -> None:
     """Even from several threads at once: four in each of two ranks exchange a thousand messages."""
     target = tmp_path / "threads"
     subprocess.run([str(OPEN_MPI["mpicc"]), SOURCES / "threads.c", "-pthread", "-o", target], check=True)
-    found = under_open_mpi(tmp_path / "p", target, ranks=2)
+    found = under_open_mpi(tmp_path / "p", target, ranks=2, passing=passing)
     assert called(found, "MPI_Sendrecv")["count"] == 8000
     assert messages(found, "MPI_Sendrecv") == (8000, 32_000)
 

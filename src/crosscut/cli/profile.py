@@ -61,12 +61,13 @@ def execute(args: argparse.Namespace) -> int:
     command = profiler.checked(args.command_line)
     library = profiler.find_library()
     folder = _make_folder(args.out)
-    variables = profiler.environment(library, folder, trace=args.trace)
+    started, variables = profiler.prepared(command, profiler.environment(library, folder, trace=args.trace))
     sys.stdout.flush()
-    ran = profiler.run(command, variables, args.timeout, sys.stderr.buffer if args.json else None)
+    ran = profiler.run(started, variables, args.timeout, sys.stderr.buffer if args.json else None)
     words = shlex.join(command)
     profiler.write_about(folder, command, ran, {})
     _need_something(folder, words, ran)
+    _need_one_job(folder, words)
     trouble: CrosscutError | None = None
     if args.trace:
         try:
@@ -102,6 +103,16 @@ def _need_something(folder: Path, words: str, ran: profiler.CommandOutcome) -> N
         "its launcher must pass on LD_PRELOAD and CROSSCUT_PROFILE_FOLDER; and every node must see "
         f"{folder.absolute().parent}"
     )
+
+
+def _need_one_job(folder: Path, words: str) -> None:
+    """Refuses ranks of which each is a job of its own, so that the profile would be one rank's."""
+    if (folder / program.AGAIN).exists() and program.load(folder).ranks == 1:
+        raise CrosscutError(
+            f"{words}: several jobs of one rank each ran, and {folder} has the profile of only the first. If "
+            "they were to be one job, the launcher is another MPI's than the program's: start it with "
+            "the mpiexec of its own MPI"
+        )
 
 
 def _trace(folder: Path, command: list[str], ran: profiler.CommandOutcome, flops_per_second: float) -> None:

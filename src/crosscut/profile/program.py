@@ -16,6 +16,8 @@ from crosscut.base.errors import UsageError, plainly
 from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfile, read
 
 ABOUT = "profile.json"
+AGAIN = "again"
+"""A file that the library makes if there is a profile of another job (profiler/profile_file.h)."""
 LARGEST_ABOUT_BYTES = 64 << 20
 # No matrix is made for more ranks than this, only a list of the pairs that communicate.
 MOST_MATRIX_RANKS = 4096
