@@ -162,7 +162,9 @@ def test_an_added_place_is_offered_measured_on_and_named(tree: Path, tmp_path: P
 def test_an_added_kind_of_finding_is_shown_in_terminal_report_and_json(tree: Path, tmp_path: Path) -> None:
     add_finding_kind(tree)
     out, page = tmp_path / "run.zarr", tmp_path / "report.html"
-    crosscut(tree, "run", "aapc", "-n", "5", "--backend", "null", "--out", out, "--quiet")
+    network = tmp_path / "network.toml"
+    network.write_text('[generator]\nkind = "crossbar"\nhosts = 5\nrate = "1 Gbit/s"\n')
+    crosscut(tree, "run", "aapc", "--on", f"sim:{network}", "--out", out, "--quiet")
     assert "2 hosts are odd" in crosscut(tree, "show", out, "--findings")
     (odd,) = json.loads(crosscut(tree, "show", out, "--findings", "--json"))["findings"]
     assert (odd["kind"], odd["fault"], odd["what"]) == ("odd hosts", True, "2 hosts are odd")

@@ -159,7 +159,7 @@ def _tell(
     if args.network is not None:
         if structure is None:
             why = "; ".join(finding.what for finding in found)
-            raise UsageError(f"-o {args.network}: too little was measured to infer a network: {why}")
+            raise UsageError(f"-o {args.network}: no network can be inferred: {why}")
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:

@@ -7,12 +7,14 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import count, parse_seconds
 from crosscut.cli.parsing.parser import flag, operations_per_second, option
 from crosscut.places import smpi
+from crosscut.places.launchers import Launcher
 from crosscut.profile import profiler, program, tit
 from crosscut.reports.json import profile as profile_json
 from crosscut.reports.terminal import profile as terminal_profile
@@ -33,6 +35,7 @@ one that crosscut build-profiler was given.
 # Operations that stand for a second of computing: as many as a host of a described network does in one, so
 # that computing takes as long there as here.
 FLOPS_PER_SECOND = smpi.HOST_FLOPS
+_OPEN_MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.openmpi", "mpirun.openmpi", "orterun", "prterun")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +64,7 @@ def execute(args: argparse.Namespace) -> int:
     command = profiler.checked(args.command_line)
     library = profiler.find_library()
     folder = _make_folder(args.out)
-    started, variables = profiler.prepared(command, profiler.environment(library, folder, trace=args.trace))
+    started, variables = _prepared(command, profiler.environment(library, folder, trace=args.trace))
     sys.stdout.flush()
     ran = profiler.run(started, variables, args.timeout, sys.stderr.buffer if args.json else None)
     words = shlex.join(command)
@@ -79,6 +82,19 @@ def execute(args: argparse.Namespace) -> int:
     if trouble is not None:
         raise trouble
     return EXIT_OK
+
+
+def _prepared(command: Sequence[str], variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Returns the command and `variables` (of `profiler.environment`) as the launcher takes them.
+
+    Open MPI refuses its list of variables to pass on beside -x, which names them one by one.
+    """
+    first, *words = command
+    if "-x" not in words or Path(first).name not in _OPEN_MPI_LAUNCHERS or Launcher(first).is_hydra():
+        return [*command], dict(variables)
+    names = variables[profiler.PASSED_ON].split(";")
+    others = {name: value for name, value in variables.items() if name != profiler.PASSED_ON}
+    return [first, *(word for name in names for word in ("-x", name)), *words], others
 
 
 def _make_folder(given: Path | None) -> Path:

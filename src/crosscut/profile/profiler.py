@@ -18,7 +18,6 @@ from typing import IO
 import crosscut
 from crosscut.base import core, process_group, shared_memory, whole_file
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
-from crosscut.places.launchers import Launcher
 from crosscut.profile.program import ABOUT
 
 LIBRARY = "libcrosscut-profile.so"
@@ -27,8 +26,8 @@ LIBRARY_VARIABLE = "CROSSCUT_PROFILER"
 FOLDER_VARIABLE = "CROSSCUT_PROFILE_FOLDER"
 TRACE_VARIABLE = "CROSSCUT_PROFILE_TRACE"
 ENDING_SECONDS = 10.0
-_PASSED_ON = "OMPI_MCA_mca_base_env_list"
-_OPEN_MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.openmpi", "mpirun.openmpi", "orterun", "prterun")
+# Open MPI's list of variables to pass on, also to other hosts.
+PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
 @dataclass(frozen=True)
@@ -77,19 +76,7 @@ def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
         **({TRACE_VARIABLE: "1"} if trace else {}),
     }
     variables = {name: value for name, value in os.environ.items() if name != TRACE_VARIABLE}
-    # Open MPI passes on the variables named here, also to other hosts (its option `mca_base_env_list`).
-    return {_PASSED_ON: ";".join(added)} | variables | added
-
-
-def prepared(command: Sequence[str], variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Returns the command with `variables` from `environment`, as its launcher takes them: Open MPI refuses
-    the list of variables to pass on if the command has -x, which names them one by one."""
-    first, *words = command
-    if "-x" not in words or Path(first).name not in _OPEN_MPI_LAUNCHERS or Launcher(first).is_hydra():
-        return [*command], dict(variables)
-    names = variables[_PASSED_ON].split(";")
-    others = {name: value for name, value in variables.items() if name != _PASSED_ON}
-    return [first, *(word for name in names for word in ("-x", name)), *words], others
+    return {PASSED_ON: ";".join(added)} | variables | added
 
 
 def checked(command: Sequence[str]) -> list[str]:
