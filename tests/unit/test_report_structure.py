@@ -90,3 +90,21 @@ def test_many_faulty_hosts_of_a_group_are_counted():
     groups = (Group("left", tuple(range(50))), Group("right", tuple(range(50, 100))))
     drawn = Structure(groups, (), (1e7,) * 100, (1e7,) * 100, hosts=tuple(f"n{rank}" for rank in range(100)))
     assert words(structure.picture(drawn, found, "s")).count("⚠ and 46 more") == 2
+
+
+def test_the_trunk_of_a_slow_cable_is_marked_and_not_each_of_its_routes():
+    cable = Finding(
+        FindingKind.SLOW_CABLE, "", ranks=(0, 1, 2, 3), routes=((0, 5), (1, 6)), groups=("left",),
+        direction=Direction.OUT,
+    )  # fmt: skip
+    said = words(structure.picture(two_groups(), (cable,), "s"))
+    assert [one for one in said if one.startswith("⚠")] == ["⚠ ↑ slow"]
+
+
+def test_slow_trunks_between_two_groups_and_within_one_are_marked():
+    between = Finding(FindingKind.SLOW_TRUNK, "", groups=("left", "right"))
+    inner = Finding(FindingKind.SLOW_TRUNK, "", groups=("left.0",), direction=Direction.IN)
+    parts = (Group("left.0", (0, 1)), Group("left.1", (2, 3)))
+    said = words(structure.picture(two_groups(parts=parts), (between, inner), "s"))
+    marked = [one for one in said if one.startswith("⚠")]
+    assert marked == ["⚠ ↑ slow to right", "⚠ trunk of left.0", "⚠ ↓ slow from left"]

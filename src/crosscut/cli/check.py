@@ -61,12 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "--baseline DIR", options.folder, "With --quick: the earlier run to compare with.")
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    option(
-        group,
-        "--protocol FILE",
-        Path,
-        "Write an acceptance report to this file, .html or .pdf.",
-    )
+    option(group, "--protocol FILE", Path, "Write an acceptance report to this file, .html or .pdf.")
     option(group, "--junit FILE", Path, "Write the verdicts to this file as JUnit XML.")
     flag(group, "--redact", "Replace node names with numbers in all output.")
     options.add_keep(group)

@@ -101,8 +101,8 @@ def _unavailable(workload: applications.Workload) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     chosen = applications.find(args.names)
-    # Of several numbers of ranks or workloads, those run that fit each other. One alone is for the program to
-    # accept or refuse; only it knows the limits of a class.
+    # Only workloads and numbers of ranks that fit each other run. A single workload with a single number is
+    # left to the program, which alone knows the limits of a class.
     choosy = len(args.ranks) > 1 or len(chosen) > 1
     fitting = {one: [n for n in args.ranks if not choosy or one.takes(n)] for one in chosen}
     for workload, few in fitting.items():

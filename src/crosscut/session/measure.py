@@ -75,7 +75,8 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument, launch.own)
     if ranks < 2 and launch.ranks is None:
         raise UsageError(
-            f"--on {on} offers one rank, but a measurement needs two: name more hosts, or give -n"
+            f"--on {on} offers one rank, but a measurement needs two: add a host, or more ranks on it "
+            "(slots=2 in a host file, --ranks-per-host for a network)"
         )
     if not 2 <= ranks <= MOST_RANKS:
         raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")

@@ -61,13 +61,9 @@ def of_run(evidence: Evidence) -> list[Finding]:
     routes, dataset, inferred = evidence.routes, evidence.dataset, evidence.inferred
     if routes is None or dataset is None or inferred.slow_share > _QUIET:
         return []
-    slowness = np.concatenate(
-        [
-            _slowness(routes, slice(first, first + _AT_ONCE), inferred)
-            for first in range(0, len(routes.source), _AT_ONCE)
-        ]
-        or [np.zeros(0)]
-    )
+    firsts = range(0, len(routes.source), _AT_ONCE)
+    parts = (_slowness(routes, slice(first, first + _AT_ONCE), inferred) for first in firsts)
+    slowness = np.concatenate([np.zeros(0), *parts])
     most = int(_QUIET * np.isfinite(slowness).sum())
     slow, doubt = lowest(slowness, inferred.alone.noise, max(most + 1, _FEWEST_JUDGED))
     told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))

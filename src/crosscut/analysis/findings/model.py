@@ -18,8 +18,6 @@ from crosscut.base import records, units
 from crosscut.base.errors import UsageError
 
 SCHEMA = {"name": "crosscut-findings", "version": 1}
-
-
 P_MEANS = "p: probability that a healthy network shows a finding this strong (corrected for multiple tests)."
 
 

@@ -64,6 +64,6 @@ def _draw(screen: Screen, findings: list[Fact]) -> None:
             grid.add_row(_mark(screen, finding), finding.name, value)
         screen.show(grid)
     good, bad, neither = _marks(screen)
-    bad_ones = sum(finding.good is False for finding in findings)
+    attention = sum(finding.good is False for finding in findings)
     screen.line()
-    screen.line(f"{good} works   {bad} missing or disturbing: {bad_ones}   {neither} for information", "dim")
+    screen.line(f"{good} works   {bad} needs attention ({attention})   {neither} for information", "dim")

@@ -55,8 +55,8 @@ class Chapter:
     series: RunAtSize
     digests: Sequence[Digest]
     told: Sequence[Told]
-    is_searched: bool
-    """Whether its findings come from a search, which measured further."""
+    findings_given: bool
+    """True if they are from `crosscut locate --json`, not from this run."""
     cautions: Sequence[Caution]
     pictures: Sequence[Picture]
     choice: SizeChoice
@@ -161,8 +161,8 @@ def _chapter(
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         drawn.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     choice = _choice(series, digests, name, found.structure, promises)
-    searched = given is not None
-    return Chapter(name, series, digests, told, searched, about.beware(view, looked_at), drawn, choice)
+    cautions = about.beware(view, looked_at)
+    return Chapter(name, series, digests, told, given is not None, cautions, drawn, choice)
 
 
 def _choice(
@@ -225,7 +225,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         element("h1", head, class_="warns" if warns else None),
         *lead,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
-        story.notes(alone.told, searched=alone.is_searched) if alone else None,
+        story.notes(alone.told, given=alone.findings_given) if alone else None,
         method.cautions(alone.cautions) if alone else None,
     )
 
@@ -274,7 +274,7 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
         intro = join(
             _kicker(chapter.view),
             story.section(chapter.told, chapter.pictures),
-            story.notes(chapter.told, searched=chapter.is_searched),
+            story.notes(chapter.told, given=chapter.findings_given),
             method.cautions(chapter.cautions),
         )
     figures = _figures(chapter.pictures)

@@ -121,10 +121,10 @@ def doubt(one: Told) -> Markup | None:
     return element("p", words, class_="doubt") if words else None
 
 
-def notes(told: Sequence[Told], *, searched: bool) -> Markup | None:
+def notes(told: Sequence[Told], *, given: bool) -> Markup | None:
     """Returns what the reader must know about the findings."""
     words = [P_MEANS] if any(one.chance for one in told) else []
-    if searched:
+    if given:
         words.append("The findings are those of crosscut locate (--findings), which may have measured more.")
     return element("p", " ".join(words), class_="doubt") if words else None
 

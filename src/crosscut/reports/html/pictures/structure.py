@@ -102,7 +102,7 @@ class _Box:
         """Draws the group's trunk, with its limits in both directions."""
         middle = self.left + self.width / 2
         trunk = [limit for limit in structure.limits if limit.groups == (group.name,)]
-        bad = [fault for fault in faults if fault.groups[:1] == (group.name,)]
+        bad = dict(_slow_ways(group, faults))
         colour = "var(--fault)" if bad else "var(--switch)" if trunk else "var(--line)"
         yield element(
             "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
@@ -112,9 +112,9 @@ class _Box:
         beside = self.width >= 150
         ways = ((_OUT, Direction.OUT, "↑", -1), (_IN, Direction.IN, "↓", 1))
         for reaches, direction, arrow, side in ways:
-            marked = any(fault.direction in (direction, Direction.BOTH, None) for fault in bad)
+            marked = direction in bad
             words = [f"{arrow} {_rate(limit)}" for limit in trunk if limit.reach in reaches]
-            for row, text in enumerate(words or ([f"{arrow} slow"] if marked else [])):
+            for row, text in enumerate(words or ([f"{arrow} {bad[direction]}"] if marked else [])):
                 x = middle + side * 10 if beside else middle
                 y = 96 + 20 * row if beside else 92 + 20 * row + (24 if side > 0 else 0)
                 anchor = ("end" if side < 0 else "start") if beside else "middle"
@@ -133,13 +133,32 @@ class _Box:
             yield _text(x, BOX_TOP + 62 + LINE * row, _cut(words, room), faint=not is_bad, bad=is_bad)
 
 
+def _slow_ways(group: Group, faults: Sequence[Finding]) -> Iterator[tuple[Direction, str]]:
+    """Yields the directions in which the group's trunk is slow, each with words."""
+    for fault in faults:
+        if fault.groups == (group.name,):
+            both = fault.direction in (Direction.BOTH, None)
+            yield from ((way, "slow") for way in Direction if both or way is fault.direction)
+        elif len(fault.groups) == 2 and group.name in fault.groups:
+            source, destination = fault.groups
+            is_source = group.name == source
+            yield (
+                (Direction.OUT, f"slow to {destination}")
+                if is_source
+                else (Direction.IN, f"slow from {source}")
+            )
+
+
 def _faulty(group: Group, structure: Structure, faults: Sequence[Finding]) -> list[str]:
-    """Returns one line per faulty host of the group, and per slow route that begins there."""
+    """Returns one line per faulty host or inner trunk of the group, and per slow route that begins there."""
     names, mine = structure.hosts, {rank for rank in group.ranks if rank < len(structure.hosts)}
-    routes = [route for fault in faults for route in fault.routes if mine.issuperset(route[:1])]
-    of_hosts = [fault for fault in faults if not (fault.routes or fault.groups)]
-    hosts = [rank for fault in of_hosts for rank in fault.ranks if rank in mine]
-    lines = [f"⚠ {names[rank]}" for rank in dict.fromkeys(hosts)]
+    parts = {inner.name for inner in group.walk()} - {group.name}
+    of_trunks, others = ([one for one in faults if bool(one.groups) is has] for has in (True, False))
+    trunks = [name for fault in of_trunks for name in fault.groups if name in parts]
+    hosts = [rank for fault in others if not fault.routes for rank in fault.ranks if rank in mine]
+    routes = [route for fault in others for route in fault.routes if route[0] in mine]
+    lines = [f"⚠ trunk of {name}" for name in dict.fromkeys(trunks)]
+    lines += [f"⚠ {names[rank]}" for rank in dict.fromkeys(hosts)]
     lines += [f"⚠ {names[a]} → {names[b]}" for a, b in dict.fromkeys(routes) if b < len(names)]
     more = len(lines) - MOST_FAULTS
     return [*lines[:MOST_FAULTS], *([f"⚠ and {more:,} more"] if more > 0 else [])]
