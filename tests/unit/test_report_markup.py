@@ -55,6 +55,7 @@ def test_data_has_null_for_values_that_are_not_numbers():
 
 def test_a_number_keeps_its_unit_beside_it():
     assert tied("2.97 MB/s, 25 % of 7 phases") == "2.97\u00a0MB/s, 25\u00a0% of 7 phases"
+    assert tied("39 – 41 %") == "39\u00a0–\u2060\u00a041\u00a0%"
     assert tied("40 % [39 – 41 %]; p < 1 %", "_") == "40_% [39_–_41_%]; p_<_1_%"
 
 

@@ -14,8 +14,11 @@ _BESIDE_NUMBER = re.compile(
 
 
 def tied(words: str, space: str = "\u00a0") -> str:
-    """Puts `space`, where no line may break, beside numbers."""
-    return _BESIDE_NUMBER.sub(space, words)
+    """Puts `space`, where no line may break, beside numbers.
+
+    A line may break between a dash and a no-break space (UAX #14, LB12a), so a word joiner separates them.
+    """
+    return _BESIDE_NUMBER.sub(space, words).replace("–\u00a0", "–\u2060\u00a0")
 
 
 def hint(wrong: str, names: Iterable[str]) -> str:
