@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 REPETITIONS = 3
+# Instants that pass while a search waits a second, if a repetition takes a thirtieth of it.
+_WAITED = 30
 # Normal noise that other models add, as a share of `size`.
 _BESIDE = 0.5
 
@@ -43,6 +45,11 @@ class Noise:
         """Returns noisy rates [repetition, message] of one phase. `rates`: [message] without noise; `ends`:
         [message, 2] source and destination."""
         return np.asarray(rates * np.exp([self._model(ends) for _ in range(repetitions)]))
+
+    def waits(self) -> None:
+        """Lets the time pass that a search waits before a last look."""
+        for _ in range(_WAITED):
+            self._model(np.zeros((0, 2), np.int64))
 
     def seen(self, rates: Floats, ends: Integers) -> Floats:
         """Returns the medians [message] of one phase."""

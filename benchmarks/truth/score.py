@@ -75,6 +75,8 @@ def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
     random, senders, adapters = np.random.default_rng(seed), senders_of(truth), Adapters()
     searching = Search(len(senders.ranks), seed=seed)
     while phases := searching.propose():
+        if searching.waits and isinstance(noise, Noise):
+            noise.waits()
         if searching.asks_latency:
             of_ranks = senders.phases(phases, 1)
             searching.learn(1 / oracle.latencies(truth.idle_seconds, of_ranks, noise, random))
@@ -112,7 +114,9 @@ def scored(truth: Truth, noise: float | Noise, seed: int) -> Score:
     names = _same_groups(truth.labels, labels) if rand == 1 else {}
     errors = _capacity_errors(truth, located, names)
     named = named_faults(found, truth)
-    planted = {(fault.kind, fault.subject, fault.direction): fault.share for fault in truth.faults}
+    planted = {
+        _alike((fault.kind, fault.subject, fault.direction), truth): fault.share for fault in truth.faults
+    }
     return Score(
         family=truth.family, ranks=senders, rand=rand, capacity_errors=tuple(errors),
         limits=len(_told(truth)) if rand == 1 and not truth.spread else 0,
@@ -198,6 +202,14 @@ def named_faults(found: Sequence[Finding], truth: Truth) -> set[tuple[str, int, 
     return {subject for finding in found if finding.kind.fault for subject in _subjects(finding, truth)}
 
 
+def _alike(fault: tuple[str, int, str], truth: Truth) -> tuple[str, int, str]:
+    """Returns one name for both ends of a cable of two groups: the same routes pass it out of one and into
+    the other."""
+    kind, group, way = fault
+    two = int(truth.labels.max()) == 1
+    return (kind, 1 - group, "out") if kind == "cable" and two and way == "in" else fault
+
+
 def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
     """Returns the faults that a finding names: a host slow in both directions is two."""
     ways = (
@@ -215,7 +227,7 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1
         part = "trunk" if finding.kind is FindingKind.SLOW_TRUNK else "cable"
-        return [(part, group, way) for way in ways]
+        return [_alike((part, group, way), truth) for way in ways]
     if len(finding.routes) == 1:
         ((source, destination),) = finding.routes
         return [("route", source * truth.ranks + destination, "out")]

@@ -49,7 +49,7 @@ def test_a_slow_host_of_either_kind_is_named(way: int, slower_kind: bool) -> Non
     assert told[0].ranks == (3 if slower_kind else 20,)
     assert told[0].effect is not None
     assert told[0].effect.share == pytest.approx(0.5, rel=0.05)
-    assert told[0].what.endswith("of the rate of others of its kind (measured alone 5 times)")
+    assert told[0].what.endswith("of the rate of others of its kind (measured alone 8 times)")
     assert told[1].ranks == tuple(SLOWER)
 
 

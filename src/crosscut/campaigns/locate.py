@@ -33,6 +33,7 @@ from crosscut.analysis.structure.observed import Route
 from crosscut.base.errors import Interrupted, SessionError
 from crosscut.base.job import Job
 from crosscut.reports.words.check_cautions import planted
+from crosscut.run.realm import Realm
 from crosscut.run.run import Run
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided
@@ -42,6 +43,8 @@ PATTERN = "routes"
 SHORT_BYTES = 1
 # Phases in which suspected lossy hosts are measured again.
 _LOSSY_AGAIN = 3
+# Wait before a last look at what would be reported, which other traffic may have slowed.
+_WAIT_SECONDS = 1.0
 # If the emulating machine limited a larger share of phases, the others hardly show the network either.
 _MOST_LIMITED = 0.5
 
@@ -202,6 +205,8 @@ def locate(
         if gathered.measured and late(len(phases)):
             break
         told(gathered.measured, len(phases), in_vain > 0)
+        if search.waits and decided.options.backend != Realm.SIMULATED:  # no time passes there
+            _wait(session)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
         each = 1 if short else senders.each
@@ -223,6 +228,12 @@ def locate(
     if not gathered.measured:
         raise SessionError("nothing was measured: the first step of the search did not complete")
     return gathered, _located(search, gathered, ended=ended)
+
+
+def _wait(session: Session) -> None:
+    until = time.monotonic() + _WAIT_SECONDS
+    while time.monotonic() < until and not session.interrupted:
+        time.sleep(0.02)
 
 
 def _lossy_again(

@@ -114,6 +114,14 @@ def untold(seen: Tested, inferred: Inferred) -> bool:
     return told < int(_slow_alone(seen).sum())
 
 
+def lonely(seen: Tested, inferred: Inferred) -> list[Route]:
+    """Returns the slow routes of cables that were measured as the only message in the network."""
+    mine = np.zeros(len(seen.source), bool)
+    for routes, _, _ in _cables(seen, inferred):
+        mine |= routes & seen.lonely
+    return list(zip(seen.source[mine].tolist(), seen.destination[mine].tolist(), strict=True))
+
+
 def not_lonely(seen: Tested, inferred: Inferred) -> list[Route]:
     """Returns routes still to be measured as the only message in the network."""
     found: list[Route] = []

@@ -255,18 +255,28 @@ def _exchanges(alone: Observed, inferred: Inferred) -> tuple[Integers, Floats]:
 
 
 def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
-    """Returns the hosts that are slow alone but were measured too seldom to be reported, or were never slow
-    without another slow host: two that share a cable slow each other.
+    """Returns the hosts that are slow alone but were measured too seldom to be reported, or were never as
+    slow without another slow host: two that share a cable slow each other.
 
     The value is True for a host that lacks only the latter.
     """
-    times, slow = _times(alone), _slow_alone(alone, _ends_alone(alone, inferred))
+    times = _times(alone)
     (suspects, slower), phases = _exchanges(alone, inferred), alone.phase[:-1:2]
+    ends = _ends_alone(alone, inferred)
     was_slow = slower < math.log(1 - SOUND_ALONE)
+    as_slow = slower < np.minimum(ends[0].effect, ends[1].effect)[suspects] / 2
     _, phase, company = np.unique(phases[was_slow], return_inverse=True, return_counts=True)
-    by_itself = set(suspects[was_slow][company[phase] == 1].tolist())
+    by_itself = set(suspects[was_slow][(company[phase] == 1) & as_slow[was_slow]].tolist())
+    slow = _slow_alone(alone, ends)
     enough = {rank: times[rank] >= FEWEST_ALONE - (rank not in by_itself) for rank in slow}
     return {rank: bool(enough[rank]) for rank in slow if rank not in by_itself or not enough[rank]}
+
+
+def steadily_slow(alone: Observed, inferred: Inferred) -> list[int]:
+    """Returns the hosts that would be reported as slow."""
+    ends = _ends_alone(alone, inferred)
+    reached = _reached(alone, inferred, np.minimum(ends[0].effect, ends[1].effect))
+    return [rank for rank in _slow_alone(alone, ends) if rank not in reached]
 
 
 def slow_once(alone: Observed, inferred: Inferred) -> set[int]:

@@ -12,6 +12,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.shared_limits import FEWEST_ALIKE, OF_GROUPS, between, where
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, deviation_of, holm, normal_tail, tail_factor
+from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed
@@ -67,7 +68,8 @@ def _trunks(inferred: Inferred, observed: Observed) -> list[tuple[Capacity, Find
             of_kind = [
                 (capacity, _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
                 for capacity, share, p in slow
-                if _harms(capacity, inferred, observed) and not _carried_more(capacity, inferred, observed)
+                if _harms(capacity, inferred, observed)
+                and not _carried_more(capacity, kind, hosts, inferred, observed)
             ]  # fmt: skip
             if of_kind or not slow:
                 break  # without outliers, all carry alike, in total or per host
@@ -162,18 +164,34 @@ def _values(kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed
     return values
 
 
-def _carried_more(capacity: Capacity, inferred: Inferred, observed: Observed) -> bool:
-    """Returns True if the trunk carried more at another time: another limit then held its messages back.
+def _carried_more(
+    capacity: Capacity, kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed
+) -> bool:
+    """Returns True if the trunk carried more at another time, because another limit then held its messages
+    back, or if its totals are those of its kind: slow messages alone made its capacity seem small.
 
     Totals of whole messages are compared with each other, because they exceed the capacity if messages share
-    it unevenly.
+    it unevenly. `hosts`: as in `_slow`.
     """
-    mine = observed.where(counted(capacity.reach, capacity.groups, inferred.grouping.labels, observed))
-    numbers, phase = np.unique(mine.phase, return_inverse=True)
-    total = np.bincount(phase, mine.rate)
+    numbers, total = _totals(capacity, inferred, observed)
     count = 1 if capacity.reach is Reach.BETWEEN else _LARGEST_TOTALS
     ordinary = float(total[np.isin(numbers, capacity.phases)].mean())
-    return float(np.sort(total)[-count:].mean()) * LARGEST_SHARE_OF_TRUNK >= ordinary
+    if float(np.sort(total)[-count:].mean()) * LARGEST_SHARE_OF_TRUNK >= ordinary:
+        return True
+    others = []
+    for one in inferred.capacities:
+        if one.reach in kind and one.groups != capacity.groups:
+            numbers, total = _totals(one, inferred, observed)
+            others.append(float(total[np.isin(numbers, one.phases)].mean()) / hosts[one.groups[0]])
+    mine = ordinary / hosts[capacity.groups[0]]
+    return bool(others) and mine > LARGEST_SHARE_OF_TRUNK * float(np.median(others))
+
+
+def _totals(capacity: Capacity, inferred: Inferred, observed: Observed) -> tuple[Integers, Floats]:
+    """Returns the phases whose messages pass the capacity, and the sum of their rates in each."""
+    mine = observed.where(counted(capacity.reach, capacity.groups, inferred.grouping.labels, observed))
+    numbers, phase = np.unique(mine.phase, return_inverse=True)
+    return numbers, np.bincount(phase, mine.rate).astype(np.float64)
 
 
 def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:

@@ -65,18 +65,24 @@ class HostKinds:
 def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
     """Returns [rank] True if it may be of a slower kind: all its messages are slow, at one common rate.
 
-    All are False if messages between other hosts are slow as well, or if only a few hosts, or most, are slow.
+    All are False if messages between other hosts are about as slow, or if only a few hosts, or most, are
+    slow.
     """
     slow, none = slow_messages.slow(full, full), np.zeros(full.ranks, bool)
     always = np.ones(full.ranks, bool)
     for ends in (full.source, full.destination):
         always &= np.bincount(ends[~slow], minlength=full.ranks) == 0
     theirs = always[full.source] | always[full.destination]
-    others = slow[~theirs]
     few = always.sum() <= slow_messages.most_slow_hosts(full.ranks)
     most = always.sum() > thresholds.MOST_OF_KIND * full.ranks
-    if few or most or not len(others) or others.mean() > thresholds.OTHERS_SLOW:
+    if few or most or theirs.all():
         return none
-    logs = np.log(full.rate[theirs])
-    spread = float(np.median(np.abs(logs - np.median(logs)))) * thresholds.DEVIATION_OF_MEDIAN
-    return always if spread < max(thresholds.AS_OF_KIND, 3 * unshared(full).noise) / 2 else none
+    ordinary, logs = unshared(full), np.log(full.rate)
+    level = float(np.median(logs[theirs]))
+    gap = math.log(ordinary.nominal) - level
+    as_slow = logs[~theirs] < level + gap / 2
+    if as_slow.mean() > thresholds.OTHERS_SLOW:
+        return none
+    spread = float(np.median(np.abs(logs[theirs] - level))) * thresholds.DEVIATION_OF_MEDIAN
+    widest = max(thresholds.AS_OF_KIND / 2, 1.5 * ordinary.noise, thresholds.SPREAD_OF_KIND * gap)
+    return always if spread < widest else none

@@ -3,8 +3,10 @@
 Trunks are filled by themselves, because another limit, or another job, may have held them back. Hosts that
 were slow alone exchange with other sound partners: few of a group at a time, and finally each by itself,
 because two that share a cable slow each other. Routes that seemed slow run while all others are silent:
-noise makes some of thousands of routes slow, but different ones the next time. These phases, at most eight,
-are beyond the budget. Suspects that were not slow again are not reported (findings/).
+noise makes some of thousands of routes slow, but different ones the next time. Up to three phases, some time
+apart, then measure once more what would be reported, because another job or a daemon may last through a few
+phases. All these phases, at most eight, are beyond the budget. Suspects that were not slow again are not
+reported (findings/).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from crosscut.analysis.findings import slow_parts, slow_routes, slow_trunks
+from crosscut.analysis.findings import slow_cables, slow_parts, slow_routes, slow_trunks
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.cables import Cables
@@ -24,13 +26,22 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Route
 
 
+@dataclass(frozen=True)
 class Retest:
-    """Fills again, each by itself, the trunks that carry less than others."""
+    """Fills again, each by itself, the trunks that carry less than others; then those that seem to since."""
+
+    filled: frozenset[tuple[frozenset[int], ...]] = frozenset()
+    """Ranks of the groups of each trunk filled before."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
         slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found, state.full)]
-        return Asked(_again(found, slow, random), state, RetestInside(), Sent.FULL_AGAIN)
+        new = [part for part in _parts(found, slow) if _ranks(found, part) not in self.filled]
+        phases = _again(found, new, thresholds.MOST_TRUNKS_AGAIN - state.retested, random)
+        if not phases:
+            return RetestInside().ask(state, random)
+        filled = self.filled | {_ranks(found, part) for part in new}
+        return Asked(phases, state, Retest(filled), Sent.FULL_AGAIN)
 
 
 @dataclass(frozen=True)
@@ -43,17 +54,29 @@ class RetestInside:
         room = max(0, thresholds.MOST_AGAIN - state.retested)
         for at, level in enumerate(state.inner(state.found())[self.at :], self.at):
             slow = slow_trunks.trunks(level.inferred, level.observed)
-            if phases := _again(level.inferred, slow, random)[:room]:
+            most = min(room, thresholds.MOST_TRUNKS_AGAIN)
+            if phases := _again(level.inferred, _parts(level.inferred, slow), most, random):
                 return Asked(phases, state.fills(at, len(phases)), RetestInside(at + 1), Sent.INSIDE_AGAIN)
         return RetestHosts().ask(state, random)
 
 
-def _again(found: Inferred, slow: Sequence[Finding], random: Generator) -> list[Phase]:
-    """Returns phases that fill the trunks of these findings, each by itself."""
+def _parts(found: Inferred, slow: Sequence[Finding]) -> list[tuple[int, ...]]:
+    """Returns the groups of each finding on a trunk."""
     numbers = {found.name(number): number for number in range(found.grouping.count)}
-    parts = list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
-    most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(parts))
-    return [_filled(found.grouping.labels, part, random) for part in parts for _ in range(min(2, most))]
+    return list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
+
+
+def _ranks(found: Inferred, part: tuple[int, ...]) -> tuple[frozenset[int], ...]:
+    labels = found.grouping.labels
+    return tuple(frozenset(np.nonzero(labels == group)[0].tolist()) for group in part)
+
+
+def _again(found: Inferred, parts: Sequence[tuple[int, ...]], most: int, random: Generator) -> list[Phase]:
+    """Returns at most `most` phases, each of which fills the trunk of one of these groups; two for each, if
+    possible."""
+    times = min(2, max(1, most // max(1, len(parts))))
+    phases = [_filled(found.grouping.labels, part, random) for part in parts for _ in range(times)]
+    return phases[: max(0, most)]
 
 
 def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:
@@ -99,18 +122,22 @@ class RetestHosts:
             suspects = state.suspects
             open_ = slow_parts.unconfirmed(suspects.measured, found)
             by_itself = [rank for rank, lacks_only_that in open_.items() if lacks_only_that]
-            chosen = frozenset(by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random))
-            # No other rank that was ever suspected may be a partner.
-            now = replace(suspects, ranks=chosen, cleared=suspects.cleared | (suspects.ranks - chosen))
-            phase = now.exchanges(
-                found.grouping.labels, random, state.kinds.of_kind, within_only=state.near is not None
-            )
+            chosen = by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random)
+            phase, after = _exchanged(chosen, state, found, random)
             if phase:
-                known = replace(now, ranks=suspects.ranks | chosen)
-                return Asked(
-                    [phase], replace(state, suspects=known), replace(self, found=found), Sent.ALONE_AGAIN
-                )
+                return Asked([phase], after, replace(self, found=found), Sent.ALONE_AGAIN)
         return Cables(found, RetestRoutes(found, routes)).ask(state, random)
+
+
+def _exchanged(
+    chosen: Sequence[int], state: State, found: Inferred, random: Generator
+) -> tuple[Phase, State]:
+    """Returns a phase in which these ranks exchange with sound ones that were never suspected."""
+    suspects, ranks = state.suspects, frozenset(chosen)
+    now = replace(suspects, ranks=ranks, cleared=suspects.cleared | (suspects.ranks - ranks))
+    within_only = state.near is not None
+    phase = now.exchanges(found.grouping.labels, random, state.kinds.of_kind, within_only=within_only)
+    return phase, replace(state, suspects=replace(now, ranks=suspects.ranks | ranks))
 
 
 def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[int]:
@@ -137,20 +164,56 @@ class RetestRoutes:
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []
         if state.retested < thresholds.MOST_AGAIN:
-            slow = self._still_slow(state)
+            slow = self.still_slow(state)
             times = slow_routes.times(state.again)
             phase = _disjoint([one for one in slow if times[one] < slow_routes.FEWEST_AGAIN], random)
-        return Asked([phase] if phase else [], state, self, Sent.AGAIN)
+        if phase:
+            return Asked([phase], state, self, Sent.AGAIN)
+        return LastLook(self).ask(state, random)
 
-    def _still_slow(self, state: State) -> list[Route]:
-        """Returns routes that seemed slow and have not been fast since.
-
-        They are measured as often as phases allow, because another job may slow a route several times in a
-        row.
-        """
+    def still_slow(self, state: State) -> list[Route]:
+        """Returns routes that seemed slow and have not been fast since."""
         fast = slow_routes.refuted(self.suspected, state.again, self.found)
         slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]
         return [route for route in slowest if route not in fast]
+
+
+@dataclass(frozen=True)
+class LastLook:
+    """Measures once more hosts, routes and cables that would be reported, one kind in each phase.
+
+    Trunks, filled twice before, are left out: phases that fill only one would outweigh others.
+    """
+
+    routes: RetestRoutes
+    turn: int = 0
+    times: int = 0
+    """Phases proposed so far."""
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        looks = (self._hosts, self._routes, self._cables)
+        for turn in range(self.turn, self.turn + len(looks)):
+            if state.retested >= thresholds.MOST_AGAIN or self.times >= thresholds.LAST_LOOKS:
+                break
+            phase, after, sent = looks[turn % len(looks)](state, random)
+            if phase:
+                return Asked([phase], after, replace(self, turn=turn + 1, times=self.times + 1), sent)
+        return Asked([], state, self)
+
+    def _hosts(self, state: State, random: Generator) -> tuple[Phase, State, Sent]:
+        """Every second phase measures a single host, because several may slow each other."""
+        found = self.routes.found
+        slow = slow_parts.steadily_slow(state.suspects.measured, found)
+        chosen = _few_of_each(slow, found.grouping.labels, random)
+        phase, after = _exchanged(chosen[: None if state.retested % 2 else 1], state, found, random)
+        return phase, after, Sent.ALONE_AGAIN
+
+    def _routes(self, state: State, random: Generator) -> tuple[Phase, State, Sent]:
+        return _disjoint(self.routes.still_slow(state), random), state, Sent.AGAIN
+
+    def _cables(self, state: State, random: Generator) -> tuple[Phase, State, Sent]:
+        slow = slow_cables.lonely(slow_cables.tested(state.few, self.routes.found), self.routes.found)
+        return [slow[random.integers(len(slow))]] if slow else [], state, Sent.FEW_AGAIN
 
 
 def _disjoint(routes: list[Route], random: Generator) -> Phase:

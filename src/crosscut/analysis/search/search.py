@@ -16,6 +16,7 @@ import numpy as np
 from crosscut.analysis.search import suspects, thresholds
 from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.permutations import Permutations
+from crosscut.analysis.search.retest import LastLook
 from crosscut.analysis.search.state import Phase, Sent, Stage, State
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
@@ -64,6 +65,12 @@ class Search:
     def asks_latency(self) -> bool:
         """True if the proposed phases send short messages; `learn` then takes messages per second."""
         return self._sent is Sent.SHORT
+
+    @property
+    def waits(self) -> bool:
+        """True if the proposed phases should be measured a while after those before: other traffic and
+        daemons may last through consecutive phases."""
+        return isinstance(self.stage, LastLook)
 
     def learn(self, rates: Floats) -> None:
         """Takes [route] bytes per second of all proposed phases, in order; NaN: measured, but unusable."""

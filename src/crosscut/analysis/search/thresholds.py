@@ -31,8 +31,9 @@ SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
 
 # Hosts of a slower kind.
 MOST_OF_KIND = 0.6  # share of all hosts
-OTHERS_SLOW = 0.1  # share of messages between other hosts that may be slow
+OTHERS_SLOW = 0.1  # share of messages between other hosts that may be about as slow
 AS_OF_KIND = 0.1  # log ratio by which rates of one kind may differ, with half of it silent or not
+SPREAD_OF_KIND = 0.15  # standard deviation of their rates over the gap to other hosts', both log ratios
 SURELY_OF_KIND = 0.7  # share of slow messages that stay as slow with half of the candidates silent
 # Standard deviation over median absolute deviation for normal noise: a constant.
 DEVIATION_OF_MEDIAN = 1.4826
@@ -94,6 +95,7 @@ TRIES_OF_CABLES = 8  # destinations tried for each source
 
 # Suspected faults are measured again, beyond the budget.
 MOST_AGAIN = 8  # phases in all
+LAST_LOOKS = 3  # of these, phases that measure once more, after a while, what would be reported
 MOST_TRUNKS_AGAIN = 4  # of these, phases for trunks: up to two for each trunk
 MOST_ROUTES_AGAIN = 64  # routes, the slowest of those suspected
 RANKS_A_SUSPECT = 16  # ranks of a group for each of its suspects in one phase
