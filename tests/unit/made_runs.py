@@ -52,7 +52,7 @@ def aapc_view(
     shape = (len(sizes), repetitions, phases, ranks)
     messages = np.empty((*shape, 1))
     for index, size in enumerate(sizes):
-        scale = seconds * size / max(sizes)
+        scale = seconds * (size / max(sizes) if size else 1.0)
         messages[index] = scale * (1 + 0.001 * np.arange(repetitions))[:, None, None, None]
     if slow_route is not None:
         source, destination = slow_route

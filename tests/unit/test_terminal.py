@@ -54,6 +54,12 @@ def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     assert row.split() == ["n002", "→", "n004", "49.78", "49.60", "–", "49.95", "50", "%", "10"]
 
 
+def test_messages_without_bytes_have_times_and_no_rates() -> None:
+    text = drawn(aapc_view(sizes=(0,)))
+    assert "0 B: the median message takes" in text
+    assert "B/s" not in text
+
+
 def test_details_are_of_the_requested_size() -> None:
     view = aapc_view()
     assert "1 KB messages" in drawn(view, size=1000)

@@ -15,13 +15,13 @@ from crosscut.base.errors import UsageError
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("100", 100), ("1KB", 1000), ("1kb", 1000), ("64KiB", 65536), ("1.5MB", 1_500_000), ("2 GB", 2 * 10**9),
-     ("1MiB", 2**20), ("0", 0)],
+     ("1MiB", 2**20), ("1TB", 10**12), ("1TiB", 2**40), ("0", 0)],
 )  # fmt: skip
 def test_sizes_are_read_in_decimal_and_binary_units(text: str, expected: int) -> None:
     assert units.parse_bytes(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "MB", "-1", "1.5", "1TB", "1 M B", "1e400", "nan", "0x10", "9e30"])
+@pytest.mark.parametrize("text", ["", "MB", "-1", "1.5", "1PB", "1 M B", "1e400", "nan", "0x10", "9e30"])
 def test_a_bad_size_is_named_in_the_error(text: str) -> None:
     with pytest.raises(UsageError, match=r"^'"):
         units.parse_bytes(text)

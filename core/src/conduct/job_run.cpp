@@ -88,9 +88,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     const auto needed = extent.send_bytes + extent.receive_bytes;
     const bool takes_memory = backend_.serve == nullptr;
     if (needed < 0 || (takes_memory && needed > job_.memory_bytes)) {
-      throw UsageError("messages of " + std::to_string(bytes) + " bytes need buffers of " +
-                       std::to_string(needed) + " bytes on a rank, more than --memory allows (" +
-                       std::to_string(job_.memory_bytes) + ")");
+      throw UsageError("messages of " + std::to_string(bytes) + " bytes need " + std::to_string(needed) +
+                       " bytes for the buffers of a rank, more than --memory allows (" +
+                       std::to_string(job_.memory_bytes) + "); send less, or raise --memory");
     }
   }
   shape_.phases = phases;

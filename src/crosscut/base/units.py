@@ -14,7 +14,7 @@ from crosscut.base.errors import UsageError
 _BYTES = {
     "": 1, "b": 1,
     "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30,
+    "t": 10**12, "tb": 10**12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
 _SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ%]*)\s*")
@@ -33,8 +33,8 @@ def parse_bytes(text: str) -> int:
     number, unit = _split(text, "a size", "1MB, 64KiB or 100")
     if unit not in _BYTES:
         raise UsageError(
-            f"'{text}': unknown unit; sizes end in B, KB, MB, GB (or K, M, G: powers of 1000), KiB, "
-            "MiB or GiB (powers of 1024)"
+            f"'{text}': unknown unit; sizes end in B, KB, MB, GB, TB (or K, M, G, T: powers of 1000), "
+            "KiB, MiB, GiB or TiB (powers of 1024)"
         )
     value = float(number) * _BYTES[unit]
     if value > LARGEST_BYTES:

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import json
 import math
+import re
 import shlex
 import sys
 import textwrap
@@ -28,6 +29,8 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", HelpFormatter)
         options.setdefault("allow_abbrev", False)  # an abbreviation would break when an option is added
         super().__init__(**options)
+        # "-1KB" is a wrong value of the option before it, which its parser explains, and no option.
+        self._negative_number_matcher = re.compile(r"-\.?[0-9]")
         self.words: list[str] = []
         """The words typed for this parser, for help and errors that depend on them."""
 

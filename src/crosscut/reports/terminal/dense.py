@@ -20,7 +20,7 @@ from crosscut.base import units
 from crosscut.reports.terminal.plot import PlotColumns, column_plot, histogram_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
-from crosscut.reports.words import figures
+from crosscut.reports.words import figures, sentences
 
 SLOWEST_SHOWN = 8
 PLOT_HEIGHT = 8
@@ -32,6 +32,11 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     if len(measured) > 1:
         screen.title("By message size")
         by_size(screen, measured)
+    if not detailed.size_bytes:
+        screen.title("Times")
+        screen.line(f"{sentences.without_bytes(detailed)}.")
+        _steadiness(screen, view, detailed)
+        return
     rates = summary.formula_rates(detailed) if view.by_formula else summary.phase_rates(detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)

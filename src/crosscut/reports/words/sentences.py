@@ -78,6 +78,8 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     what = "by the pattern's formula" if view.by_formula else "per rank and direction"
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
     size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
+    if not samples.size_bytes:
+        return [without_bytes(samples)]
     if worst is None or middle is None:
         return ["no phase has a rate: no bytes moved"]
     slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
@@ -90,6 +92,12 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
         median = units.rate(figures.middle(routes.rates))
         lines.append(f"median route {median}; slowest {figures.at(routes.rates, route).rate()}, {names}")
     return lines
+
+
+def without_bytes(samples: Samples) -> str:
+    """Returns the sentence on messages of 0 bytes."""
+    seconds = units.seconds(float(np.nanmedian(samples.message_seconds)))
+    return f"0 B: the median message takes {seconds}; without bytes, there is no rate"
 
 
 _SENTENCES: dict[Shape, Callable[[View, list[Samples]], list[str]]] = {
