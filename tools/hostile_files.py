@@ -172,7 +172,7 @@ KINDS = (
     Kind("explicit-network", lambda target: crosscut("locate", run_of(target.parent), "-o", target),
          (("network", "check", "{}"), ("network", "routes", "{}"), ("simulate", "{}"))),
     Kind("findings", printed("locate", "{run}", "--json"),
-         (("report", "{run}", "--findings", "{}", *PAGE),)),
+         (("report", "{run}", "--located", "{}", *PAGE),)),
     Kind("specification", copied("examples/acceptance.toml"), (("check", "{}", "{run}"),
          ("report", "{run}", "--spec", "{}", *PAGE))),
     Kind("cabling", text(CABLES), (("locate", "{run}", "--cabling", "{}"),)),

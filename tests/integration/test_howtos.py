@@ -185,7 +185,7 @@ crosscut locate --on sim:xibalba-e7-config1 -n 8 --json > found.json
             "crosscut report measured/*.zarr --verdicts": "rm acceptance.html; "
             "crosscut check acceptance.toml measured/*.zarr --json > check.json",
             "crosscut report measured/*.zarr --spec": "rm acceptance.html",
-            "crosscut report aapc.zarr --findings": "rm aapc.html",
+            "crosscut report aapc.zarr --located": "rm aapc.html",
         },
         instead=SIMULATED,
     ),

@@ -276,7 +276,7 @@ def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_pa
     assert "is a directory" in capsys.readouterr().err
     (tmp_path / "f.json").write_text('{"schema": 3}')
     assert (
-        cli.main(["report", str(run), "-o", str(tmp_path / "p.html"), "--findings", str(tmp_path / "f.json")])
+        cli.main(["report", str(run), "-o", str(tmp_path / "p.html"), "--located", str(tmp_path / "f.json")])
         == 2
     )
     assert "f.json: not a crosscut-findings document of version" in capsys.readouterr().err
@@ -287,5 +287,5 @@ def test_findings_of_a_file_begin_the_page(tmp_path):
     document = findings.as_json([Finding(FindingKind.SLOW_HOST, "n1 is slow.", ranks=(2, 3))])
     (tmp_path / "f.json").write_text(json.dumps(document))
     out = tmp_path / "p.html"
-    assert cli.main(["report", str(run), "-o", str(out), "--findings", str(tmp_path / "f.json")]) == 0
+    assert cli.main(["report", str(run), "-o", str(out), "--located", str(tmp_path / "f.json")]) == 0
     assert Page(out.read_text(encoding="utf-8")).heading == "n1 is slow."

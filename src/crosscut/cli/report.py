@@ -45,8 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--size SIZE", units.parse_bytes,
            "Message size to show in detail first. Default: each run's largest. The page offers the "
            "others.")  # fmt: skip
-    option(parser, "--findings FILE", Path,
-           "Begin the page with findings of `crosscut locate --json`, not the run's own.")  # fmt: skip
+    option(parser, "--located FILE", Path,
+           "Begin the page with what `crosscut locate --json` found, not with the run's own "
+           "findings.")  # fmt: skip
     option(parser, "--spec FILE", options.folder,
            "Begin the page with a verdict for each promise of this specification, as `crosscut check` "
            "does.")  # fmt: skip
@@ -74,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.figures is not None:
         return _figures(args, runs)
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
-    found = _findings(args.findings, runs)
+    found = _findings(args.located, runs)
     nodes = [name for path in runs for name in Run.open(path).node_names] if args.cabling else []
     write.write(
         runs, out, size_bytes=args.size, found=found, overwrite=args.force,
@@ -92,7 +93,7 @@ def _figures(args: argparse.Namespace, runs: list[Path]) -> int:
     for name in ("out", "spec", "verdicts", "cabling", "redact"):
         if getattr(args, name):
             raise UsageError(f"--{name} is for pages: give only one of --figures and --{name}")
-    found = _findings(args.findings, runs)
+    found = _findings(args.located, runs)
     drawn = page.pictures([View.open(run) for run in runs], size_bytes=args.size, found=found)
     files = paper.write(drawn, args.figures, overwrite=args.force)
     print(f"wrote {units.count(len(drawn), 'picture')}, {units.count(len(files), 'file')}, to {args.figures}")
@@ -131,7 +132,7 @@ def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
         return {}
     if len(runs) > 1:
         raise UsageError(
-            f"--findings belongs to one run, but {len(runs)} were named; name only the run that has them"
+            f"--located belongs to one run, but {len(runs)} were named; name only the run that has them"
         )
     text = bounded_file.read(path, LARGEST_FINDINGS_BYTES, "what crosscut locate --json found")
     ranks = Run.open(runs[0]).ranks
