@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.base.spelling import tied
+from crosscut.base.spelling import sentence, tied
 from crosscut.reports.html.markup import Markup, data, element, join, table, text
 
 HOSTILE = '</script><script>alert(1)</script>"><img src=x onerror=alert(1)>'
@@ -65,3 +65,9 @@ def test_an_empty_column_is_left_out():
     assert made.count("<td") == 2
     assert made.count('scope="row"') == 2
     assert join(None, []) == ""
+
+
+def test_a_sentence_keeps_the_case_of_names() -> None:
+    assert sentence("swap the cable") == "Swap the cable."
+    assert sentence("crosscut locate finds it") == "crosscut locate finds it."
+    assert sentence("n0012 is slow.") == "n0012 is slow."

@@ -32,9 +32,11 @@ def capital(words: str) -> str:
 
 
 def sentence(words: str) -> str:
-    """Returns the words as a sentence. A first word such as n0012 keeps its case: it is a name."""
+    """Returns the words as a sentence. A name, such as n0012 or crosscut, keeps its case."""
     first = words.split(maxsplit=1)[0] if words.strip() else ""
-    return (capital(words) if first.isalpha() else words) + ("" if words.endswith(".") else ".")
+    return (capital(words) if first.isalpha() and first != "crosscut" else words) + (
+        "" if words.endswith(".") else "."
+    )
 
 
 def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -212,11 +212,11 @@ def crowds(met: Observed, share: float) -> Finding:
     `share`: their rate over that of their ends.
     """
     phases, counts = np.unique(met.phase, return_counts=True)
-    times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
+    times = f"in {units.count(len(phases), 'phase')}" if len(phases) > 1 else "in one phase"
     what = (
-        f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their ends "
-        "reach, and none of them is slow by itself: they share a limit that was reached too rarely to be "
-        "located"
+        f"{times} up to {counts.max():,} routes at once ran at about {100 * share:.0f} % of what their ends "
+        "reach, and none of them is slow by itself: they share a limit that these phases do not fill often "
+        "enough to locate"
     )
     found = Finding(FindingKind.SHARED_LIMIT, what, advice=LOCATE_ON)
     everything = np.ones(len(met), bool)

@@ -26,6 +26,10 @@ function grouped(text) {
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
+export function countTick(value) { // 15 M: longer numbers do not fit beside an axis
+  return value >= 1e6 ? `${count(value / 1e6)} M` : count(value);
+}
+
 export function count(value) {
   return grouped(String(value));
 }

@@ -28,7 +28,7 @@ export function drawAxes(view, context, style) {
   const number = all ? view.ranks : view.inner < 420 ? 4 : 8;
   const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(view.ranks - 1, from + shown), number).filter(Number.isInteger);
   context.textAlign = "center";
-  for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * view.scale, MARGIN.left + 8, MARGIN.left + view.inner - 10), MARGIN.top - 8);
+  for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * view.scale, MARGIN.left + 8, MARGIN.left + view.inner - Math.max(10, context.measureText(text(place)).width / 2)), MARGIN.top - 8);
   context.textAlign = "right";
   for (const place of ticks(top)) context.fillText(text(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * view.scale + 4, MARGIN.top + 10, MARGIN.top + view.inner - 2));
 }

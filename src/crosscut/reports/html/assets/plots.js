@@ -1,7 +1,7 @@
 // Plots with lines, histograms, dots and clouds, drawn by Observable Plot.
 
 import { rows } from "./columns.js";
-import { axisLabel, count, digits, onAxis, rate, seconds, secondsTick, size } from "./format.js";
+import { axisLabel, count, countTick, digits, onAxis, rate, seconds, secondsTick, size } from "./format.js";
 
 export const SERIES = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)"];
 const DASHES = ["none", "7 3", "2 3", "9 3 2 3", "12 4", "4 4", "1 5"];
@@ -178,7 +178,7 @@ export function histogram(picture, width) {
     ...frame(picture, width, histogramHeight(runs.length)),
     ...(several ? { fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
     x: { ...scaled(picture.x, { ticks: across(picture, width) }), domain: [picture.more.from, picture.more.to] },
-    y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? count(value) : "") },
+    y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? countTick(value) : "") },
     marks: [
       Plot.rectY(data, {
         x1: "from", x2: "to", y: "count", fy: several ? "run" : undefined,
