@@ -137,6 +137,41 @@ def test_the_mix_is_simulated_and_the_answer_follows_from_the_networks(
     )
 
 
+def leaf_and_spine(folder: Path, name: str, rate: int, price: int) -> str:
+    """Four leaves of 8 hosts with full bisection."""
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f'[generator]\nkind = "clos"\nleaves = 4\nhosts_per_leaf = 8\nspines = 8\nrate = "{rate} Gbit/s"\n'
+        f'[switch]\nport_price = "{price} EUR"\n',
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def test_the_answer_says_how_it_depends_on_routing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Hashed flows collide: a slow network with good routing is about as fast as a fast one without."""
+    networks = [leaf_and_spine(tmp_path, *one) for one in (("slow", 100, 100), ("fast", 200, 900))]
+    text = MIX.replace("ranks = 16", "ranks = 32")
+    found = priced([*networks, "--mix", mix_file(tmp_path, text)], capsys)
+    slow, fast = (one["times_the_best_by_routing"] for one in found["candidates"])
+    for one in (slow, fast):
+        assert one["packets"] == pytest.approx(one["by destination"])  # shifts do not collide
+        assert one["hashed"][0] > 1.5 * one["packets"][1]
+    assert slow["packets"][0] == pytest.approx(2 * fast["packets"][0])
+    assert not found["decided"]
+    each = found["contenders_by_routing"]
+    assert each == {"hashed": ["fast"], "by destination": ["fast"], "packets": ["fast"]}
+    assert found["sentence"].startswith("For this mix, if all networks spread traffic over equal paths alike")
+    assert "But slow with paths chosen by destination" in found["sentence"]
+    # Every host sends 31 MB at its own rate.
+    alone = priced([*networks, "--mix", mix_file(tmp_path, 'routing = "packets"\n' + text)], capsys)
+    low, high = alone["candidates"][0]["seconds"]["large"]
+    assert (low * high) ** 0.5 == pytest.approx(31e6 / 12.5e9, rel=0.01)
+    assert (alone["decided"], alone["contenders"]) == (True, ["fast"])
+
+
 def test_a_larger_error_of_the_simulation_leaves_the_answer_open(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

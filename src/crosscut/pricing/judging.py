@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crosscut.base import units
@@ -17,6 +17,7 @@ from crosscut.pricing.book import Book
 from crosscut.pricing.choosing import Candidate, NetworkChoice, Standing
 from crosscut.pricing.mix import Mix
 from crosscut.pricing.performing import Told
+from crosscut.pricing.routing import Routing
 from crosscut.session.client import Listener
 
 
@@ -25,8 +26,10 @@ class JudgedCandidate:
     candidate: Candidate
     priced: Priced
     times: tuple[Interval, ...]
-    """Seconds for each work, in the mix's order."""
+    """Seconds for each work, in the mix's order, under any routing."""
     standing: Standing
+    under: Mapping[Routing | None, Interval] = field(default_factory=dict)
+    """Times the best's, as in `candidate.score`, by routing; None: only one is known."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class MixJudgement:
     """`network and nodes` or `network`."""
     judged: tuple[JudgedCandidate, ...]
     choice: NetworkChoice
+    by_routing: Mapping[Routing, NetworkChoice] = field(default_factory=dict)
+    """The choice if all networks that leave it open spread traffic this way; empty if none does."""
 
     def of(self, name: str) -> JudgedCandidate:
         return next(one for one in self.judged if one.candidate.name == name)
@@ -74,22 +79,41 @@ def judge(
             "seconds": performing.said,
         }
         for site in sites:
-            with performing.simulating(site, mix, listener) as simulated:
-                told(f"{site.name}: {units.count(len(mix.works), 'work')}, {site.ranks} ranks")
-                times.append(performing.times(mix, site, sources | {"pattern": simulated}))
+            told(f"{site.name}: {units.count(len(mix.works), 'work')}, {site.ranks} ranks")
+            times.append(performing.times(mix, site, sources, listener))
     weights = [work.weight for work in mix.works]
-    scores = choosing.relative([choosing.score(own, weights) for own in times])
+    whole = [[performing.hull(own) for own in zip(*under.values(), strict=True)] for under in times]
+    absolute = [choosing.score(own, weights) for own in whole]
+    scores = choosing.relative(absolute)
+    scale = scores[0].high / absolute[0].high
+    under = [
+        {routing: choosing.score(own, weights).times(scale) for routing, own in some.items()}
+        for some in times
+    ]
     candidates = [
         Candidate(bill.network, price, score)
         for bill, price, score in zip(bills, prices, scores, strict=True)
     ]
     judged = tuple(
-        JudgedCandidate(one, entry, tuple(own), choosing.standing(one, candidates))
-        for one, entry, own in zip(candidates, priced, times, strict=True)
+        JudgedCandidate(one, entry, tuple(own), choosing.standing(one, candidates), its)
+        for one, entry, own, its in zip(candidates, priced, whole, under, strict=True)
     )
     choice = choosing.choose(candidates, mix.within)
     of = "network and nodes" if all(bill.node is not None for bill in bills) else "network"
-    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice)
+    by_routing = _by_routing(judged, mix)
+    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice, by_routing)
+
+
+def _by_routing(judged: Sequence[JudgedCandidate], mix: Mix) -> dict[Routing, NetworkChoice]:
+    """A network that cannot have a routing keeps its whole interval."""
+    there = [routing for routing in mix.routing if any(routing in one.under for one in judged)]
+    return {
+        routing: choosing.choose(
+            [replace(one.candidate, score=one.under.get(routing, one.candidate.score)) for one in judged],
+            mix.within,
+        )
+        for routing in there
+    }
 
 
 def _prices(bills: Sequence[Bill]) -> list[Interval]:

@@ -15,6 +15,7 @@ from crosscut.base import toml_fields, units
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import NO_TABLE, Between, Filled, FilledLine, Key, Line, Raw, Scalars, Table
 from crosscut.pricing.amounts import Interval
+from crosscut.pricing.routing import Routing
 
 MOST_RANKS = 1 << 20
 # Error of the ratio of two simulated times. Against the published figures of two switches its mean is 4.2 %
@@ -53,6 +54,14 @@ def _inverted(value: Any) -> Interval:
     """Turns a rate into seconds per gigabyte; only ratios within one work matter."""
     rate = _between(parse_rate, value)
     return Interval(1e9 / rate.high, 1e9 / rate.low)
+
+
+def _routings(value: Any) -> tuple[Routing, ...]:
+    words = value if isinstance(value, list) else [value]
+    known = {one.value: one for one in Routing}
+    if not words or not all(isinstance(word, str) and word in known for word in words):
+        raise UsageError(f"write one or more of {', '.join(map(repr, known))}")
+    return tuple(dict.fromkeys(known[word] for word in words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +108,8 @@ class Mix:
     """0: as many as the smallest candidate has."""
     within: Annotated[float, _share] = 0.1
     simulation_error: Annotated[float, _share] = SIMULATION_ERROR
+    routing: Annotated[tuple[Routing, ...], Raw(_routings)] = tuple(Routing)
+    """Considered where a network's file leaves it open."""
     works: Annotated[tuple[Work, ...], Key("work")] = ()
 
 

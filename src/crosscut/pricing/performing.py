@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from crosscut.pricing import performance
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.plant import Plant, plant
+from crosscut.pricing.routing import Routing, variants
 from crosscut.profile import tit
 from crosscut.run.run import Run
 from crosscut.session.client import Listener, Session
@@ -43,6 +44,8 @@ class SizedCandidate:
     description: str
     """A network file with these nodes, or a name in the catalogue."""
     ranks: int
+    under: Mapping[Routing, tuple[str, ...]] = field(default_factory=dict)
+    """Network files by routing, if the network's own leaves it open (routing.py)."""
 
     @property
     def name(self) -> str:
@@ -63,12 +66,49 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
     found = []
     for one in plants:
         sized = Plant(one.file, one.figures, math.ceil(ranks / each[one.traits.name]))
-        found.append(SizedCandidate(sized, sized.description(folder), ranks))
+        description = sized.description(folder)
+        own = description if Path(description).parent == folder else str(one.figures["file"])
+        found.append(
+            SizedCandidate(sized, description, ranks, _under(Path(own), one.traits.name, mix, folder))
+        )
     return found
 
 
-def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
-    """Returns the time of each work, in the mix's order. `sources`: by the mix's keys."""
+def _under(description: Path, name: str, mix: Mix, folder: Path) -> dict[Routing, tuple[str, ...]]:
+    """Writes the network under each routing of the mix, as far as it leaves that open, to `folder`."""
+    found = {}
+    for routing, texts in variants(description).items():
+        if routing not in mix.routing:
+            continue
+        paths = [folder / f"{name}.{routing.name}.{number}.toml" for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        found[routing] = tuple(map(str, paths))
+    return found
+
+
+def times(
+    mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource], listener: Listener
+) -> dict[Routing | None, list[Interval]]:
+    """Returns the time of each work, in the mix's order, under each routing; None: the network's own, if it
+    leaves nothing open. `sources`: by the mix's keys, but for simulated patterns."""
+    found: dict[Routing | None, list[Interval]] = {}
+    files_of: dict[Routing | None, tuple[str, ...]] = dict(site.under.items())
+    for routing, files in (files_of or {None: (site.description,)}).items():
+        some = []
+        for file in files:
+            variant = replace(site, description=file)
+            with simulating(variant, mix, listener) as simulated:
+                some.append(_times(mix, variant, sources | {"pattern": simulated}))
+        found[routing] = [hull(of_work) for of_work in zip(*some, strict=True)]
+    return found
+
+
+def hull(intervals: Sequence[Interval]) -> Interval:
+    return Interval(min(one.low for one in intervals), max(one.high for one in intervals))
+
+
+def _times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
     found = []
     for work in mix.works:
         value = next(source for key, source in sources.items() if getattr(work, key))(work, site)

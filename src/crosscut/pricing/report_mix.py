@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from crosscut.base import units
@@ -9,6 +10,7 @@ from crosscut.pricing.amounts import Interval, amount
 from crosscut.pricing.choosing import Standing, centre
 from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report import interval
+from crosscut.pricing.routing import HASHES, Routing
 from crosscut.reports.terminal.screen import Rows, Screen
 
 
@@ -19,13 +21,56 @@ def sentence(found: MixJudgement) -> str:
     paid = f"{amount(first.candidate.price)} {found.currency} for {units.count(found.ranks, 'rank')}"
     facts = f"{paid}, {_how_fast(first, found)}"
     if found.choice.decided:
-        return f"For this mix {first.candidate.name} is {good}: {facts}."
+        however = ", however traffic is spread over equal paths" if len(found.by_routing) > 1 else ""
+        return f"For this mix {first.candidate.name} is {good}{however}: {facts}."
+    if differs(found):
+        each = "; ".join(
+            f"{routing.words}, it is {_either(choice.contenders)}"
+            for routing, choice in found.by_routing.items()
+        )
+        depends = "depends on how traffic is spread over equal paths"
+        return f"For this mix, which network is {good} {depends}: {each}."
+    if alike := _if_alike(found):
+        return f"For this mix, if all networks spread traffic over equal paths alike, {alike}"
     names = list(found.choice.contenders)
-    listed = ", ".join(names[:-1]) + f" or {names[-1]}"
     return (
-        f"For this mix it is undecided whether {good} is {listed}. Judged by the middle of each interval it "
-        f"is {names[0]}: {facts}."
+        f"For this mix it is undecided whether {good} is {_either(names)}. Judged by the middle of each "
+        f"interval it is {names[0]}: {facts}."
     )
+
+
+def _if_alike(found: MixJudgement) -> str:
+    """Returns the end of a sentence if one network is chosen under each routing, but another under another
+    routing than its own may be; else nothing."""
+    chosen = {choice.contenders for choice in found.by_routing.values()}
+    if len(chosen) != 1 or len(names := chosen.pop()) != 1:
+        return ""
+    first = found.of(names[0])
+    slowest = max(first.under, key=lambda routing: first.under[routing].high)
+    others = []
+    for other in map(found.of, found.choice.contenders):
+        if other is not first and other.under:
+            fastest = min(other.under, key=lambda routing: other.under[routing].low)
+            others.append(f"{_under(other, fastest)} may be as good as {_under(first, slowest)}")
+    facts = f"{amount(first.candidate.price)} {found.currency} for {units.count(found.ranks, 'rank')}"
+    return (
+        f"{names[0]} is the cheapest within {100 * found.mix.within:g} % of the best: {facts}. But "
+        f"{'; and '.join(others)}."
+    )
+
+
+def _under(one: JudgedCandidate, routing: Routing | None) -> str:
+    how = f" {routing.words}" if routing else ""
+    return f"{one.candidate.name}{how} ({ratio(one.under[routing])} times the best)"
+
+
+def differs(found: MixJudgement) -> bool:
+    """True if networks contend for the choice under one routing that do not under another."""
+    return len({frozenset(choice.contenders) for choice in found.by_routing.values()}) > 1
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
@@ -41,6 +86,11 @@ def what_would_decide(found: MixJudgement) -> str:
     """Says what would settle an open choice; empty if it is settled."""
     if found.choice.decided:
         return ""
+    if differs(found) or _if_alike(found):
+        return (
+            'Ask which of these the switches do, and say so: routing = "…" in the mix, or spread = "…" in a '
+            "network's file."
+        )
     open_ = [found.of(name) for name in found.choice.contenders if name in found.choice.perhaps]
     if not open_:
         return "All of these are good enough; their prices overlap. Closer quotes would decide."
@@ -57,8 +107,14 @@ def ratio(score: Interval) -> str:
     return low if low == high else f"{low}–{high}"
 
 
+# Ends of a time that are further apart than this ratio are both printed.
+_WIDE = 1.25
+
+
 def time_of(time: Interval) -> str:
-    """Formats the middle of a time, with one more digit if it is exact."""
+    """Formats the middle of a time, with one more digit if it is exact; both ends if they are far apart."""
+    if time.high > _WIDE * time.low:
+        return f"{units.seconds(time.low)} – {units.seconds(time.high)}"
     return units.seconds(centre(time), 4 if time.exact else 3)
 
 
@@ -82,10 +138,24 @@ def render(screen: Screen, found: MixJudgement) -> None:
             style="bold" if chosen else "dim" if one.standing is Standing.OFF else "",
         )
     screen.table(table)
+    if len(found.by_routing) > 1:
+        screen.table(_routings(found))
     screen.line(sentence(found), "bold")
     for line in (what_would_decide(found), *conditions(found)):
         if line:
             screen.line(line, "dim")
+
+
+def _routings(found: MixJudgement) -> Rows:
+    """Returns times the best by routing, a row for each network."""
+    table = Rows("<times the best", *(routing.value for routing in found.by_routing))
+    for one in sorted(found.judged, key=lambda one: one.candidate.price.middle):
+        same = ratio(one.candidate.score) if not one.under or None in one.under else "–"
+        table.add(
+            one.candidate.name,
+            *(ratio(one.under[routing]) if routing in one.under else same for routing in found.by_routing),
+        )
+    return table
 
 
 def conditions(found: MixJudgement) -> list[str]:
@@ -98,6 +168,10 @@ def conditions(found: MixJudgement) -> list[str]:
         "as given in the mix": [work.name for work in found.mix.works if work.seconds],
     }
     lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]
+    if Routing.HASHED in found.by_routing:
+        lines.append(f"with flows hashed: from the best to the worst of {HASHES} hashes")
+    if Routing.PACKETS in found.by_routing:
+        lines.append("packets spread evenly are the best that adaptive routing can reach")
     books = dict.fromkeys(book for one in found.judged for book in one.priced.books)
     lines += [f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books]
     ranges = {(one.priced.bill.node, one.priced.bill.nodes) for one in found.judged
@@ -127,6 +201,9 @@ def as_json(found: MixJudgement) -> dict[str, Any]:
         "sentence": sentence(found),
         "decided": found.choice.decided,
         "contenders": list(found.choice.contenders),
+        "contenders_by_routing": {
+            routing.value: list(choice.contenders) for routing, choice in found.by_routing.items()
+        },
         "surely_within": list(found.choice.surely),
         "perhaps_within": list(found.choice.perhaps),
         "candidates": [_one(one, found) for one in found.judged],
@@ -140,6 +217,9 @@ def _one(one: JudgedCandidate, found: MixJudgement) -> dict[str, Any]:
         "nodes": one.priced.nodes,
         "price": interval(one.candidate.price),
         "times_the_best": interval(one.candidate.score),
+        "times_the_best_by_routing": {
+            routing.value: interval(score) for routing, score in one.under.items() if routing
+        },
         "on_the_front": one.standing.value,
         "seconds": {
             work.name: [time.low, time.high] for work, time in zip(found.mix.works, one.times, strict=True)

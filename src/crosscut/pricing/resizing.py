@@ -31,28 +31,38 @@ def resized(path: Path, hosts: int) -> str:
         raise NotResizable(
             f"{made}: its description does not say how to build it with another number of hosts"
         )
-    return _changed(document, RULES[str(kind)](generator, hosts))
+    return changed(document, "generator", RULES[str(kind)](generator, hosts))
 
 
-def _changed(document: Table, changes: Changes) -> str:
-    """Changes only the lines of [generator], and parses the result to verify that all else is the same."""
-    lines, inside = list[str](), False
+def changed(document: Table, table: str, changes: Changes) -> str:
+    """Returns the document's text with other values of these keys of the table, which is added if missing.
+
+    Changes only the table's lines, and parses the result to verify that all else is the same. Raises
+    NotResizable if it cannot."""
+    new, lines, inside, done = (
+        [f"{key} = {json.dumps(value)}" for key, value in changes.items()],
+        [],
+        False,
+        False,
+    )
     for line in document.source.splitlines():
         if re.match(r"\s*\[", line):
-            inside = re.match(r"\s*\[generator\]", line) is not None
+            inside = re.match(rf"\s*\[{re.escape(table)}\]", line) is not None
             lines.append(line)
             if inside:
-                lines += [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
+                lines += new
+                done = True
         elif not (inside and _sets(line, changes)):
             lines.append(line)
-    changed = "\n".join(lines) + "\n"
-    wanted = {**document.values, "generator": {**document.values["generator"], **changes}}
+    lines += [] if done else ["", f"[{table}]", *new]
+    text = "\n".join(lines) + "\n"
+    wanted = {**document.values, table: {**document.values.get(table, {}), **changes}}
     try:
-        if toml_fields.parse(changed, Path(document.file)).values == wanted:
-            return changed
+        if toml_fields.parse(text, Path(document.file)).values == wanted:
+            return text
     except UsageError:
         pass
-    raise NotResizable("it can be resized only if [generator] is a table of its own with one key per line")
+    raise NotResizable(f"it can be changed only if [{table}] is a table of its own with one key per line")
 
 
 def _sets(line: str, changes: Changes) -> bool:
