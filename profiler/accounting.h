@@ -26,9 +26,11 @@ static inline void end(const struct frame* f) {
   const uint64_t now = ticks_now();
   const uint64_t taken = now - f->start_ticks;
   struct profile_call* counters = &profile_calls[f->call];
-  add(&counters->count, 1);
-  add(&counters->ticks, taken);
-  if (taken > counters->longest_ticks) counters->longest_ticks = taken;
+  if (profile_counting) {
+    add(&counters->count, 1);
+    add(&counters->ticks, taken);
+    if (taken > counters->longest_ticks) counters->longest_ticks = taken;
+  }
   profile_header->last_ticks = now;
   profile_header->current_call = 0;
 }

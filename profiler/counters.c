@@ -11,10 +11,11 @@
 #include "profile.h"
 
 #define FOLDER_VARIABLE "CROSSCUT_PROFILE_FOLDER"
+#define SECTION_VARIABLE "CROSSCUT_PROFILE_SECTION"
 #define PROBES 16U
 
 struct profile_header* profile_header;
-bool profile_on, profile_threaded, profile_tsc;
+bool profile_on, profile_threaded, profile_tsc, profile_counting = true;
 
 struct profile_call* profile_calls;
 static struct profile_peer* peers;
@@ -72,6 +73,7 @@ static struct profile_peer* peer_slot(int rank) {
 
 void count_message(int call, const struct group* group, int peer, uint64_t bytes, enum profile_way way,
                    uint64_t times) {
+  if (!profile_counting) return;
   const unsigned decade = decade_of(bytes);
   struct profile_call* counters = &profile_calls[call];
   count_amount(way == BY_COLLECTIVE ? &counters->decomposed[decade] : &counters->as_called[decade], times,
@@ -80,7 +82,7 @@ void count_message(int call, const struct group* group, int peer, uint64_t bytes
 }
 
 void count_collective(int call, uint64_t bytes) {
-  count_amount(&profile_calls[call].as_called[decade_of(bytes)], 1, bytes);
+  if (profile_counting) count_amount(&profile_calls[call].as_called[decade_of(bytes)], 1, bytes);
 }
 
 /* Returns true if the kernel trusts the processor's counter. Reading it takes a third of clock_gettime's
@@ -235,8 +237,28 @@ void profile_open(int thread_level) {
   profile_threaded = thread_level == MPI_THREAD_MULTIPLE;
   groups_open();
   trace_open(folder, rank, ranks);
+  if (getenv(SECTION_VARIABLE) != NULL) {
+    profile_counting = false;
+    profile_header->paused_since = begin_ticks;
+  }
   profile_header->state = RUNNING;
   profile_on = true;
+}
+
+/* MPI_Pcontrol: 0 pauses counting, 1 continues it. Other levels have no meaning here (MPI standard, chapter
+ * "Tool Support", leaves them to the profiler). */
+void profile_section(int level) {
+  if (!profile_on || trace_on) return; /* a trace is of the whole program, and its profile, too */
+  const uint64_t now = ticks_now();
+  if (level == 0 && profile_counting) {
+    profile_counting = false;
+    profile_header->paused_since = now;
+  } else if (level == 1) {
+    if (!profile_counting) profile_header->paused_ticks += now - profile_header->paused_since;
+    profile_header->paused_since = 0;
+    profile_header->sections++;
+    profile_counting = true;
+  }
 }
 
 void profile_close(void) {

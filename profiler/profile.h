@@ -149,9 +149,11 @@ struct frame {
 /* counters.c */
 extern struct profile_header* profile_header;
 extern bool profile_on, profile_threaded, profile_tsc;
+extern bool profile_counting; /* false while MPI_Pcontrol(0) holds; calls are still followed */
 void profile_begin(void);
 void profile_open(int thread_level);
 void profile_close(void);
+void profile_section(int level);
 void profile_clock_pair(uint64_t* ticks, uint64_t* nanoseconds);
 extern struct profile_call* profile_calls; /* [call] */
 void count_message(int call, const struct group* group, int peer, uint64_t bytes, enum profile_way way,

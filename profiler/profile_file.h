@@ -6,7 +6,8 @@
 
 #define PROFILE_MAGIC "xc-prof\n"
 #define TRACE_MAGIC "xc-trace"
-#define PROFILE_VERSION 1U
+#define PROFILE_VERSION 2U
+#define TRACE_VERSION 1U
 /* Size classes: 0 bytes; 1 to 9; 10 to 99; … ; 10^12 and more. */
 #define PROFILE_DECADES 14U
 /* The most peers with counters of their own; all others share one slot. */
@@ -47,6 +48,9 @@ struct profile_header {
   uint32_t current_call, reserved;         /* 1 + its number; 0: none */
   uint64_t begin_unix_nanoseconds, process;
   char host[64], program[256], library[256];
+  uint64_t sections;     /* times that counting began by MPI_Pcontrol(1) */
+  uint64_t paused_ticks; /* time in which nothing was counted, without the pause in progress */
+  uint64_t paused_since; /* beginning of the pause in progress, in ticks; 0: none */
 };
 
 struct profile_name {

@@ -40,7 +40,7 @@ void trace_open(const char* folder, int rank, int ranks) {
     return;
   }
   setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
-  struct trace_header header = {.version = PROFILE_VERSION, .record_bytes = sizeof(struct trace_record)};
+  struct trace_header header = {.version = TRACE_VERSION, .record_bytes = sizeof(struct trace_record)};
   memcpy(header.magic, TRACE_MAGIC, sizeof header.magic);
   header.rank = (uint32_t)rank;
   header.ranks = (uint32_t)ranks;

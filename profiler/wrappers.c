@@ -71,9 +71,11 @@ static void opened(int call, int result, int level) {
   profile_open(level);
   if (!profile_on) return;
   const uint64_t ended = ticks_now();
-  struct profile_call* counters = &profile_calls[call];
-  counters->count = 1;
-  counters->ticks = counters->longest_ticks = ended - profile_header->begin_ticks;
+  if (profile_counting) {
+    struct profile_call* counters = &profile_calls[call];
+    counters->count = 1;
+    counters->ticks = counters->longest_ticks = ended - profile_header->begin_ticks;
+  }
   profile_header->last_ticks = ended;
   trace_leave(ended);
 }
@@ -90,6 +92,17 @@ EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provide
   const int result = CALL_MPI(Init_thread)(argc, argv, required, provided);
   opened(CALL_Init_thread, result, result == MPI_SUCCESS ? *provided : MPI_THREAD_SINGLE);
   return result;
+}
+
+/* MPI's own does nothing, and cannot be called with the program's further arguments. */
+EXPORTED int MPI_Pcontrol(const int level, ...) {
+  profile_section(level);
+  return MPI_SUCCESS;
+}
+
+EXPORTED int PMPI_Pcontrol(const int level, ...) {
+  if (from_fortran(__builtin_return_address(0))) profile_section(level);
+  return MPI_SUCCESS;
 }
 
 EXPORTED int MPI_Finalize(void) {

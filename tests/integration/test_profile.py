@@ -143,6 +143,26 @@ def test_an_intercommunicators_peers_are_found_in_the_world(tmp_path, compiled):
     assert [(int(a), int(b)) for a, b in np.argwhere(matrix)] == [(0, 1), (1, 0), (2, 3), (3, 2)]
 
 
+def test_only_marked_sections_are_counted(tmp_path, compiled):
+    """With --section, two sections of a tenth of a second; without it, also what precedes the first."""
+    found = profiled(tmp_path / "p", 2, compiled("sections"), options=("--section",))
+    assert messages(found, "MPI_Send") == (2, 2000)
+    assert messages(found, "MPI_Send_init") == (2, 2)
+    assert called(found, "MPI_Wait")["count"] == 4
+    assert [one["sections"] for one in found["by_rank"]] == [2, 2]
+    assert all(0.2 <= one["seconds"] < 0.4 for one in found["by_rank"])
+    whole = profiled(tmp_path / "whole", 2, compiled("sections"))
+    assert messages(whole, "MPI_Send") == (3, 2010)
+    assert "2 sections that the program marked" in crosscut("profile", "--show", tmp_path / "p").stdout
+
+
+def test_a_section_that_never_begins_is_an_error(tmp_path, compiled):
+    launch = ("--", MPIEXEC, "-n", "2", compiled("endings"), "well")
+    done = crosscut("profile", "--section", "--out", tmp_path / "p", *launch)
+    assert done.returncode == 1
+    assert "never called MPI_Pcontrol(1)" in done.stderr
+
+
 def test_threads_lose_no_message(tmp_path, compiled):
     found = profiled(tmp_path / "p", 2, compiled("threads"))
     assert messages(found, "MPI_Sendrecv") == (2 * 4 * 1000, 2 * 4 * 1000 * 4)
@@ -197,7 +217,7 @@ def test_a_damaged_profile_is_refused_by_name_and_never_crashes(tmp_path, compil
     profiled(tmp_path / "p", 2, compiled("endings"), "well")
     file = tmp_path / "p" / "rank-000001.profile"
     whole = file.read_bytes()
-    for length in (0, 7, 100, 727, 728, 5000, len(whole) - 1):
+    for length in (0, 7, 100, 727, 728, 751, 752, 5000, len(whole) - 1):
         file.write_bytes(whole[:length])
         with pytest.raises(UsageError, match=rf"rank-000001.profile: .*byte {length}\b|byte 0"):
             profile.load(tmp_path / "p")

@@ -44,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(
         parser, "--trace", "Also write a time-independent trace, to replay with SimGrid or crosscut predict."
     )
+    flag(
+        parser, "--section",
+        "Count only what the program marks: from MPI_Pcontrol(1) to MPI_Pcontrol(0), any number of times.",
+    )  # fmt: skip
     option(parser, "--flops RATE", operations_per_second,
            "With --trace: floating-point operations that stand for one second of computing. Default "
            "%(default)g.", default=FLOPS_PER_SECOND)  # fmt: skip
@@ -55,22 +59,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if args.show is not None:
-        if args.command_line or args.out is not None or args.trace:
+        if args.command_line or args.out is not None or args.trace or args.section:
             raise UsageError(
-                "--show reports an existing profile: it takes no command, no --out and no --trace"
+                "--show reports an existing profile: it takes no command, no --out, --trace or --section"
             )
         _report(program.load(args.show), as_json=args.json)
         return EXIT_OK
+    if args.section and args.trace:
+        raise UsageError("--section cannot be combined with --trace, which is of the whole program")
     command = profiler.checked(args.command_line)
     library = profiler.find_library()
     folder = _make_folder(args.out)
-    started, variables = _prepared(command, profiler.environment(library, folder, trace=args.trace))
+    added = profiler.environment(library, folder, trace=args.trace, section=args.section)
+    started, variables = _prepared(command, added)
     sys.stdout.flush()
     ran = profiler.run(started, variables, args.timeout, sys.stderr.buffer if args.json else None)
     words = shlex.join(command)
     profiler.write_about(folder, command, ran, {})
     _need_something(folder, words, ran)
     _need_one_job(folder, words)
+    if args.section and not any(one.sections for one in program.load(folder).found):
+        raise CrosscutError(
+            f"{words}: the program never called MPI_Pcontrol(1), so --section counted nothing; mark what "
+            "counts, or leave it out"
+        )
     trouble: CrosscutError | None = None
     if args.trace:
         try:

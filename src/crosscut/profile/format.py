@@ -17,7 +17,7 @@ from crosscut.base import bounded_file
 from crosscut.base.errors import UsageError
 
 MAGIC = b"xc-prof\n"
-VERSION = 1
+VERSIONS = (1, 2)
 LARGEST_FILE_BYTES = 1 << 30
 KINDS = (
     "setup", "point", "persistent", "wait", "probe", "collective", "neighbour", "one-sided",
@@ -28,6 +28,8 @@ WAYS = ("point", "one-sided", "collective")
 FINALIZED, ABORTED = 2, 3
 
 _HEADER = struct.Struct("<8s10I10Q2I2Q64s256s256s")
+_SECTIONS = struct.Struct("<3Q")
+"""Of version 2, after the header of version 1."""
 _NAME = struct.Struct("<44sI")
 _MOST_CALLS, _MOST_DECADES, _MOST_SLOTS, _MOST_RANKS = 4096, 32, 1 << 24, 1 << 26
 Counts = NDArray[np.uint64]
@@ -49,7 +51,9 @@ class RankProfile:
     library: str
     seconds_per_tick: float
     seconds: float
-    """From the start of MPI_Init to the end of the last call."""
+    """From the start of MPI_Init to the end of the last call, less the time in which nothing was counted."""
+    sections: int
+    """Times that the program began to count, by MPI_Pcontrol(1)."""
     current_call: int | None
     """The call in progress; None if there was none."""
     names: tuple[str, ...]
@@ -72,12 +76,14 @@ def read(file: Path) -> RankProfile:
     """Reads a file. Raises UsageError unless it is a complete profile of this version."""
     data = bounded_file.read_regular(file, LARGEST_FILE_BYTES, "a rank's profile")
     if len(data) < _HEADER.size:
-        raise UsageError(
-            f"{file}: ends at byte {len(data)}, within its header of {_HEADER.size}: not a complete profile"
-        )
+        raise UsageError(_short(file, data, _HEADER.size))
     if data[:8] != MAGIC:
         raise UsageError(f"{file}: byte 0: not a rank's profile (it would begin with {MAGIC!r})")
     return _rank(_Header(file, data), data)
+
+
+def _short(file: Path, data: bytes, header: int) -> str:
+    return f"{file}: ends at byte {len(data)}, within its header of {header}: not a complete profile"
 
 
 class _Header:
@@ -92,8 +98,15 @@ class _Header:
          _reserved, _begin_unix_ns, _process) = fields[11:25]  # fmt: skip
         self.host, self.program, self.library = (_text(field) for field in fields[25:])
         self.file = file
-        self._need(version == VERSION, 8, f"is version {version}; this crosscut reads {VERSION}")
-        self._need(header_bytes == _HEADER.size, 12, f"header of {header_bytes} bytes, not {_HEADER.size}")
+        known = " and ".join(map(str, VERSIONS))
+        self._need(version in VERSIONS, 8, f"is version {version}; this crosscut reads {known}")
+        size = _HEADER.size + (_SECTIONS.size if version > 1 else 0)
+        if len(data) < size:
+            raise UsageError(_short(file, data, size))
+        self._need(header_bytes == size, 12, f"header of {header_bytes} bytes, not {size}")
+        self.sections, self.paused_ticks, self.paused_since = (
+            _SECTIONS.unpack_from(data, _HEADER.size) if version > 1 else (0, 0, 0)
+        )
         self._need(self.ranks <= _MOST_RANKS and self.rank < self.ranks, 16,
                    f"rank {self.rank} of {self.ranks}")  # fmt: skip
         self._need(0 < self.calls <= _MOST_CALLS, 24, f"{self.calls} calls")
@@ -101,7 +114,7 @@ class _Header:
         self._need(0 < self.slots <= _MOST_SLOTS, 32, f"{self.slots} peers")
         self._need(self.state < len(STATES), 36, f"state {self.state}")
         self._need(
-            self.names_at == _HEADER.size
+            self.names_at == size
             and self.calls_at == self.names_at + self.calls * _NAME.size
             and self.peers_at == self.calls_at + self.calls * self.call_bytes
             and file_bytes == self.peers_at + self.slots * 64,
@@ -147,12 +160,13 @@ def _rank(header: _Header, data: bytes) -> RankProfile:
     used = (peers >= 0) | (slots[:, 1:7].any(axis=1))
     per_tick = header.seconds_per_tick
     end = max(header.last_ticks, header.begin_ticks)
-    as_written = ("file", "rank", "ranks", "state", "error_code", "host", "program", "library")
+    paused = header.paused_ticks + (max(0, end - header.paused_since) if header.paused_since else 0)
+    as_written = ("file", "rank", "ranks", "state", "error_code", "host", "program", "library", "sections")
     return RankProfile(
         **{name: getattr(header, name) for name in as_written},
         threaded=header.thread_level == 3,
         seconds_per_tick=per_tick,
-        seconds=(end - header.begin_ticks) * per_tick,
+        seconds=max(0, end - header.begin_ticks - paused) * per_tick,
         current_call=header.current_call - 1 if header.current_call else None,
         names=names,
         kinds=kinds,

@@ -25,6 +25,7 @@ LIBRARY_VARIABLE = "CROSSCUT_PROFILER"
 # Read by the library (profiler/counters.c, trace.c).
 FOLDER_VARIABLE = "CROSSCUT_PROFILE_FOLDER"
 TRACE_VARIABLE = "CROSSCUT_PROFILE_TRACE"
+SECTION_VARIABLE = "CROSSCUT_PROFILE_SECTION"
 ENDING_SECONDS = 10.0
 # Open MPI's list of variables to pass on, also to other hosts.
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
@@ -68,14 +69,18 @@ def _loadable(path: Path) -> Path:
     return path
 
 
-def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
-    """Returns the command's environment. The variables that it adds affect only MPI ranks."""
+def environment(library: Path, folder: Path, *, trace: bool, section: bool) -> dict[str, str]:
+    """Returns the command's environment. The variables that it adds affect only MPI ranks.
+
+    `section`: counting begins with the first MPI_Pcontrol(1)."""
     added = {
         "LD_PRELOAD": f"{library} {os.environ.get('LD_PRELOAD', '')}".strip(),
         FOLDER_VARIABLE: str(folder.absolute()),
         **({TRACE_VARIABLE: "1"} if trace else {}),
+        **({SECTION_VARIABLE: "1"} if section else {}),
     }
-    variables = {name: value for name, value in os.environ.items() if name != TRACE_VARIABLE}
+    ours = (TRACE_VARIABLE, SECTION_VARIABLE)
+    variables = {name: value for name, value in os.environ.items() if name not in ours}
     return {PASSED_ON: ";".join(added)} | variables | added
 
 

@@ -74,14 +74,17 @@ struct Benchmark {
 // Defined once per executable, by its benchmark.
 extern const Benchmark benchmark;
 
-// Times `work`. All ranks begin together.
+// Times `work`, and marks it for profilers. All ranks begin together.
 template <typename Work>
 Outcome timed(Communicator& world, Work&& work) {
   world.barrier();
   const double communication_before_seconds = world.seconds(), begin_seconds = MPI_Wtime();
+  MPI_Pcontrol(1);
   work();
-  return {.seconds = MPI_Wtime() - begin_seconds,
-          .communication_seconds = world.seconds() - communication_before_seconds};
+  const Outcome outcome{.seconds = MPI_Wtime() - begin_seconds,
+                        .communication_seconds = world.seconds() - communication_before_seconds};
+  MPI_Pcontrol(0);
+  return outcome;
 }
 
 // Returns a product as text: "64 x 64 x 32".

@@ -24,6 +24,7 @@ def as_json(profile: Profile) -> dict[str, object]:
                 "host": one.host,
                 "state": STATES[one.state],
                 "seconds": one.seconds,
+                "sections": one.sections,
                 "mpi_seconds": float(one.call_seconds.sum()),
                 "sent_bytes": int(one.traffic[:, :, 1].sum()),
                 "in_call": None if one.current_call is None else one.names[one.current_call],

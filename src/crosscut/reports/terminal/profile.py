@@ -46,13 +46,18 @@ def _header(screen: Screen, profile: Profile) -> None:
     if isinstance(command, list):
         screen.field("command", " ".join(map(str, command)))
     screen.field("MPI", first.library)
-    screen.field(
-        "took", f"{units.duration(float(profile.seconds.max()))}, from the start to the last MPI call"
-    )
+    screen.field("took", f"{units.duration(float(profile.seconds.max()))}, {_of_what(profile)}")
+    if sections := max(one.sections for one in profile.found):
+        screen.field("counted", f"{units.count(sections, 'section')} that the program marked (MPI_Pcontrol)")
     for sentence in ended(profile):
         screen.warn(f"partial: {sentence}")
     if profile.threaded:
         screen.warn("several threads call MPI at once: their times add up")
+
+
+def _of_what(profile: Profile) -> str:
+    marked = any(one.sections for one in profile.found)
+    return "in what was counted" if marked else "from the start to the last MPI call"
 
 
 def _time(screen: Screen, profile: Profile) -> None:
