@@ -65,7 +65,7 @@ def _run(workload: applications.Workload, problem_class: str, ranks: int, where:
     if not BESIDE.exists():
         raise BenchmarkError(f"there is no {BESIDE}: pip install 'mpich>=5'")
     program = [str(applications.find_executable(workload)), "--class", problem_class, "--json"]
-    words = [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(where), "--"]
+    words = [sys.executable, "-m", "crosscut", "profile", "--section", "--json", "--out", str(where), "--"]
     done = subprocess.run(
         [*words, str(BESIDE), "-n", str(ranks), *program],
         env=environment_for(ranks > cores(), os.environ),

@@ -29,6 +29,7 @@ from profiling import (
 
 from crosscut.base.errors import UsageError
 from crosscut.places import smpi
+from crosscut.profile import profiler
 from crosscut.profile import program as profile
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
@@ -235,7 +236,14 @@ def test_a_damaged_profile_is_refused_by_name_and_never_crashes(tmp_path, compil
     assert refused > 200
 
 
-def test_a_program_of_another_mpi_runs_on_and_the_mismatch_is_named(tmp_path):
+def test_a_program_of_mpichs_own_abi_is_profiled(tmp_path):
+    native = built_by(BESIDE / "mpicc", SOURCES / "sections.c", tmp_path)
+    found = profiled(tmp_path / "p", 2, native, options=("--section",))
+    assert messages(found, "MPI_Send") == (2, 2000)
+
+
+def test_a_program_of_another_mpi_runs_on_and_the_mismatch_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSCUT_PROFILER", str(profiler.find_library()))
     target = tmp_path / "native"
     source = SOURCES / "point.c"
     subprocess.run(

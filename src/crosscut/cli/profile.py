@@ -68,7 +68,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.section and args.trace:
         raise UsageError("--section cannot be combined with --trace, which is of the whole program")
     command = profiler.checked(args.command_line)
-    library = profiler.find_library()
+    library = profiler.find_library(command)
     folder = _make_folder(args.out)
     added = profiler.environment(library, folder, trace=args.trace, section=args.section)
     started, variables = _prepared(command, added)

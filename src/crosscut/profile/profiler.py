@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -21,6 +22,8 @@ from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
 from crosscut.profile.program import ABOUT
 
 LIBRARY = "libcrosscut-profile.so"
+# For programs of MPICH's own ABI, which several MPIs share (MPICH ABI Compatibility Initiative).
+MPICHS_LIBRARY = "libcrosscut-profile-mpich.so"
 LIBRARY_VARIABLE = "CROSSCUT_PROFILER"
 # Read by the library (profiler/counters.c, trace.c).
 FOLDER_VARIABLE = "CROSSCUT_PROFILE_FOLDER"
@@ -42,8 +45,9 @@ class CommandOutcome:
     """Why crosscut ended it; empty if it ended by itself."""
 
 
-def find_library() -> Path:
-    """Finds the library. Raises CrosscutError if it was not built, or LD_PRELOAD cannot take its path."""
+def find_library(command: Sequence[str] = ()) -> Path:
+    """Finds the library for the program in the command. Raises CrosscutError if it was not built, or
+    LD_PRELOAD cannot take its path."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         path = Path(named).absolute()
         if not path.is_file():
@@ -51,13 +55,28 @@ def find_library() -> Path:
         return _loadable(path)
     executable = core.find_executable(core.CORE)
     folders = [Path(sys.executable).parent, *([executable.parent] if executable else [])]
-    for folder in folders:
-        if (folder / LIBRARY).is_file():
-            return _loadable((folder / LIBRARY).absolute())
+    names = [MPICHS_LIBRARY, LIBRARY] if any(map(_has_mpichs_abi, command)) else [LIBRARY]
+    for name in names:
+        for folder in folders:
+            if (folder / name).is_file():
+                return _loadable((folder / name).absolute())
     raise CrosscutError(
         f"{LIBRARY} was not built (looked in {' and '.join(map(str, folders))}); build it for the "
         "MPI of your programs: crosscut build-profiler --mpicc mpicc"
     )
+
+
+def _has_mpichs_abi(word: str) -> bool:
+    """Returns True if the word names an executable that needs MPICH's own library."""
+    path = shutil.which(word)
+    try:
+        if path is None or Path(path).stat().st_size == 0:
+            return False
+        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            needs = data[:4] == b"\x7fELF" and data.find(b"libmpi.so.12\0") >= 0
+            return needs and data.find(b"libmpi_abi.so") < 0
+    except (OSError, ValueError):
+        return False
 
 
 def _loadable(path: Path) -> Path:
@@ -69,7 +88,7 @@ def _loadable(path: Path) -> Path:
     return path
 
 
-def environment(library: Path, folder: Path, *, trace: bool, section: bool) -> dict[str, str]:
+def environment(library: Path, folder: Path, *, trace: bool, section: bool = False) -> dict[str, str]:
     """Returns the command's environment. The variables that it adds affect only MPI ranks.
 
     `section`: counting begins with the first MPI_Pcontrol(1)."""
