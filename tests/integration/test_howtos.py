@@ -150,6 +150,7 @@ printf 'switch,port,counter,value\\nleaf1,12,rx_crc_errors,9\\n' > after.csv
             "crosscut lab exec x n0003 -- iperf3",
             "crosscut lab shell",
             "crosscut lab exec x n0000 -- mpiexec",
+            "crosscut profile -- crosscut lab exec",
         ),
     ),
     "overlap": HowTo(given=CROSSBAR),

@@ -109,6 +109,55 @@ def test_three_ranks_on_each_node_measure_over_mpi(tmp_path: Path) -> None:
     assert "9 ranks, 8 phases (lab: 3 nodes (n0000 … n0002), 3 ranks on each)" in said
 
 
+# Each rank receives a message from every other, in whichever order they come.
+FROM_ANY = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, ranks, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Request requests[16];
+  int from[16];
+  for (int i = 0; i < ranks - 1; i++)
+    MPI_Irecv(&from[i], 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &requests[i]);
+  for (int i = 1; i < ranks; i++)
+    MPI_Send(&rank, 1, MPI_INT, (rank + i) % ranks, 1, MPI_COMM_WORLD);
+  MPI_Waitall(ranks - 1, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < ranks - 1; i++) sum += from[i];
+  printf("%d heard %d\\n", rank, sum);
+  return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("launch", ["mpiexec -hosts", "mpiexec.openmpi --allow-run-as-root --host"])
+def test_a_launcher_called_on_a_node_needs_no_options_and_messages_may_come_from_any_source(
+    launch: str, tmp_path: Path
+) -> None:
+    """MPICH over UCX would wait for such messages without end if each rank is on a node of its own."""
+    program, *options = launch.split()
+    beside = Path(sys.executable).parent
+    launcher = shutil.which(program) if "openmpi" in program else str(beside / program)
+    compiler = launcher and launcher.replace("mpiexec", "mpicc")
+    if compiler is None or not Path(compiler).exists():
+        pytest.skip(f"no {program} with its compiler")
+    (tmp_path / "any.c").write_text(FROM_ANY)
+    done = subprocess.run([compiler, "any.c", "-o", "any"], cwd=tmp_path, capture_output=True, check=False)
+    if b"mpi.h: No such file" in done.stderr:
+        pytest.skip(f"{compiler} has no headers")
+    assert done.returncode == 0, done.stderr
+    with lab(crossbar(tmp_path, 3)):
+        words = [launcher, *options, "n0000,n0001,n0002", str(tmp_path / "any")]
+        command = [sys.executable, "-m", "crosscut", "lab", "exec", "test", "n0000", "--", *words]
+        said = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LIMIT_SECONDS
+        )
+    assert said.returncode == 0, said.stderr
+    assert sorted(said.stdout.split("\n")) == ["", "0 heard 3", "1 heard 2", "2 heard 1"]
+
+
 def test_open_mpi_leaves_no_files_on_the_machine(program: Path, tmp_path: Path) -> None:
     if linked_with(program) != OPEN_MPI:
         pytest.skip("only for Open MPI")

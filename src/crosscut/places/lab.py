@@ -44,7 +44,9 @@ SWITCH, DILATION = "switch", "dilate"
 _LARGEST_DIVISOR = 1e9
 _MOST_FAULTS_TOLD = 4
 INTERFACE = "eth0"
-_MPICH = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
+# Over UCX, which PyPI's MPICH 5.0.2 would take, a receive from MPI_ANY_SOURCE never completes if each rank is
+# on a node of its own.
+_MPICH = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
 _OPEN_MPI = {
     "OMPI_MCA_btl": "self,vader,tcp",
     "OMPI_MCA_pml": "ob1",
@@ -330,6 +332,14 @@ def launcher_of(named: str, program: Path | None) -> Launcher:
             + "; `pip install 'crosscut[mpich]'`, or name it with --launcher"
         )
     return found
+
+
+def mpi_environment(enter: Path) -> dict[str, str]:
+    """Returns what lets any MPI's mpiexec, called on a node, start ranks on nodes. `enter`: the lab's remote
+    shell."""
+    hydra = {"HYDRA_LAUNCHER": "rsh", "HYDRA_LAUNCHER_EXEC": str(enter), "HYDRA_IFACE": INTERFACE}
+    open_mpi = _OPEN_MPI | {"OMPI_MCA_plm_rsh_agent": str(enter)}
+    return {**hydra, **_MPICH, **open_mpi, **YIELDING, **os.environ}
 
 
 def mpi_command(

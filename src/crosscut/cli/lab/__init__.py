@@ -19,7 +19,7 @@ from crosscut.cli.lab.naming import add_lab, found
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
-from crosscut.places.lab import divisor
+from crosscut.places.lab import divisor, mpi_environment
 
 EPILOG = """
 examples:
@@ -230,13 +230,13 @@ def _on_node(args: argparse.Namespace, words: list[str]) -> int:
         raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
     _refuse_missing(args.node, words[0])
     command = enter.command(record, state.folder(record.name), args.node, words)
-    become(command)
+    become(command, mpi_environment(state.folder(record.name) / "enter"))
 
 
-def become(command: list[str]) -> NoReturn:
+def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
     """Replaces this process by `command`, which inherits the terminal."""
     sys.stdout.flush()
-    os.execvp(command[0], command)  # noqa: S606
+    os.execvpe(command[0], command, environment)  # noqa: S606
 
 
 class NoProgram(CrosscutError):
