@@ -29,7 +29,7 @@ def compare() -> ModuleType:
 
 def test_pairwise_rows_are_within_the_aim(compare: ModuleType) -> None:
     rows = [row for row in compare.kurmann_pairwise() if row.in_aim]
-    assert len(rows) == 13
+    assert len(rows) == 15
     errors = [row.knee_error for row in rows]
     assert np.mean(errors) <= MEAN_ERROR
     assert max(errors) <= WORST_ERROR

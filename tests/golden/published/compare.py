@@ -106,7 +106,7 @@ def kurmann_pairwise() -> Iterator[Row]:
                 f"Kurmann, {one.where}",
                 f"{one.network}, {one.name.removesuffix(', ER16')}, {pairs} pairs",
                 "MiB/s", rate, pair_rate(one, pairs), "pairwise",
-                "contradicts the limit of its neighbours" if outside else "",
+                (one.note or "contradicts the limit of its neighbours") if outside else "",
                 pair_rate(one, pairs, KNEE), not outside,
             )  # fmt: skip
 
