@@ -287,3 +287,15 @@ def test_a_search_that_is_interrupted_in_its_first_phases_says_so() -> None:
     assert begun.startswith("crosscut: 0 phases measured")
     assert process.returncode == 130
     assert "Traceback" not in complained
+
+
+def test_findings_are_shown_though_no_network_can_be_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run.zarr"
+    assert cli.main(["run", "aapc", "-n", "3", "--size", "1KB", "--quiet", "--out", str(run)]) == 0
+    assert cli.main(["locate", str(run), "-o", str(tmp_path / "found.toml")]) == 1
+    said = capsys.readouterr()
+    assert "All 3 ranks run on one host" in said.out
+    assert "not written, because no network can be inferred" in said.err
+    assert not (tmp_path / "found.toml").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units, whole_file
-from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
 from crosscut.cli.parsing.parser import flag, number, option, record, whole
@@ -148,6 +148,14 @@ def _measured(
     return gathered.senders.of_ranks(found, gathered.adapters), structure, gathered.planted, interrupted
 
 
+def _need_structure(network: Path | None, structure: Structure | None) -> None:
+    """Raises CrosscutError if a network is to be written and none was inferred; the findings say why."""
+    if network is not None and structure is None:
+        raise CrosscutError(
+            f"-o {network}: not written, because no network can be inferred from these findings"
+        )
+
+
 def _tell(
     args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str]
 ) -> None:
@@ -156,14 +164,12 @@ def _tell(
     from crosscut.reports.terminal import findings as terminal_findings
     from crosscut.reports.terminal.screen import screen_for
 
-    if args.network is not None:
-        if structure is None:
-            why = "; ".join(finding.what for finding in found)
-            raise UsageError(f"-o {args.network}: no network can be inferred: {why}")
+    if args.network is not None and structure is not None:
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
         print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))
+        _need_structure(args.network, structure)
         return
     screen = screen_for()
     if structure is not None:
@@ -172,5 +178,6 @@ def _tell(
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     terminal_findings.render(screen, found, structure)
+    _need_structure(args.network, structure)
     if args.network is not None:
         screen.command(f"written: {args.network}; try: crosscut network show {args.network}")
