@@ -65,8 +65,9 @@ CROSSCUT_DEFINE_PATTERN(
          "Cuts the ranks into two halves; all pairs across the cut exchange in both directions at once",
      .answers = "How much traffic crosses the middle of the network, for random halves or for a given cut?",
      .formula = "2 floor(n/2) m / t_slowest, both directions across the cut",
-     .source = "Bisection bandwidth as Kurmann et al. 2003, section 3.2, and Salmon et al. 1998 use it; random "
-               "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",
+     .source =
+         "Bisection bandwidth as Kurmann et al. 2003, section 3.2, and Salmon et al. 1998 use it; random "
+         "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",
      .formula_per = "phase",
      .halves = true,
      .evaluation = Evaluation::at_own_sizes,

@@ -151,11 +151,19 @@ def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     assert "#run1-routes" in [link["href"] for link in page.named("a") if link.get("class") == "proof"]
 
 
+def test_planted_faults_are_named_in_the_head_and_with_the_method():
+    fault = {"id": "f1", "says": "the cable of n001 carries 40 % of its rate"}
+    text = render([aapc_view(attributes={"faults": [fault]})])
+    assert text.replace("\u00a0", " ").count("f1: the cable of n001 carries 40 % of its rate") >= 2
+
+
 def test_without_findings_the_first_sentence_says_how_far_the_phases_fall_short():
     view = aapc_view(ranks=6, repetitions=10)
     view.dataset["rank_seconds"][:, :, 2] *= 4
     heading = Page(render([view])).heading.replace("\u00a0", " ")
-    assert heading.startswith("1 of 5 phases is slower than the fastest, down to 25 % of its rate")
+    assert heading.startswith(
+        "1 of 5 phases is significantly slower than the fastest, down to 25 % of its rate"
+    )
     assert heading.endswith("in phase 3.")
 
 
@@ -280,6 +288,15 @@ def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_pa
         == 2
     )
     assert "f.json: not a crosscut-findings document of version" in capsys.readouterr().err
+
+
+def test_findings_that_name_hosts_of_another_run_are_refused(tmp_path, capsys):
+    run = make_run(tmp_path / "made.zarr")
+    document = findings.as_json([Finding(FindingKind.SLOW_HOST, "x9 is slow.", ranks=(1,), hosts=("x9",))])
+    (tmp_path / "f.json").write_text(json.dumps(document))
+    words = ["report", str(run), "-o", str(tmp_path / "p.html"), "--located", str(tmp_path / "f.json")]
+    assert cli.main(words) == 2
+    assert "findings of another run: they name x9" in capsys.readouterr().err
 
 
 def test_findings_of_a_file_begin_the_page(tmp_path):

@@ -135,8 +135,14 @@ def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
             f"--located belongs to one run, but {len(runs)} were named; name only the run that has them"
         )
     text = bounded_file.read(path, LARGEST_FINDINGS_BYTES, "what crosscut locate --json found")
-    ranks = Run.open(runs[0]).ranks
+    run = Run.open(runs[0])
     try:
-        return {runs[0]: Found(*findings.from_json(json.loads(text), ranks))}
+        found = Found(*findings.from_json(json.loads(text), run.ranks))
     except (ValueError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
+    named = {host.partition(":")[0] for one in found.findings for host in one.hosts}
+    if stray := sorted(named - set(run.node_names)):
+        raise UsageError(
+            f"{path}: findings of another run: they name {stray[0]}, which {run.path} does not have"
+        )
+    return {runs[0]: found}

@@ -39,6 +39,7 @@ def section(view: View) -> Markup:
         ("where", about.where(view)),
         ("when", about.when(view)),
         ("how", "; ".join(about.how(view))),
+        ("planted", "; ".join(about.planted(view))),
         ("pattern", text(view.attributes, "pattern", "summary")),
         ("rate by the formula", _formula(view)),
         ("sizes", ", ".join(units.size(size) for size in view.sizes_bytes)),

@@ -237,7 +237,9 @@ def _several(chapters: Sequence[Chapter]) -> str:
 
 def _kicker(view: View) -> Markup:
     how = " · computed, not measured" if is_simulated(view.attributes) else ""
-    return element("p", about.what(view), " · ", about.where(view), how, class_="kicker")
+    faults = "; ".join(about.planted(view))
+    planted = f" · planted: {faults}" if faults else ""
+    return element("p", about.what(view), " · ", about.where(view), how, planted, class_="kicker")
 
 
 def _each_by_name(chapters: Sequence[Chapter]) -> Markup:

@@ -85,8 +85,9 @@ def _shape(one: RunAtSize) -> str:
             f"{slowest.rate()} and {fastest.rate()}, overlap."
         )
     are = "is" if short == 1 else "are"
+    than = "significantly slower than the fastest"
     return (
-        f"{short:,} of {units.count(count, 'phase')} {are} slower than the fastest, down to {share} of its "
+        f"{short:,} of {units.count(count, 'phase')} {are} {than}, down to {share} of its "
         f"rate: {units.rate(slowest.median)} against {units.rate(fastest.median)}, in "
         f"{one.view.phase_name(one.samples, worst)}."
     )
@@ -125,7 +126,7 @@ def notes(told: Sequence[Told], *, given: bool) -> Markup | None:
     """Returns what the reader must know about the findings."""
     words = [P_MEANS] if any(one.chance for one in told) else []
     if given:
-        words.append("The findings are those of crosscut locate (--findings), which may have measured more.")
+        words.append("The findings are those of crosscut locate (--located), which may have measured more.")
     return element("p", " ".join(words), class_="doubt") if words else None
 
 
