@@ -9,7 +9,12 @@ from made_runs import aapc_view, pingpong_view
 
 from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.host_facts import HostFacts
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
+from crosscut.reports.html import story
 from crosscut.reports.html.pictures import cloud, histograms, matrix, phases, ranks, run_pictures
 from crosscut.reports.html.pictures import sweep as sweeps
 from crosscut.reports.html.pictures.matrix import LEVELS, quantise
@@ -182,3 +187,13 @@ def test_very_different_networks_get_a_logarithmic_axis_and_bins():
     assert len(set(np.round(np.array(bars.columns["to"]) / np.array(bars.columns["from"]), 6))) == 1
     alike = [near, series(aapc_view(ranks=9, seconds=0.005), "other")]
     assert not phases.picture(alike, "p").y.log
+
+
+def test_no_conclusion_comes_before_alarms():
+    slow = Finding(FindingKind.SLOW_HOST, "n1 is slow")
+    none = of_run.machine_only("this machine's CPU was the bottleneck", HostFacts(), ("n1", "n2"))
+    found = story.told([slow, *none], series(aapc_view()), [])
+    assert [one.text for one in found[:2]] == [
+        "No conclusion about the network: this machine's CPU was the bottleneck.",
+        "n1 is slow.",
+    ]

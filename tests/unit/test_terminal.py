@@ -239,7 +239,7 @@ def test_congestors_that_end_before_the_victims_are_a_caution() -> None:
 
 def test_summaries_say_that_an_interval_was_not_applied() -> None:
     view = aapc_view(ranks=3, attributes={"job": {"pattern": "aapc", "backend": "tcp", "interval": 0.05}})
-    assert "until the 95 % interval" in one_line(drawn(view))
+    assert "aiming at 95 % intervals" in one_line(drawn(view))
     raw = view.dataset
     dims = ("size", "phase", "rank", "slot", "statistic")
     cells = np.repeat(raw["message_seconds"].median("repetition").values[..., None], 5, axis=-1)
@@ -250,7 +250,7 @@ def test_summaries_say_that_an_interval_was_not_applied() -> None:
     summarised = View(view.path, dataset)
     text = one_line(drawn(summarised))
     assert "--interval 5% was not applied" in text
-    assert "until the 95 % interval" not in text
+    assert "aiming at 95 % intervals" not in text
     assert cautions(summarised) == ["summaries only", "interval not applied"]
 
 

@@ -45,6 +45,13 @@ FEWEST_PHASES = 3
 # single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
 Load = Callable[[xr.Dataset, int], Samples]
+_NO_NETWORK = "so no network was measured"
+
+
+def inconclusive(finding: Finding) -> bool:
+    """Returns True if the finding says that nothing can be concluded about a network, so comes first."""
+    nothing = finding.kind is FindingKind.NOTHING
+    return nothing and (finding.what.startswith(machine.NOTHING_TOLD) or finding.what.endswith(_NO_NETWORK))
 
 
 def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
@@ -63,7 +70,7 @@ def on_one_host(nodes: Sequence[str]) -> list[Finding]:
     """
     if len(set(nodes)) != 1:
         return []
-    what = f"all {len(nodes)} ranks run on one host, {nodes[0]}, so no network was measured"
+    what = f"all {len(nodes)} ranks run on one host, {nodes[0]}, {_NO_NETWORK}"
     return [Finding(FindingKind.NOTHING, what)]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
+from crosscut.analysis.findings.of_run import inconclusive
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
 from crosscut.reports.html.markup import Markup, element
@@ -36,11 +37,14 @@ class Told:
 
 
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
-    """Orders the story: warnings, the shape of the phases, what explains it, the terminal's sentences."""
-    of_kind = [(finding.kind, _of_finding(finding)) for finding in found]
+    """Orders the story: what rules out any conclusion, warnings, the shape of the phases, what explains it,
+    the terminal's sentences."""
+    first = [_of_finding(finding) for finding in found if inconclusive(finding)]
+    of_kind = [(finding.kind, _of_finding(finding)) for finding in found if not inconclusive(finding)]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
     return [
+        *first,
         *(said for kind, said in of_kind if kind.warns),
         *([Told(shape, ("phases",))] if shape else []),
         *(said for kind, said in of_kind if kind.sort is Sort.DESIGN),

@@ -159,7 +159,7 @@ def repetitions(view: View) -> str:
     text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
     interval = number(view.attributes, "job", "interval")
     if interval > 0 and not view.summarised:
-        text_ += f", until the 95 % interval is at most {units.percent(interval)} wide"
+        text_ += f", aiming at 95 % intervals of at most {units.percent(interval)}"
     return text_
 
 
