@@ -172,6 +172,15 @@ def test_the_answer_says_how_it_depends_on_routing(
     assert (alone["decided"], alone["contenders"]) == (True, ["fast"])
 
 
+def test_networks_without_latency_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The catalogue's Xibalba networks have none, its InfiniBand has."""
+    found = priced([ER16, MAINTENANCE, "--mix", mix_file(tmp_path)], capsys)
+    said = f"no latency is given in the files of {ER16}, {MAINTENANCE}: short messages are too fast there"
+    assert said in found["conditions"]
+    fast = priced(["bode-infiniband-4x-64", ER16, "--mix", mix_file(tmp_path)], capsys)
+    assert said.replace(f", {MAINTENANCE}", "") in fast["conditions"]
+
+
 def test_a_larger_error_of_the_simulation_leaves_the_answer_open(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -41,6 +41,8 @@ class MixJudgement:
     """`network and nodes` or `network`."""
     judged: tuple[JudgedCandidate, ...]
     choice: NetworkChoice
+    without_latency: tuple[str, ...] = ()
+    """Networks whose files give no latency, if works were simulated."""
     by_routing: Mapping[Routing, NetworkChoice] = field(default_factory=dict)
     """The choice if all networks that leave it open spread traffic this way; empty if none does."""
 
@@ -101,7 +103,9 @@ def judge(
     choice = choosing.choose(candidates, mix.within)
     of = "network and nodes" if all(bill.node is not None for bill in bills) else "network"
     by_routing = _by_routing(judged, mix)
-    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice, by_routing)
+    simulated = any(work.pattern or work.trace for work in mix.works)
+    timeless = tuple(site.name for site in sites if simulated and not site.plant.has_latency)
+    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice, timeless, by_routing)
 
 
 def _by_routing(judged: Sequence[JudgedCandidate], mix: Mix) -> dict[Routing, NetworkChoice]:

@@ -168,6 +168,9 @@ def conditions(found: MixJudgement) -> list[str]:
         "as given in the mix": [work.name for work in found.mix.works if work.seconds],
     }
     lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]
+    if found.without_latency:
+        names = ", ".join(found.without_latency)
+        lines.append(f"no latency is given in the files of {names}: short messages are too fast there")
     if Routing.HASHED in found.by_routing:
         lines.append(f"with flows hashed: from the best to the worst of {HASHES} hashes")
     if Routing.PACKETS in found.by_routing:
