@@ -110,7 +110,7 @@ def test_a_fault_is_read_as_it_was_recorded() -> None:
 def test_a_recorded_fault_has_only_its_own_members() -> None:
     assert catalogue.as_json(Fault("slow", ("n1",), share=0.25, direction="in")) == {
         "kind": "slow", "nodes": ["n1"], "share": 0.25, "direction": "in",
-        "says": "the cable of n1 carries 25 % of its rate, to it",
+        "says": "the cable of n1 carries 25 % of its rate, towards it",
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from made_runs import SAMPLE, aapc_view, pingpong_view
 from rich.console import Console
 
 from crosscut.analysis.figures.cautions import CautionKind
+from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.stats import binning
 from crosscut.base.errors import UsageError
 from crosscut.reports.terminal import headline
@@ -22,7 +24,7 @@ from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
 from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histogram_plot, scatter_plot
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.view import View
-from crosscut.reports.words import about, change, sentences
+from crosscut.reports.words import about, change, figures, sentences
 from crosscut.run.format import SKEW
 
 
@@ -98,6 +100,27 @@ def test_a_ping_pong_shows_latency_and_peak() -> None:
     assert "latency 10.00 µs" in text
     assert "half round trip" in text
     assert "peak rate 990.1 MB/s" in text
+
+
+def test_a_ping_pong_of_one_size_has_a_time_but_no_latency() -> None:
+    text = drawn(pingpong_view(sizes=(1_000_000,)))
+    assert "time          1.010 ms" in text
+    assert "latency" not in text
+    assert "half peak" not in text
+
+
+def test_figures_over_several_pairs_say_so() -> None:
+    one = pingpong_view().samples(0)
+    assert figures.latency(sweep([one])).endswith("at 1 B")
+    back = np.full_like(one.message_seconds, np.nan)
+    back[:, 0, 1, 0] = 2e-5
+    both = replace(
+        one,
+        peer=np.concatenate([one.peer, np.array([[[-1], [0]]], np.int32)]),
+        message_seconds=np.concatenate([one.message_seconds, back], axis=1),
+        bytes=np.concatenate([one.bytes] * 2),
+    )
+    assert figures.latency(sweep([both])).endswith("at 1 B, median of 2 pairs")
 
 
 def cautions(view: View) -> list[str]:

@@ -22,6 +22,8 @@ class Sweep:
     size_bytes: list[int]
     seconds: Medians
     rates: Medians
+    pairs: int = 1
+    """Pairs of ranks, in either order, that the figures are of."""
 
     def latency_index(self) -> int:
         """Returns the index of the smallest size, whose time is the latency."""
@@ -48,4 +50,11 @@ def sweep(measured: Sequence[Samples]) -> Sweep:
         times.append(medians(seconds.reshape(-1, 1)))
         rates.append(medians(speed.reshape(-1, 1)))
     sizes = [samples.size_bytes for samples in ordered]
-    return Sweep(sizes, Medians.joined(times), Medians.joined(rates))
+    pairs = max((_pairs(samples) for samples in ordered), default=1)
+    return Sweep(sizes, Medians.joined(times), Medians.joined(rates), pairs)
+
+
+def _pairs(samples: Samples) -> int:
+    measured = np.isfinite(samples.message_seconds).any(axis=0)
+    receivers = np.broadcast_to(np.arange(samples.peer.shape[1])[:, None], samples.peer.shape)[measured]
+    return len(np.unique(np.stack([samples.peer[measured], receivers]), axis=1).T)

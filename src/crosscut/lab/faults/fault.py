@@ -51,7 +51,7 @@ class Fault:
 
     @property
     def way(self) -> str:
-        return {"both": "both directions", "in": "to it", "out": "from it"}[self.direction]
+        return {"both": "both directions", "in": "towards it", "out": "away from it"}[self.direction]
 
 
 class FaultKind(ABC):

@@ -43,6 +43,10 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 def _headline(screen: Screen, found: Sweep, timed: str) -> None:
     screen.title(f"{capital(timed)} and rate, by message size")
+    if len(found.size_bytes) == 1:
+        screen.field("time", figures.latency(found))
+        screen.field("rate", figures.peak(found))
+        return
     screen.field("latency", figures.latency(found))
     screen.field("peak rate", figures.peak(found))
     screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")

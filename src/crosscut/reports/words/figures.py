@@ -69,15 +69,19 @@ def cells(
 
 
 def latency(found: Sweep) -> str:
-    """`12.3 µs [12.1 – 12.9] at 1 B`"""
+    """`12.3 µs [12.1 – 12.9] at 1 B`, with several pairs `12.3 µs [12.1 – 12.9] at 1 B, median of 6 pairs`"""
     index = found.latency_index()
-    return f"{at(found.seconds, index).seconds()} at {units.size(found.size_bytes[index])}"
+    return f"{at(found.seconds, index).seconds()} at {units.size(found.size_bytes[index])}{_of_pairs(found)}"
 
 
 def peak(found: Sweep) -> str:
-    """`117 MB/s [116 – 118] at 1 MB`"""
+    """`117 MB/s [116 – 118] at 1 MB`, or as `latency` with several pairs."""
     index = found.peak_index()
-    return f"{at(found.rates, index).rate()} at {units.size(found.size_bytes[index])}"
+    return f"{at(found.rates, index).rate()} at {units.size(found.size_bytes[index])}{_of_pairs(found)}"
+
+
+def _of_pairs(found: Sweep) -> str:
+    return f", median of {units.count(found.pairs, 'pair')}" if found.pairs > 1 else ""
 
 
 def extreme(medians: Medians, largest: bool = False) -> int | None:

@@ -32,6 +32,8 @@ def _sweep(_view: View, measured: list[Samples]) -> list[str]:
     found = sweep(measured)
     if not np.isfinite(found.rates.median).any():
         return ["no size has a rate: no bytes moved"]
+    if len(found.size_bytes) == 1:
+        return [f"time {figures.latency(found)}", f"rate {figures.peak(found)}"]
     return [f"latency {figures.latency(found)}", f"peak rate {figures.peak(found)}"]
 
 
