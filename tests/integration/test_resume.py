@@ -172,7 +172,7 @@ def test_two_runs_of_the_same_job_on_null_are_identical(quick_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("-n 5", "extent of rank (the run: 3; now: 5)"),
+        ("-n 5", "the run has 3 ranks, not 5; leave out -n"),
         ("--size 10", "keeps the sizes and phases of the run"),
         ("--phases 1-1", "keeps the sizes and phases of the run"),
         ("--repetitions 9", "extent of repetition (the run: 4; now: 9)"),

@@ -250,6 +250,10 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     metadata = recorded.get("metadata")
     before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     typed, ranks = options.launch(given), before.get("ranks")
+    if isinstance(ranks, int) and typed.ranks not in (None, ranks):
+        raise UsageError(
+            f"--resume {given['resume']}: the run has {ranks} ranks, not {typed.ranks}; leave out -n"
+        )
     launch = replace(
         typed,
         on=typed.on or str(before.get("on", "")),
