@@ -18,6 +18,7 @@ struct profile_header* profile_header;
 bool profile_on, profile_threaded, profile_tsc, profile_counting = true;
 
 struct profile_call* profile_calls;
+static bool by_section;
 static struct profile_peer* peers;
 static uint32_t peer_mask;
 
@@ -237,7 +238,8 @@ void profile_open(int thread_level) {
   profile_threaded = thread_level == MPI_THREAD_MULTIPLE;
   groups_open();
   trace_open(folder, rank, ranks);
-  if (getenv(SECTION_VARIABLE) != NULL) {
+  by_section = getenv(SECTION_VARIABLE) != NULL;
+  if (by_section) {
     profile_counting = false;
     profile_header->paused_since = begin_ticks;
   }
@@ -245,10 +247,10 @@ void profile_open(int thread_level) {
   profile_on = true;
 }
 
-/* MPI_Pcontrol: 0 pauses counting, 1 continues it. Other levels have no meaning here (MPI standard, chapter
- * "Tool Support", leaves them to the profiler). */
+/* MPI_Pcontrol, if only sections count: 0 pauses counting, 1 continues it. Other levels have no meaning here
+ * (MPI standard, chapter "Tool Support", leaves them to the profiler). */
 void profile_section(int level) {
-  if (!profile_on || trace_on) return; /* a trace is of the whole program, and its profile, too */
+  if (!profile_on || !by_section) return;
   const uint64_t now = ticks_now();
   if (level == 0 && profile_counting) {
     profile_counting = false;

@@ -60,9 +60,9 @@ def _forget() -> None:
                     value.cache_clear()
 
 
-def _in_a_child(words: Sequence[str]) -> None:
+def _in_a_child(words: Sequence[str], environment: Mapping[str, str]) -> None:
     """Stands in for exec, which would replace the tests' process."""
-    raise SystemExit(subprocess.run(words, check=False).returncode)
+    raise SystemExit(subprocess.run(words, check=False, env=dict(environment)).returncode)
 
 
 @contextlib.contextmanager

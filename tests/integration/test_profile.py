@@ -145,7 +145,7 @@ def test_an_intercommunicators_peers_are_found_in_the_world(tmp_path, compiled):
 
 
 def test_only_marked_sections_are_counted(tmp_path, compiled):
-    """With --section, two sections of a tenth of a second; without it, also what precedes the first."""
+    """With --section, two sections of a tenth of a second; without it, everything."""
     found = profiled(tmp_path / "p", 2, compiled("sections"), options=("--section",))
     assert messages(found, "MPI_Send") == (2, 2000)
     assert messages(found, "MPI_Send_init") == (2, 2)
@@ -153,7 +153,8 @@ def test_only_marked_sections_are_counted(tmp_path, compiled):
     assert [one["sections"] for one in found["by_rank"]] == [2, 2]
     assert all(0.2 <= one["seconds"] < 0.4 for one in found["by_rank"])
     whole = profiled(tmp_path / "whole", 2, compiled("sections"))
-    assert messages(whole, "MPI_Send") == (3, 2010)
+    assert messages(whole, "MPI_Send") == (6, 2 * (10 + 1000 + 100_000))
+    assert [one["sections"] for one in whole["by_rank"]] == [0, 0]
     assert "2 sections that the program marked" in crosscut("profile", "--show", tmp_path / "p").stdout
 
 

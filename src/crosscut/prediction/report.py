@@ -30,11 +30,12 @@ def tell(
     screen = screen_for()
     trace = predicted.trace
     screen.title(f"{trace.index.parent.name or trace.index}: {units.count(trace.ranks, 'rank')}")
-    screen.field("trace", ", ".join((
+    sent = f"{units.count(trace.messages, 'message')} of {units.about_size(trace.message_bytes)} together"
+    screen.field("trace", ", ".join(filter(None, (
         units.count(trace.actions, "action"),
-        f"{units.count(trace.messages, 'message')} of {units.about_size(trace.message_bytes)} together",
-        units.count(trace.collectives, "collective call"),
-    )))  # fmt: skip
+        sent if trace.messages else "",
+        f"{units.count(trace.collectives, 'collective operation')} of all ranks" if trace.collectives else "",
+    ))))  # fmt: skip
     scale = "" if asked.compute_scale == 1 else f", scaled by {asked.compute_scale:g}"
     mean = statistics.fmean(predicted.computing)
     screen.field("computing", f"{units.seconds(mean)} per rank on average, "

@@ -74,16 +74,23 @@ struct Benchmark {
 // Defined once per executable, by its benchmark.
 extern const Benchmark benchmark;
 
+// Marks the beginning (1) or end (0) of a timed part for profilers. SMPI aborts at MPI_Pcontrol.
+inline void mark([[maybe_unused]] int level) {
+#ifndef SMPI_H
+  MPI_Pcontrol(level);
+#endif
+}
+
 // Times `work`, and marks it for profilers. All ranks begin together.
 template <typename Work>
 Outcome timed(Communicator& world, Work&& work) {
   world.barrier();
   const double communication_before_seconds = world.seconds(), begin_seconds = MPI_Wtime();
-  MPI_Pcontrol(1);
+  mark(1);
   work();
   const Outcome outcome{.seconds = MPI_Wtime() - begin_seconds,
                         .communication_seconds = world.seconds() - communication_before_seconds};
-  MPI_Pcontrol(0);
+  mark(0);
   return outcome;
 }
 
