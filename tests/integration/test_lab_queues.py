@@ -65,7 +65,7 @@ def rates(folder: Path, network: str, routes: str, switch: str) -> dict[str, flo
     file.write_text(network)
     with lab(file, switch=switch):
         return median_rates(
-            folder, "routes", "--on", "lab:test", "--routes", routes, "--size", "500KB", "--repetitions", "5"
+            folder, "routes", "--on", "lab:test", "--routes", routes, "--size", "500KB", "--repetitions", "9"
         )
 
 
