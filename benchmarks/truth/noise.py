@@ -46,7 +46,7 @@ class Noise:
         [message, 2] source and destination."""
         return np.asarray(rates * np.exp([self._model(ends) for _ in range(repetitions)]))
 
-    def waits(self) -> None:
+    def pass_time(self) -> None:
         """Lets the time pass that a search waits before a last look."""
         for _ in range(_WAITED):
             self._model(np.zeros((0, 2), np.int64))

@@ -76,7 +76,7 @@ def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
     searching = Search(len(senders.ranks), seed=seed)
     while phases := searching.propose():
         if searching.waits and isinstance(noise, Noise):
-            noise.waits()
+            noise.pass_time()
         if searching.asks_latency:
             of_ranks = senders.phases(phases, 1)
             searching.learn(1 / oracle.latencies(truth.idle_seconds, of_ranks, noise, random))

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -104,3 +104,17 @@ def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield root
     for name in state.names():
         lifecycle.down(name)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Compiles a program of profiled/, by its name, once for each module."""
+    from profiling import MPICC, SOURCES, built_by
+
+    folder = tmp_path_factory.mktemp("programs")
+
+    def program(name: str) -> Path:
+        target = folder / name
+        return target if target.exists() else built_by(MPICC, SOURCES / f"{name}.c", folder)
+
+    return program

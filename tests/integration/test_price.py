@@ -172,6 +172,29 @@ def test_the_answer_says_how_it_depends_on_routing(
     assert (alone["decided"], alone["contenders"]) == (True, ["fast"])
 
 
+def test_times_that_are_given_do_not_depend_on_routing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    networks = [leaf_and_spine(tmp_path, *one) for one in (("slow", 100, 100), ("fast", 200, 900))]
+    text = 'ranks = 32\n[[work]]\nname = "x"\nseconds = { slow = "2 s", fast = "1 s" }\n'
+    found = priced([*networks, "--mix", mix_file(tmp_path, text)], capsys)
+    assert found["contenders_by_routing"] == {}
+    assert not any("hash" in line for line in found["conditions"])
+
+
+def test_a_routing_that_a_network_cannot_be_described_with_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree.toml"
+    generator = '[generator]\nkind = "fat-tree"\nradix = 8\nrate = "100 Gbit/s"\n'
+    tree.write_text(generator + '[switch]\nport_price = "1 EUR"\n', encoding="utf-8")
+    text = 'routing = "packets"\n' + MIX.replace("ranks = 16", "ranks = 128")
+    other = tmp_path / "other.toml"
+    other.write_text(tree.read_text(encoding="utf-8"), encoding="utf-8")
+    said = refused([str(tree), str(other), "--mix", mix_file(tmp_path, text)], capsys)
+    assert "mix.toml: routing: tree can only be described with 'hashed' or 'by destination'" in said
+
+
 def test_networks_without_latency_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The catalogue's Xibalba networks have none, its InfiniBand has."""
     found = priced([ER16, MAINTENANCE, "--mix", mix_file(tmp_path)], capsys)

@@ -109,6 +109,7 @@ def differing() -> list[Finding]:
 
 
 MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
+    FindingKind.INCONCLUSIVE: lambda: of_run.on_one_host(["n0"] * 8),
     FindingKind.SETTINGS: differing,
     FindingKind.SLOW_HOST: lambda: located(tree(), {4: 0.5}),
     FindingKind.LOSSY_HOST: losing,

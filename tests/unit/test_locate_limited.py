@@ -106,7 +106,7 @@ def test_findings_of_a_search_do_not_advise_the_same_search():
     found, after = of_run.after_search(
         [crowd, *of_run.machine_only("it did", HostFacts(), tuple("abcdefgh"))], noted
     )
-    assert [each.kind for each in found] == [FindingKind.SHARED_LIMIT, FindingKind.NOTHING]
+    assert [each.kind for each in found] == [FindingKind.SHARED_LIMIT, FindingKind.INCONCLUSIVE]
     assert found[0].advice == ""
     assert found[1].advice != ""
     assert after.notes == ("slow by what nobody knows", "slow")

@@ -127,6 +127,11 @@ class Book:
     def name(self) -> str:
         return self.path.stem
 
+    @property
+    def origin(self) -> str:
+        """`kurmann-2003: USD of 2003; SOURCE`"""
+        return f"{self.name}: {self.currency} of {self.year}; {self.source}"
+
 
 def catalogue() -> Path | None:
     """The folder of price books: named by CROSSCUT_PRICES, or the one that comes with crosscut."""

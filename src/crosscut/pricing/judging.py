@@ -103,8 +103,7 @@ def judge(
     choice = choosing.choose(candidates, mix.within)
     of = "network and nodes" if all(bill.node is not None for bill in bills) else "network"
     by_routing = _by_routing(judged, mix)
-    simulated = any(work.pattern or work.trace for work in mix.works)
-    timeless = tuple(site.name for site in sites if simulated and not site.plant.has_latency)
+    timeless = tuple(site.name for site in sites if mix.is_simulated and not site.plant.has_latency)
     return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice, timeless, by_routing)
 
 

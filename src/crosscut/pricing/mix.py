@@ -112,6 +112,11 @@ class Mix:
     """Considered where a network's file leaves it open."""
     works: Annotated[tuple[Work, ...], Key("work")] = ()
 
+    @property
+    def is_simulated(self) -> bool:
+        """True if the time of any work is simulated."""
+        return any(work.pattern or work.trace for work in self.works)
+
 
 def load(path: Path) -> Mix:
     top = toml_fields.document(path, "a mix of work")

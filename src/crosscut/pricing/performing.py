@@ -27,6 +27,7 @@ from crosscut.pricing import performance
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.plant import Plant, plant
+from crosscut.pricing.resizing import NotResizable
 from crosscut.pricing.routing import Routing, variants
 from crosscut.profile import tit
 from crosscut.run.run import Run
@@ -75,11 +76,21 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
 
 
 def _under(description: Path, name: str, mix: Mix, folder: Path) -> dict[Routing, tuple[str, ...]]:
-    """Writes the network under each routing of the mix, as far as it leaves that open, to `folder`."""
+    """Writes the network under each routing of the mix, as far as it leaves that open, to `folder`.
+
+    Raises UsageError if it can have none of them."""
+    if not mix.is_simulated:
+        return {}
+    try:
+        possible = variants(description)
+    except NotResizable as error:
+        raise UsageError(f"{description}: its routing: {error}") from error
+    chosen = {routing: texts for routing, texts in possible.items() if routing in mix.routing}
+    if Routing.BY_DESTINATION in possible and not chosen:  # its file leaves the routing open
+        known = " or ".join(repr(routing.value) for routing in possible)
+        raise UsageError(f"{mix.path}: routing: {name} can only be described with {known}")
     found = {}
-    for routing, texts in variants(description).items():
-        if routing not in mix.routing:
-            continue
+    for routing, texts in chosen.items():
         paths = [folder / f"{name}.{routing.name}.{number}.toml" for number in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_text(text, encoding="utf-8")

@@ -26,11 +26,8 @@ def render(screen: Screen, priced: Sequence[Priced], worth: Sequence[Worth]) -> 
     lines = (line for one in priced if one.bill for line in one.bill.lines if line.note)
     for note in dict.fromkeys(f"{line.part}: {line.note}" for line in lines):
         screen.line(note, "dim")
-    books = (book for one in priced for book in one.books)
-    for said in dict.fromkeys(
-        f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books
-    ):
-        screen.line(said, "dim")
+    for origin in dict.fromkeys(book.origin for one in priced for book in one.books):
+        screen.line(origin, "dim")
     if any(one.bill is not None and not one.books for one in priced):
         screen.line("prices are those of the network's own file", "dim")
     if worth:

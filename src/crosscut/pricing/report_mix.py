@@ -176,7 +176,7 @@ def conditions(found: MixJudgement) -> list[str]:
     if Routing.PACKETS in found.by_routing:
         lines.append("packets spread evenly are the best that adaptive routing can reach")
     books = dict.fromkeys(book for one in found.judged for book in one.priced.books)
-    lines += [f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books]
+    lines += dict.fromkeys(book.origin for book in books)
     ranges = {(one.priced.bill.node, one.priced.bill.nodes) for one in found.judged
               if one.priced.bill and one.priced.bill.node}  # fmt: skip
     if "nodes" in found.prices_are_of and len(ranges) == 1 and not (its := ranges.pop()[0]).exact:

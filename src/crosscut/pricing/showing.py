@@ -84,10 +84,7 @@ def curves(priced: Sequence[Priced]) -> PricingPicture:
     currencies = sorted({bill.currency for bill in every})
     if len(currencies) > 1:
         raise UsageError(f"-o: prices in {' and in '.join(currencies)} have no common axis")
-    books = (book for one in priced if one.bill for book in one.books)
-    said = tuple(
-        dict.fromkeys(f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books)
-    )
+    said = tuple(dict.fromkeys(book.origin for one in priced if one.bill for book in one.books))
     title = "Price of the network for each node"
     figure, axes = charts.new(title, "\n".join(line[:150] for line in said))
     names = dict.fromkeys(bill.network for bill in every)

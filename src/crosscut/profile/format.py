@@ -29,7 +29,7 @@ FINALIZED, ABORTED = 2, 3
 
 _HEADER = struct.Struct("<8s10I10Q2I2Q64s256s256s")
 _SECTIONS = struct.Struct("<3Q")
-"""Of version 2, after the header of version 1."""
+"""Version 2 has it after the header of version 1."""
 _NAME = struct.Struct("<44sI")
 _MOST_CALLS, _MOST_DECADES, _MOST_SLOTS, _MOST_RANKS = 4096, 32, 1 << 24, 1 << 26
 Counts = NDArray[np.uint64]

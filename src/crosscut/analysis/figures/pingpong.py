@@ -57,4 +57,4 @@ def sweep(measured: Sequence[Samples]) -> Sweep:
 def _pairs(samples: Samples) -> int:
     measured = np.isfinite(samples.message_seconds).any(axis=0)
     receivers = np.broadcast_to(np.arange(samples.peer.shape[1])[:, None], samples.peer.shape)[measured]
-    return len(np.unique(np.stack([samples.peer[measured], receivers]), axis=1).T)
+    return int(np.unique(np.stack([samples.peer[measured], receivers]), axis=1).shape[1])

@@ -30,6 +30,7 @@ class FindingKind(Enum):
     several kinds), and what a list of cables adds.
     """
 
+    INCONCLUSIVE = "no conclusion", Sort.NOTHING, ("routes", "phases")
     SETTINGS = "different settings", Sort.SETTING, ("ranks", "routes"), "", CabledParts.HOSTS
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
     LOSSY_HOST = "lossy host", Sort.FAULT, ("ranks", "routes"), "", CabledParts.HOSTS

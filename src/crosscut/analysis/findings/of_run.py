@@ -45,13 +45,6 @@ FEWEST_PHASES = 3
 # single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
 Load = Callable[[xr.Dataset, int], Samples]
-_NO_NETWORK = "so no network was measured"
-
-
-def inconclusive(finding: Finding) -> bool:
-    """Returns True if the finding says that nothing can be concluded about a network, so comes first."""
-    nothing = finding.kind is FindingKind.NOTHING
-    return nothing and (finding.what.startswith(machine.NOTHING_TOLD) or finding.what.endswith(_NO_NETWORK))
 
 
 def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
@@ -59,7 +52,7 @@ def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[F
 
     `limited`: a sentence about this (machine.limited). `nodes`: [rank] name.
     """
-    only = Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
+    only = Finding(FindingKind.INCONCLUSIVE, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
     return facts.tied([only], nodes, is_limited=True)
 
 
@@ -70,8 +63,8 @@ def on_one_host(nodes: Sequence[str]) -> list[Finding]:
     """
     if len(set(nodes)) != 1:
         return []
-    what = f"all {len(nodes)} ranks run on one host, {nodes[0]}, {_NO_NETWORK}"
-    return [Finding(FindingKind.NOTHING, what)]
+    what = f"all {len(nodes)} ranks run on one host, {nodes[0]}, so no network was measured"
+    return [Finding(FindingKind.INCONCLUSIVE, what)]
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
@@ -101,7 +94,7 @@ def look(
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
         too_few = "too few phases to tell hosts and limits apart"
-        few = Finding(FindingKind.NOTHING, too_few, advice="measure more: crosscut run aapc")
+        few = Finding(FindingKind.INCONCLUSIVE, too_few, advice="measure more: crosscut run aapc")
         return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
     # If the machine limited some phases, it disturbed others, too, which may look like groups.

@@ -228,7 +228,7 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
         return [_crowded(there, name)]
     beside, times, unsure = _Beside(inferred, set(there)), _times(alone), unconfirmed(alone, inferred)
-    reached = _reached(alone, inferred, np.minimum(ends[0].effect, ends[1].effect))
+    reached = _reached(alone, inferred, _worse(ends))
     found = []
     for rank in there:
         noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
@@ -264,7 +264,7 @@ def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
     (suspects, slower), phases = _exchanges(alone, inferred), alone.phase[:-1:2]
     ends = _ends_alone(alone, inferred)
     was_slow = slower < math.log(1 - SOUND_ALONE)
-    as_slow = slower < np.minimum(ends[0].effect, ends[1].effect)[suspects] / 2
+    as_slow = slower < _worse(ends)[suspects] / 2
     _, phase, company = np.unique(phases[was_slow], return_inverse=True, return_counts=True)
     by_itself = set(suspects[was_slow][(company[phase] == 1) & as_slow[was_slow]].tolist())
     slow = _slow_alone(alone, ends)
@@ -273,9 +273,9 @@ def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
 
 
 def steadily_slow(alone: Observed, inferred: Inferred) -> list[int]:
-    """Returns the hosts that would be reported as slow."""
+    """Returns the hosts that are slow alone and never reached the ordinary rate."""
     ends = _ends_alone(alone, inferred)
-    reached = _reached(alone, inferred, np.minimum(ends[0].effect, ends[1].effect))
+    reached = _reached(alone, inferred, _worse(ends))
     return [rank for rank in _slow_alone(alone, ends) if rank not in reached]
 
 
@@ -297,6 +297,11 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
                 doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
         ends.append(_End(direction, side, effect, holm(doubt)))
     return ends
+
+
+def _worse(ends: Sequence[_End]) -> Floats:
+    """[rank] the effect of its slower direction."""
+    return np.minimum(ends[0].effect, ends[1].effect)
 
 
 def _slow_alone(alone: Observed, ends: Sequence[_End]) -> list[int]:

@@ -69,7 +69,7 @@ def _trunks(inferred: Inferred, observed: Observed) -> list[tuple[Capacity, Find
                 (capacity, _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
                 for capacity, share, p in slow
                 if _harms(capacity, inferred, observed)
-                and not _carried_more(capacity, kind, hosts, inferred, observed)
+                and not _refuted_by_totals(capacity, kind, hosts, inferred, observed)
             ]  # fmt: skip
             if of_kind or not slow:
                 break  # without outliers, all carry alike, in total or per host
@@ -164,7 +164,7 @@ def _values(kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed
     return values
 
 
-def _carried_more(
+def _refuted_by_totals(
     capacity: Capacity, kind: _Kind, hosts: Integers, inferred: Inferred, observed: Observed
 ) -> bool:
     """Returns True if the trunk carried more at another time, because another limit then held its messages

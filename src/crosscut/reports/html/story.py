@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.findings.kinds import Sort
+from crosscut.analysis.findings.kinds import FindingKind, Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
-from crosscut.analysis.findings.of_run import inconclusive
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
 from crosscut.reports.html.markup import Markup, element
@@ -39,12 +38,11 @@ class Told:
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
     """Orders the story: what rules out any conclusion, warnings, the shape of the phases, what explains it,
     the terminal's sentences."""
-    first = [_of_finding(finding) for finding in found if inconclusive(finding)]
-    of_kind = [(finding.kind, _of_finding(finding)) for finding in found if not inconclusive(finding)]
+    of_kind = [(finding.kind, _of_finding(finding)) for finding in found]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
     return [
-        *first,
+        *(said for kind, said in of_kind if kind is FindingKind.INCONCLUSIVE),
         *(said for kind, said in of_kind if kind.warns),
         *([Told(shape, ("phases",))] if shape else []),
         *(said for kind, said in of_kind if kind.sort is Sort.DESIGN),
@@ -52,7 +50,7 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
             Told(sentence(words), ("routes",) if words.startswith("median route") else proofs)
             for words in sentences
         ),
-        *(said for kind, said in of_kind if kind.sort is Sort.NOTHING),
+        *(said for kind, said in of_kind if kind is FindingKind.NOTHING),
     ]
 
 
