@@ -48,11 +48,14 @@ def nothing(made: LabPlan, end: End) -> Bucket:
 
 
 def alternate(fault: Fault, begin: Callable[[], None], end: Callable[[], None]) -> NoReturn:
-    """Begins and ends outages on a fixed schedule, so that delays do not accumulate."""
+    """Begins and ends outages on a fixed schedule, so that delays do not accumulate.
+
+    If a busy machine ends an outage too late, at least half a pause follows.
+    """
     start = time.monotonic()
     while True:
         begin()
         time.sleep(fault.seconds)
         end()
-        start += fault.every
+        start = max(start + fault.every, time.monotonic() + (fault.every - fault.seconds) / 2)
         time.sleep(max(0.0, start - time.monotonic()))
