@@ -11,6 +11,7 @@ each CSS selector finds.
 
 import argparse
 import io
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -98,12 +99,13 @@ def draw_line(line: Text, y: float) -> Iterator[str]:
         run = "".join(one for one, _ in group)
         if character:
             yield f"<rect {block(character, len(run), x, y)} {fill(style)}/>"
-        elif run.strip():
-            weight = ' font-weight="bold"' if style.bold else ""
+        weight = ' font-weight="bold"' if style.bold else ""
+        # Browsers differ in what they make of several blanks, so no text has any.
+        for words in () if character else re.finditer(r"\S+(?: \S+)*", run):
             # Force any font onto the grid.
-            grid = f'textLength="{len(run) * CELL_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
-            place = f'x="{x:.1f}" y="{y + BASELINE:.1f}"'
-            yield f"<text {place} {grid} {fill(style)}{weight}>{escape(run)}</text>"
+            grid = f'textLength="{len(words[0]) * CELL_WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
+            place = f'x="{x + words.start() * CELL_WIDTH:.1f}" y="{y + BASELINE:.1f}"'
+            yield f"<text {place} {grid} {fill(style)}{weight}>{escape(words[0])}</text>"
         x += len(run) * CELL_WIDTH
 
 
@@ -113,7 +115,7 @@ def svg(lines: list[Text], title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
         'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="12" '
-        'shape-rendering="crispEdges" xml:space="preserve">',
+        'shape-rendering="crispEdges">',
         f"<title>{escape(title)}</title>",
         f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
     ]
