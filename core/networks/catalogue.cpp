@@ -60,9 +60,10 @@ fs::path find_in_catalogue(const std::string& name) {
     throw UsageError(nowhere + "; did you mean the file " + here + "?");
   std::ranges::sort(there);
   const std::vector<std::string_view> names(there.begin(), there.end());
+  constexpr auto all = "'crosscut network list' names all networks";
   throw UsageError(
       nowhere + ".toml" +
-      (names.empty() ? "; set CROSSCUT_NETWORKS to the catalogue's folder" : suggestion(name, names)));
+      (names.empty() ? "; set CROSSCUT_NETWORKS to the catalogue's folder" : suggestion(name, names, all)));
 }
 
 }  // namespace

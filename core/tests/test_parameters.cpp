@@ -152,4 +152,5 @@ TEST(hostile_text_is_shown_harmless_and_short) {
   const std::vector<std::string_view> names = {"aapc", "pairs"};
   CHECK_EQ(suggestion("papirs", names), "; did you mean pairs?");
   CHECK_EQ(suggestion(std::string(100'000, 'a'), names), "; there are aapc, pairs");
+  CHECK_EQ(suggestion("unlike", names, "see the list"), "; see the list");
 }

@@ -206,7 +206,7 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
         (["--repeat", "11"], "with 2 of them 10 repetitions each"),
         (["--on", "sim:fat-tree-1024"], "HPL runs on local, hosts:FILE, mpi, slurm, lab:NETWORK"),
         (["--on", "hosts"], "--on hosts needs a FILE: write --on hosts:FILE"),
-        (["--on", "hosts:/no/such/file"], "/no/such/file: No such file"),
+        (["--on", "hosts:/no/such/file"], "/no/such/file: there is no such file"),
         (["--launcher", "/no/such/mpiexec"], "there is no such program"),
         (["--broadcast", "tree"], "there is no broadcast 'tree'"),
         (["--keep", "/"], "it exists"),

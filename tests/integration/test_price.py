@@ -324,7 +324,7 @@ def test_the_front_is_drawn_into_a_file_and_nothing_else_is_left(
         (["xibalba-er16", "--node-price", "9 EUR"], "the network's prices are in USD"),
         (["xibalba-er16", "-o", "x.gif"], ".svg, .png, .pdf or .html"),
         (["xibalba-er16", "-o", "/no/such/folder/x.svg"], "does not exist"),
-        (["xibalba-er16", "--mix", "/no/such/mix.toml"], "mix.toml: No such file"),
+        (["xibalba-er16", "--mix", "/no/such/mix.toml"], "mix.toml: there is no such file"),
     ],
 )
 def test_bad_input_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

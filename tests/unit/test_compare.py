@@ -46,6 +46,20 @@ def test_the_terminal_counts_the_rows_that_it_leaves_out():
     assert "and 6 more; --json lists all" in stream.getvalue()
 
 
+def test_a_change_that_the_two_medians_contradict_is_explained():
+    """Of times in two clusters, a few more in one move the median far, and hardly any difference of two."""
+    found = compare(aapc(1), aapc(2), halves(), ASKED)
+
+    def rendered(second):
+        stream = io.StringIO()
+        apart = replace(found, classes=(replace(found.classes[0], first=100e6, second=second),))
+        terminal.render(screen_for(stream), apart, ASKED, ["n"] * 8)
+        return stream.getvalue()
+
+    assert "two clusters" in rendered(115e6)
+    assert "two clusters" not in rendered(100e6)
+
+
 def test_a_halved_receiver_is_reported_as_a_receiver():
     assert news(compare(aapc(1), aapc(2, into={5: 0.5}), halves(), ASKED)) == {(Family.IN, (5,))}
 

@@ -109,7 +109,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "status gone": (lambda p: (p / STATUS).unlink(), "fewer repetitions than", 5 * PHASES * RANKS),
     "left over": (lambda p: (p / "zarr.json.unfinished").touch(), "left by a writer that was killed", 0),
     "array metadata": (lambda p: (p / "peer/zarr.json").write_text("{}"), "differs from the copy", 0),
-    "array metadata gone": (lambda p: (p / "peer/zarr.json").unlink(), "No such file", 0),
+    "array metadata gone": (lambda p: (p / "peer/zarr.json").unlink(), "no such file", 0),
     "counts cut": (lambda p: truncate(p / "repetitions_done/c/0/0", 9), "has 9 bytes", 0),
 }  # fmt: skip
 

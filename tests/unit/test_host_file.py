@@ -71,7 +71,7 @@ def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -
 def test_a_file_without_hosts_and_a_missing_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="names no host"):
         read_host_file(write(tmp_path, "# nothing\n"))
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match="there is no such file"):
         read_host_file(tmp_path / "absent")
 
 

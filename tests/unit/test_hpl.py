@@ -170,7 +170,7 @@ def test_text_that_is_not_hpcc_s_is_refused(text):
 
 
 def test_a_missing_or_endless_file_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match="there is no such file"):
         output.load(tmp_path / "none.txt")
     with pytest.raises(UsageError, match="is it an output of hpcc"):
         output.load(Path("/dev/zero"))

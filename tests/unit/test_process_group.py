@@ -56,7 +56,7 @@ def test_children_that_ignore_sigterm_are_ended(
 
 
 def test_a_missing_program_is_named() -> None:
-    with pytest.raises(PlaceError, match="cannot start /nowhere/program: No such file"):
+    with pytest.raises(PlaceError, match="cannot start /nowhere/program: there is no such file"):
         process_group.run([Path("/nowhere/program")], os.environ, 1)
 
 

@@ -114,7 +114,7 @@ def test_a_path_that_is_not_a_run_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for name, words in (
         ("file", "a run is a directory"),
-        ("none", "no such directory"),
+        ("filee", r"there is no such directory; did you mean file\?"),
         ("", "no zarr.json"),
     ):
         with pytest.raises(UsageError, match=words):

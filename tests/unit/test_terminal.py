@@ -45,7 +45,7 @@ def test_the_header_has_pattern_place_time_and_settings() -> None:
     assert "hosts: 4 nodes (n001 … n004), 1 rank on each" in text
     assert "2025-01-31 14:25:01 UTC, took 8.0 s" in text
     assert (
-        "start skew: median 2.0 µs, at most 5.0 µs; 10 repetitions; polling waits; clock resolution 1.0 ns"
+        "start skew: median 2.0 µs, at most 5.0 µs; 10 repetitions; polling waits; clock steps of 1.0 ns"
         in text
     )
 

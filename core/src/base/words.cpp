@@ -58,7 +58,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-std::string suggestion(std::string_view wrong, std::span<const std::string_view> names) {
+std::string suggestion(std::string_view wrong, std::span<const std::string_view> names,
+                       std::string_view all) {
   constexpr std::size_t longest_name = 64;  // bounds the work that hostile input can cause
   std::vector<std::string_view> near;
   if (wrong.size() <= longest_name) {
@@ -73,7 +74,8 @@ std::string suggestion(std::string_view wrong, std::span<const std::string_view>
   });
   if (near.size() > 3) near.resize(3);
   if (!near.empty()) return "; did you mean " + joined(near) + "?";
-  return names.empty() ? std::string("; there are none") : "; there are " + joined(names);
+  if (names.empty()) return "; there are none";
+  return "; " + (all.empty() ? "there are " + joined(names) : std::string(all));
 }
 
 }  // namespace crosscut

@@ -34,8 +34,10 @@ std::string joined(const Words& words, std::string_view separator = ", ") {
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 // Returns the names nearest to a misspelt one, "; did you mean aapc, pairs?", or all names if none is near,
-// "; there are aapc, pairs". The semicolon lets callers append the text to any message.
-std::string suggestion(std::string_view wrong, std::span<const std::string_view> names);
+// "; there are aapc, pairs". The semicolon lets callers append the text to any message. `all`: words in place
+// of a list of all names, if that would be too long.
+std::string suggestion(std::string_view wrong, std::span<const std::string_view> names,
+                       std::string_view all = "");
 
 // Returns the entry with this name. Throws UsageError suggesting the nearest known names if there is none.
 template <typename Info>

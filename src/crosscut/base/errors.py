@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+from crosscut.base.spelling import missing
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -24,7 +27,8 @@ class CrosscutError(Exception):
 def plainly(error: Exception) -> str:
     """Returns a Python error in plain words, without errno numbers or decoder jargon."""
     if isinstance(error, OSError):
-        return error.strerror or "it cannot be read"
+        absent = isinstance(error, FileNotFoundError) and isinstance(error.filename, str)
+        return missing(Path(error.filename)) if absent else error.strerror or "it cannot be read"
     if isinstance(error, json.JSONDecodeError):
         return f"it is not valid JSON (line {error.lineno}, column {error.colno})"
     if isinstance(error, UnicodeDecodeError):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable
+from pathlib import Path
+
+_MOST_BESIDE = 1000  # names that a hint compares
 
 # The space between a number and its unit, beside a sign between two numbers, or in `p < 1 %`.
 _BESIDE_NUMBER = re.compile(
@@ -25,6 +29,15 @@ def hint(wrong: str, names: Iterable[str]) -> str:
     """Returns a hint to append to a message, with its semicolon; empty if no name is similar."""
     near = difflib.get_close_matches(wrong, list(names), n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def missing(path: Path, what: str = "file") -> str:
+    """Says that no file, or `what`, has this path, with a hint if another name beside it is similar."""
+    try:
+        beside = [one.name for one in itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE)]
+    except OSError:
+        beside = []
+    return f"there is no such {what}{hint(path.name, beside)}"
 
 
 def capital(words: str) -> str:

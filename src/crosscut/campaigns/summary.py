@@ -41,7 +41,7 @@ def checked(result: StepResult) -> StepResult:
 def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
     """Renders a summary of results that have passed through `checked`."""
     views = {result.step.name: View.open(result.out) for result in results if result.measured}
-    screen.line(f"evaluation {as_typed(directory)}: {_states(results)}", "bold")
+    screen.line(f"{as_typed(directory)}: {_states(results)}", "bold")
     if views:
         first = next(iter(views.values()))
         screen.line(f"{units.count(first.ranks, 'rank')}, {about.where(first)}")

@@ -138,7 +138,7 @@ def _announce(steps: Sequence[CampaignStep], directory: Path, decided: Decided, 
                   sizes=step.sizes)  # fmt: skip
         if why := refusal(decided.options.executable, job, ranks):
             refused[step.name] = why
-    there = f"{units.count(len(steps) - len(refused), 'step')} with {units.count(ranks, 'rank')}"
+    there = f"{units.count(len(steps), 'step')} with {units.count(ranks, 'rank')}"
     print(f"crosscut: {there} into {directory}", file=sys.stderr)
     for name, why in refused.items():
         print(f"crosscut: {name} will be left out: {why}", file=sys.stderr)

@@ -148,12 +148,12 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
         alike.setdefault((one.phases, rate, one.most_flows), []).append(one)
     lines = []
     for (phases, rate, flows), those in alike.items():
-        where = "; ".join(one.what for one in those[:4])
+        where = ", ".join(one.what for one in those[:4])
         where += f" and {len(those) - 4} more" if len(those) > 4 else ""
-        each = "each of these: " if len(those) > 1 else ""
+        where = f"on each of {len(those)} ways ({where})" if len(those) > 1 else where
         slowest = min(one.slowest_share for one in those)
         lines.append(
-            f"{_ranges(phases)}: {each}{where}: up to {flows} messages share {rate} of payload; the slowest "
+            f"{_ranges(phases)}: up to {flows} messages share {rate} of payload {where}; the slowest "
             f"of them reaches {100 * slowest:.0f} % of a host's rate"
         )
     return lines

@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
         if args.json:
             print(fsck.as_json(report))
         else:
-            _print(report)
+            _print(report, repaired=args.repair)
     return EXIT_OK if whole else EXIT_FAILED
 
 
@@ -98,7 +98,9 @@ def _planned(path: Path) -> list[Path]:
     return [manifest.out(launch) for launch in manifest.launches]
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, *, repaired: bool) -> None:
+    from crosscut.run import fsck
+
     for problem in report.problems[:_SHOWN]:
         print(problem)
     if len(report.problems) > _SHOWN:
@@ -106,6 +108,10 @@ def _print(report: Report) -> None:
     for note in report.notes:
         print(f"note: {note}")
     print(f"{report.path}: {_verdict(report)}")
+    if report.damage and report.state != "unknown" and not repaired:
+        print(f"repair it: crosscut fsck --repair {report.path}")
+        if any(not problem.lost.startswith(fsck.NOTHING_LOST) for problem in report.damage):
+            print(f"then measure again what is lost: crosscut run --resume {report.path}")
 
 
 def _verdict(report: Report) -> str:

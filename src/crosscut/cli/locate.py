@@ -132,8 +132,8 @@ def _measured(
 
     def told(measured: int, next_phases: int, again: bool) -> None:
         if not args.quiet:
-            how = "repeat, since this machine's CPU limited all of them" if again else "come"
-            print(f"crosscut: {measured} phases measured, {next_phases} to {how}", file=sys.stderr)
+            how = " again, since this machine's CPU limited all of them" if again else ""
+            print(f"crosscut: {measured} phases measured; next: {next_phases}{how}", file=sys.stderr)
 
     with measuring(args, decided) as (folder, session):
         gathered, located = locating.locate(session, decided, folder, how, told)
@@ -174,7 +174,7 @@ def _tell(
     screen = screen_for()
     if structure is not None:
         phases = units.count(structure.phases_used, "phase")
-        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} used", "bold")
+        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} under load", "bold")
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     terminal_findings.render(screen, found, structure)

@@ -25,6 +25,7 @@ from crosscut.base.errors import (
     UsageError,
 )
 from crosscut.base.job import Job
+from crosscut.base.spelling import missing
 from crosscut.campaigns.campaign import as_typed, is_campaign
 from crosscut.cli import run_launches
 from crosscut.cli.batch import submit_run
@@ -300,7 +301,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
             f"--resume {out} is an evaluation; continue with: crosscut evaluate --resume {as_typed(out)}"
         )
     if not (out / "zarr.json").exists():
-        why = "it has no zarr.json" if out.is_dir() else "there is no such directory"
+        why = "it has no zarr.json" if out.is_dir() else missing(out, "directory")
         raise UsageError(f"--resume {out}: not a run that can be resumed: {why}")
     refuse_links(out)
     try:

@@ -9,13 +9,13 @@ import json
 import math
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import core, records
+from crosscut.base import core, records, toml_fields
 from crosscut.base.errors import CrosscutError, UsageError
 
 TIMEOUT_SECONDS = 300
@@ -72,6 +72,26 @@ class Network:
     @property
     def hosts(self) -> int:
         return int(self.figures["counts"]["hosts"])
+
+
+def gives_latency(figures: Mapping[str, Any]) -> bool:
+    """True if the network's file gives any time for a message of no bytes. `figures`: as Network.figures."""
+    return _any_of(_LATENCIES, toml_fields.document(Path(str(figures["file"])), "a network").values)
+
+
+def without_latency(networks: Sequence[str]) -> str:
+    """`networks`: names of those whose files give no latency."""
+    return f"no latency is given in the files of {', '.join(networks)}: short messages are too fast there"
+
+
+# Keys of a network file.
+_LATENCIES = ("latency", "send_overhead", "receive_overhead")
+
+
+def _any_of(keys: Sequence[str], value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(key in keys or _any_of(keys, inner) for key, inner in value.items())
+    return isinstance(value, list) and any(_any_of(keys, inner) for inner in value)
 
 
 def catalogue() -> Path | None:

@@ -58,6 +58,8 @@ class Prediction:
     """Seconds for each variant asked for."""
     ended: tuple[float, ...] = ()
     """End of each rank in seconds; empty if the engine does not report it."""
+    gives_latency: bool = True
+    """False: the network's file gives no time for a message of no bytes."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = l
         steps = (0.0, mean, ideal, latency, alone, whole.seconds)
         parts = {name: steps[at + 1] - steps[at] for at, name in enumerate(PARTS)}
         others = tuple(replayed(at, one, variants.words(one)).seconds for one in asked.what_if)
-        found.append(Prediction(network, whole.seconds, parts, others, whole.ended))
+        timed = networks.gives_latency(networks.load(network).figures)
+        found.append(Prediction(network, whole.seconds, parts, others, whole.ended, timed))
     return Predicted(trace, computing, ideal, tuple(found), wall)
 
 

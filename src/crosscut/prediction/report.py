@@ -7,6 +7,7 @@ import statistics
 from pathlib import Path
 
 from crosscut.base import units
+from crosscut.network.description import without_latency
 from crosscut.places import smpi
 from crosscut.prediction import predicting, variants
 from crosscut.prediction.calibrating import Fitted
@@ -52,6 +53,8 @@ def tell(
     screen.line()
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
+    if timeless := [name_of(one.network) for one in predicted.networks if not one.gives_latency]:
+        screen.warn(without_latency(timeless))
     screen.line(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."
@@ -163,6 +166,7 @@ def _network(asked: PredictionRequest, one: Prediction) -> dict[str, object]:
         "seconds": one.seconds,
         "parts_seconds": dict(one.parts),
         "rank_seconds": list(one.ended),
+        "gives_latency": one.gives_latency,
         "what_if": [
             {name: getattr(variant, name) for name in variants.CHANGED} | {"seconds": seconds}
             for variant, seconds in zip(asked.what_if, one.what_if, strict=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crosscut.base import units
 from crosscut.base.errors import UsageError
+from crosscut.network.description import gives_latency
 from crosscut.pricing import asking, choosing, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
@@ -103,8 +104,10 @@ def judge(
     choice = choosing.choose(candidates, mix.within)
     of = "network and nodes" if all(bill.node is not None for bill in bills) else "network"
     by_routing = _by_routing(judged, mix)
-    timeless = tuple(site.name for site in sites if mix.is_simulated and not site.plant.has_latency)
-    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice, timeless, by_routing)
+    timeless = [site.name for site in sites if mix.is_simulated and not gives_latency(site.plant.figures)]
+    return MixJudgement(
+        mix, sites[0].ranks, bills[0].currency, of, judged, choice, tuple(timeless), by_routing
+    )
 
 
 def _by_routing(judged: Sequence[JudgedCandidate], mix: Mix) -> dict[Routing, NetworkChoice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,6 @@ from crosscut.pricing.book import Traits
 from crosscut.pricing.resizing import NotResizable, resized
 
 MOST_NODES = 1 << 24
-# Keys of a network file.
-_LATENCIES = ("latency", "send_overhead", "receive_overhead")
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,6 @@ class Plant:
         )
 
     @cached_property
-    def has_latency(self) -> bool:
-        """True if the network's file gives any time for a message of no bytes."""
-        return _any_of(_LATENCIES, toml_fields.document(Path(str(self.figures["file"])), "a network").values)
-
-    @cached_property
     def wiring(self) -> Wiring:
         """The design's wiring at this size. Raises NotResizable if it has none."""
         with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
@@ -107,12 +100,6 @@ class Plant:
         path = folder / f"{self.figures['name']}.toml"
         path.write_text(text, encoding="utf-8")
         return str(path)
-
-
-def _any_of(keys: Sequence[str], value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(key in keys or _any_of(keys, inner) for key, inner in value.items())
-    return isinstance(value, list) and any(_any_of(keys, inner) for inner in value)
 
 
 def plant(file: str, nodes: int | None) -> Plant:

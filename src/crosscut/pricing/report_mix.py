@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crosscut.base import units
+from crosscut.network.description import without_latency
 from crosscut.pricing.amounts import Interval, amount
 from crosscut.pricing.choosing import Standing, centre
 from crosscut.pricing.judging import JudgedCandidate, MixJudgement
@@ -169,8 +170,7 @@ def conditions(found: MixJudgement) -> list[str]:
     }
     lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]
     if found.without_latency:
-        names = ", ".join(found.without_latency)
-        lines.append(f"no latency is given in the files of {names}: short messages are too fast there")
+        lines.append(without_latency(found.without_latency))
     if Routing.HASHED in found.by_routing:
         lines.append(f"with flows hashed: from the best to the worst of {HASHES} hashes")
     if Routing.PACKETS in found.by_routing:

@@ -278,7 +278,7 @@ def find(text: str) -> Path:
     """Finds an experiment: a file, or the name of one that comes with crosscut."""
     if text.endswith(".toml") or "/" in text:
         if not Path(text).is_file():
-            raise UsageError(f"{text}: there is no such file")
+            raise UsageError(f"{text}: {spelling.missing(Path(text))}")
         return Path(text)
     where = folder()
     if where is None or text not in (there := names()):

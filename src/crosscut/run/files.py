@@ -189,7 +189,7 @@ def read_rows(group: RunGroup, array: ArrayMetadata, rows: range) -> NDArray[np.
         with open_regular(path) as file:
             whole = read_into(file, rows.start * row_bytes, values)
     except OSError as error:
-        raise DamagedRun(f"cannot read {path}: {plainly(error)}") from error
+        raise DamagedRun(f"{path}: {plainly(error)}") from error
     if not whole:
         raise DamagedRun(f"{path} is shorter than the array '{array.name}'")
     return values
@@ -226,7 +226,7 @@ def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | Non
     expected = math.prod(array.chunk) * np.dtype(array.known.dtype).itemsize
     lost = f"the coordinate '{array.name}' is lost; copy it from a backup"
     if array.name in ("iterations", "repetitions_done"):
-        lost = "it can be rebuilt: 'crosscut fsck --repair'"
+        lost = "it can be rebuilt"
     try:
         with open_regular(path) as file:
             found = os.fstat(file.fileno()).st_size
@@ -269,7 +269,7 @@ def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
 
 
 def _shard_problems(shard: Shard, size_index: int) -> Iterator[Problem]:
-    lost = f"samples of size {size_index} (counted from 0) are lost: see 'crosscut fsck --repair'"
+    lost = f"samples of size {size_index} (counted from 0) are lost"
     try:
         elsewhere, beyond = shard.bad_chunks()
     except ValueError as error:

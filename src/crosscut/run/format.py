@@ -16,6 +16,7 @@ from typing import Any
 from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.regular_file import open_regular
+from crosscut.base.spelling import missing
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 3
@@ -156,11 +157,11 @@ def load_json(path: Path) -> Mapping[str, object]:
                 )
             value = json.loads(file.read())
     except OSError as error:
-        raise DamagedRun(f"cannot read {path}: {plainly(error)}") from error
+        raise DamagedRun(f"{path}: {plainly(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise DamagedRun(f"{path} is damaged: {plainly(error)}") from error
+        raise DamagedRun(f"{path}: {plainly(error)}") from error
     if not isinstance(value, dict):
-        raise DamagedRun(f"{path} is damaged: it holds no JSON object")
+        raise DamagedRun(f"{path}: it holds no JSON object")
     return value
 
 
@@ -331,7 +332,7 @@ def runs_in(directory: Path) -> list[Path]:
 def read_group(path: Path) -> RunGroup:
     """Reads a run's metadata. Raises UsageError if it is no run or too new, DamagedRun if it is damaged."""
     if not path.is_dir():
-        raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
+        raise UsageError(f"{path}: {'a run is a directory' if path.exists() else missing(path, 'directory')}")
     if not (path / "zarr.json").exists():
         raise UsageError(_no_run(path))
     document = load_json(path / "zarr.json")

@@ -32,7 +32,7 @@ STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed"
 _MOST_PROBLEMS = 10_000
 NOTHING_LOST = "nothing is lost"
 ROOT_LOST = "pattern, job and hosts are lost"
-AGAIN = "run 'crosscut fsck --repair', then 'crosscut run --resume' measures them again"
+AGAIN = "they can be measured again"
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ def check(path: Path) -> Report:
         group = read_group(path)
     except DamagedRun as error:
         problem = Problem(
-            path / "zarr.json", str(error), "the run cannot be read; copy zarr.json from a backup"
-        )
+            path / "zarr.json", _what(error, path / "zarr.json"),
+            "the run cannot be read; copy zarr.json from a backup",
+        )  # fmt: skip
         return Report(path, "unknown", (problem,), (), {})
     cells = dict.fromkeys(STATUS_NAMES.values(), 0)
     status = group.status
@@ -115,7 +116,7 @@ def rebuilt(path: Path) -> Mapping[str, object]:
 
 
 def _lost_root(path: Path) -> Problem:
-    lost = f"{ROOT_LOST}; --repair writes a new one, with which samples can be read"
+    lost = f"{ROOT_LOST}; 'crosscut fsck --repair {path}' writes a new one, with which samples can be read"
     try:
         rebuilt(path)
     except DamagedRun as error:
@@ -144,12 +145,16 @@ def metadata_problems(group: RunGroup) -> Iterator[Problem]:
     """Yields arrays whose metadata differs from the group's copy of it."""
     for name in group.arrays:
         file = group.path / name / "zarr.json"
-        lost = "nothing is lost: zarr.json of the run has a copy, which --repair restores"
+        lost = "nothing is lost: zarr.json of the run has a copy"
         try:
             if load_json(file) != group.inline[name]:
                 yield Problem(file, "differs from the copy in the run's zarr.json", lost)
         except DamagedRun as error:
-            yield Problem(file, str(error), lost)
+            yield Problem(file, _what(error, file), lost)
+
+
+def _what(error: DamagedRun, file: Path) -> str:
+    return str(error).removeprefix(f"{file}: ")
 
 
 def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:

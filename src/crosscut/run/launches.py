@@ -91,7 +91,7 @@ def load(folder: Path) -> Manifest:
         launches = records.parse(document.get("launches"), list[LaunchPlan])
         _check(launches)
     except (ValueError, DamagedRun) as error:
-        why = plainly(error).removeprefix(f"{file} is damaged: ")
+        why = plainly(error).removeprefix(f"{file}: ")
         raise UsageError(f"{file}: the manifest cannot be read: {why}") from error
     return Manifest(folder, job, tuple(launches))
 

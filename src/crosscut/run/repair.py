@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.base import memory
+from crosscut.base import memory, units
 from crosscut.base.errors import CrosscutError
 from crosscut.run import fsck, lock
 from crosscut.run.agreement import open_size, read_repetitions_done
@@ -94,7 +94,7 @@ def _lower_counts(group: RunGroup) -> Iterator[str]:
     if (lowered != counts).any():
         path = chunk_path(group.path, group.arrays["repetitions_done"])
         path.write_bytes(lowered.astype("<i8").tobytes())
-        yield f"{path}: {int((lowered != counts).sum())} counts are now lower"
+        yield f"{path}: {units.count(int((lowered != counts).sum()), 'count')} lowered"
 
 
 def _reopen(group: RunGroup) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _reopen(group: RunGroup) -> Iterator[str]:
         return
     document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}
     store_json(group.path / "zarr.json", document)
-    yield "the run is now stopped, no longer complete: continue with 'crosscut run --resume'"
+    yield f"the run is now stopped, no longer complete: continue with 'crosscut run --resume {group.path}'"
 
 
 def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
         _forget(size.status, chunk, unknown)
         forgotten += int(unknown.sum())
     if forgotten:
-        yield f"size {size_index} (counted from 0): {forgotten} cells are now unmeasured"
+        yield f"size {size_index} (counted from 0): {units.count(forgotten, 'cell')} marked as unmeasured"
 
 
 def _hide_bad_chunks(shard: Shard) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _hide_bad_chunks(shard: Shard) -> Iterator[str]:
         index = np.memmap(shard.path, dtype="<u8", mode="r+", shape=(shard.chunks, 2))
         index[bad] = MISSING
         index.flush()
-        yield f"{shard.path}: {int(bad.sum())} chunks are now missing"
+        yield f"{shard.path}: {units.count(int(bad.sum()), 'chunk')} marked as missing"
 
 
 def _forget(status: Shard, chunk: int, bad: NDArray[np.bool_]) -> None:

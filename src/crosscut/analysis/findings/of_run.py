@@ -35,7 +35,7 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import of_samples
-from crosscut.analysis.structure.unshared import Unshared
+from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -159,7 +159,9 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     alike = "every host reaches the same rate under this load"
     if slowest < 1 - SMALLEST_LOSS:
         alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too close to be a fault"
-    what = f"nothing stands out: {alike}, with {100 * alone.noise:.1f} % noise"
+    what = f"nothing stands out: {alike}"
+    if alone.noise > SMALLEST_NOISE:
+        what += f", with {100 * alone.noise:.1f} % noise"
     if not noisy:
         return Finding(FindingKind.NOTHING, what)
     what += f", which would hide a route that loses less than {100 * hidden:.0f} %"

@@ -114,9 +114,10 @@ def clock_cost_seconds(reads: int = 20_000) -> float:
 
 
 def probe_clock() -> Iterator[Fact]:
-    """The clock's resolution, cost and source (without vDSO every reading is a system call)."""
+    """The clock's nominal resolution, cost and source (without vDSO every reading is a system call). A run
+    records the steps that it saw."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
-    shown, coarse = units.seconds(resolution, 2), "too coarse for short messages"
+    shown, coarse = f"{units.seconds(resolution, 2)} (nominal)", "too coarse for short messages"
     yield _judged("clock", "resolution", shown, resolution <= 1e-6, coarse)
     yield Fact("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading")
     source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")

@@ -16,6 +16,7 @@ from typing import Any
 from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
 from crosscut.base.errors import UsageError, plainly
+from crosscut.base.spelling import missing
 from crosscut.cabling.model import Cabling
 from crosscut.cli.parsing.parser import Parser, option, record, split, typed_flag, typed_option, whole
 from crosscut.places import all_places, typed_as
@@ -269,7 +270,7 @@ def parameters(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
 def _text_of(name: str, typed: str) -> str:
     path = Path(typed[1:]).expanduser()
     if not path.is_file():  # a device or a pipe would block or never end
-        raise UsageError(f"--{name} {typed}: there is no such file")
+        raise UsageError(f"--{name} {typed}: {missing(path)}")
     try:
         return bounded_file.read(path, _LONGEST_VALUE_BYTES, "a list of ranks or pairs").decode("utf-8")
     except UnicodeDecodeError as error:

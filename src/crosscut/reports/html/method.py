@@ -101,6 +101,9 @@ def _nodes(view: View) -> Markup:
 def _adapter(adapter: object) -> str:
     speed, mtu = number(adapter, "speed_mbit_s"), number(adapter, "mtu")
     words = [text(adapter, "name"), text(adapter, "address")]
-    words += [units.bit_rate(speed * 1e6)] if np.isfinite(speed) else []
+    if text(adapter, "driver") == "veth":
+        words.append("virtual")  # the rate that it reports is not that of its traffic
+    elif np.isfinite(speed):
+        words.append(units.bit_rate(speed * 1e6))
     words += [f"MTU {mtu:.0f}"] if np.isfinite(mtu) else []
     return " ".join(word for word in words if word)

@@ -56,6 +56,8 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
         screen.line(f"{units.count(hidden, 'further change')} {follow} from these; --json lists all", "dim")
     for note in found.notes:
         screen.warn(note)
+    if any(words.differs_from_medians(change) for change in shown[:ROWS]):
+        screen.line(words.CHANGE, "dim")
     screen.line(_how(found, asked), "dim")
 
 

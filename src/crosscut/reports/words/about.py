@@ -36,7 +36,8 @@ def where(view: View) -> str:
         name = text(view.attributes, "network", "name") or "?"
         hosts = number(view.attributes, "network", "hosts")
         all_hosts = units.count(int(hosts), "host") if math.isfinite(hosts) else "? hosts"
-        return f"simulated network {name}: {len(view.nodes):,} of its {all_hosts}"
+        used = f"{len(view.nodes):,} of its " if hosts != len(view.nodes) else "all "
+        return f"simulated network {name}: {used}{all_hosts}"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
         return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
@@ -115,7 +116,7 @@ def how(view: View) -> list[str]:
         clauses.append({"block": "blocking waits", "poll": "polling waits"}.get(wait, f"wait {wait}"))
     resolution = _clock(view, "resolution_seconds", "resolution")
     if resolution:
-        clauses.append(f"clock resolution {units.seconds(resolution[0], 2)}")
+        clauses.append(f"clock steps of {units.seconds(resolution[0], 2)}")
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses

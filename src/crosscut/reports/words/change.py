@@ -10,6 +10,17 @@ from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
 from crosscut.base.spelling import capital, spans
 
+CHANGE = (
+    "change: the median of the differences between each repetition before and each one after (Hodges and "
+    "Lehmann 1963); where times fall into two clusters, the two medians may differ by more or by less."
+)
+
+
+def differs_from_medians(change: Difference) -> bool:
+    """True if the ratio of the two medians lies outside the interval of the change."""
+    of_medians = math.log(change.second / change.first) if change.first > 0 < change.second else 0.0
+    return not change.shift.low - 0.005 <= of_medians <= change.shift.high + 0.005
+
 
 def subject(of: Subject, names: Sequence[str]) -> str:
     """`n003 out`, `routes between groups`, `route n001 → n002`."""

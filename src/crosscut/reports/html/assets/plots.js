@@ -25,12 +25,18 @@ export function heightOf(picture) {
 
 export const colourOf = (runs, run) => SERIES[runs.indexOf(run) % SERIES.length];
 
+// Returns the run's among these ways to tell runs apart. Once all colours are used, each meets another way.
+const beside = (ways, runs, run) => {
+  const at = runs.indexOf(run);
+  return ways[(at + Math.floor(at / SERIES.length)) % ways.length];
+};
+
 // Dashes tell runs apart without colours.
-export const dashOf = (runs, run) => DASHES[runs.indexOf(run) % DASHES.length];
+export const dashOf = (runs, run) => beside(DASHES, runs, run);
 
 // Symbols tell dots of runs apart.
 const symbols = () => [d3.symbolCircle, d3.symbolTriangle, d3.symbolSquare, d3.symbolDiamond, d3.symbolStar, d3.symbolWye, d3.symbolCross];
-export const symbolOf = (runs, run) => symbols()[runs.indexOf(run) % symbols().length];
+export const symbolOf = (runs, run) => beside(symbols(), runs, run);
 
 export function frame(picture, width, height, letters = width < 480 ? 11 : 12.5) {
   return {
