@@ -29,6 +29,7 @@ from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.view import View
 from crosscut.reports.words import about
+from crosscut.reports.words.check_cautions import planted
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.run import Run
 from crosscut.session.measure import Launch, decide, ready_session
@@ -110,6 +111,7 @@ def _by_distance(screen: Screen, result: StepResult) -> None:
     """Shows the rate over the communication distance."""
     view = View.open(result.out)
     samples = load(view.dataset, 0)
+    screen.title(f"{view.pattern} of {SIMULATED_RANKS} nodes, simulated on {SIMULATED}")
     dense.phases(screen, samples, summary.phase_rates(samples))
     screen.line(
         "in phase s each rank sends to rank + s; 8 links saturate the connection between two modules, so "
@@ -157,7 +159,9 @@ def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepRes
         return []
     for result in results:
         if result.measured:
-            findings.render(screen, *of_run.look(Run.open(result.out)))
+            measured = Run.open(result.out)
+            screen.line(f"planted: {'; '.join(planted([measured]))}", "dim")
+            findings.render(screen, *of_run.look(measured))
     return results
 
 

@@ -59,6 +59,9 @@ examples:
   crosscut show aapc-tcp-*.zarr              show it again
   crosscut list                              patterns, and what each answers
   crosscut doctor                            what can be measured on this machine
+
+Sizes end in B, KB, MB, GB, TB (powers of 1000; also K, M, G, T) or KiB to TiB (powers of 1024); a bare number
+is bytes. Times end in ns, us, ms, s, min or h; a bare number is seconds. A share is 5% or 0.05.
 """
 
 

@@ -109,5 +109,5 @@ def effort(view: View) -> Markup:
         for rank in order
     ]  # fmt: skip
     caption = f"Processor time by rank, highest first, {units.size(largest.size_bytes)} messages"
-    head = (f"rank ({view.rank_words})", "s/GB sent or received", "time on a processor")
+    head = (f"rank ({view.rank_words})", "s/GB sent or received", "CPU share")
     return join(by_size, table(head, rows, words=frozenset({0}), caption=caption))

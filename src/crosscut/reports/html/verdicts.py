@@ -56,7 +56,7 @@ def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]
         element("ol", [_entry(one, judgement, pictures) for one in ordered], class_="findings verdicts"),
         element(
             "p",
-            "The probability that any of these verdicts is wrong is at most "
+            "The probability that any promise is wrongly called kept or broken is at most "
             f"{units.percent(judgement.spec.error_rate)}, if repetitions are independent.",
             class_="doubt",
         ),

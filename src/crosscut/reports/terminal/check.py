@@ -39,8 +39,9 @@ def render(
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
-        f"Probability that any of these verdicts is wrong: at most {units.percent(spec.error_rate)}, no "
-        "matter when measuring stops (betting on quantiles, Ville 1939; Howard and Ramdas 2022).", "dim",
+        "Probability that any promise is wrongly called kept or broken: at most "
+        f"{units.percent(spec.error_rate)}, no matter when measuring stops (betting on quantiles, Ville "
+        "1939; Howard and Ramdas 2022).", "dim",
     )  # fmt: skip
 
 
