@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EPILOG = """
 examples:
   crosscut reproduce                              list the experiments
+  crosscut reproduce --list                       list the papers, and how much of each is compared
+  crosscut reproduce --list kurmann2003           each table and figure of one
   crosscut reproduce kurmann-tables-3-5 --on sim
   crosscut reproduce kurmann-table-4 --on both --out aapc
 
@@ -55,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
            "Switch of the lab (crosscut lab up --help). Default: as the experiment says.")  # fmt: skip
     option(parser, "--repetitions N", whole(1), "Repetitions on the lab. Default: as the experiment says.")
+    flag(
+        parser,
+        "--list",
+        "List the papers with what is compared of each; with NAME, every item of that paper.",
+    )
     flag(parser, "--json", "Print one JSON object on standard output.")
     flag(parser, "--quiet", "Show no progress.")
 
@@ -63,9 +70,9 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.base import core
     from crosscut.reproduce import experiment, known
 
-    if args.experiment is None:
+    if args.experiment is None or args.list:
         _refuse_options(args)
-        return _list(args)
+        return _list_papers(args) if args.list else _list(args)
     checked_words(args.words)
     file = experiment.find(args.experiment)
     read = experiment.read(file)
@@ -84,7 +91,7 @@ def _refuse_options(args: argparse.Namespace) -> None:
     """Raises UsageError for an option that needs an experiment."""
     for name in ("on", "out", "dilate", "switch", "repetitions"):
         if getattr(args, name) is not None:
-            raise UsageError(f"--{name}: name an experiment; crosscut reproduce lists them")
+            raise UsageError(f"--{name}: for an experiment to repeat, not for a list")
 
 
 def _refuse_lab(places: tuple[Realm, ...]) -> None:
@@ -110,6 +117,20 @@ def _list(args: argparse.Namespace) -> int:
     for one in found:
         rows.add(one.name, ", ".join(one.places), one.title)
     screen_for().table(rows)
+    return EXIT_OK
+
+
+def _list_papers(args: argparse.Namespace) -> int:
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reproduce import paper_report, papers
+
+    found = [papers.read(name) for name in ([args.experiment] if args.experiment else papers.names())]
+    if args.json:
+        print(json.dumps([paper_report.as_json(one) for one in found]))
+    elif args.experiment:
+        paper_report.render(screen_for(), found[0])
+    else:
+        paper_report.render_all(screen_for(), found)
     return EXIT_OK
 
 

@@ -57,10 +57,17 @@ class ComparisonRow:
     """True if the machine, not the network, limited the emulation."""
     here: float | None = None
     """Measured on this machine itself, with no network between the ranks."""
+    fitted: str = ""
+    """What in the network's file was taken from this very figure."""
 
     @property
     def held_against(self) -> float | None:
         return self.reckoned if self.published is None else self.published
+
+    @property
+    def against(self) -> str:
+        """Kind of its error: of a prediction (`published`), of a fit, or of a reckoned figure."""
+        return "reckoned" if self.published is None else "fitted" if self.fitted else "published"
 
     def at(self, place: Realm) -> float | None:
         return {
@@ -82,7 +89,7 @@ class ComparisonRow:
 class Summary:
     place: Realm
     against: str
-    """`published` or `reckoned`."""
+    """As of each row."""
     errors: tuple[tuple[float, ComparisonRow], ...]
     """Absolute relative errors, with their rows, of the rows that count."""
     left_out: int
@@ -210,7 +217,7 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
                 series.name, series.where, x if is_named else None, series.unit, published,
                 reckoned, _at(lab, x), _at(sim, x),
                 (published or reckoned) is not None and x not in series.outside_the_aim, series.note,
-                _limited(lab, x), _at(here, x),
+                _limited(lab, x), _at(here, x), series.fitted,
             )  # fmt: skip
 
 
@@ -234,15 +241,13 @@ def _limited(found: SeriesCurve | None, x: float) -> bool:
 
 
 def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterator[Summary]:
-    """Summarises the errors of rows in the aim, for each place and for published and reckoned figures."""
+    """Summarises the errors of rows in the aim, for each place and kind of error."""
     for place in (Realm.EMULATED, Realm.SIMULATED):
-        for against in ("published", "reckoned"):
+        for against in ("published", "fitted", "reckoned"):
             held = [
                 (abs(error), row)
                 for row in found
-                if row.in_aim
-                and (row.published is not None) == (against == "published")
-                and (error := row.error(row.at(place))) is not None
+                if row.in_aim and row.against == against and (error := row.error(row.at(place))) is not None
             ]
             if held:
                 errors = tuple(pair for pair in held if not pair[1].limited(place))

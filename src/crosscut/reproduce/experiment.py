@@ -20,8 +20,8 @@ _BOTH = (Realm.EMULATED, Realm.SIMULATED)
 _MOST = 1 << 20
 _MOST_DILATION = 1e9
 _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
-_ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "reckoned", "outside_the_aim",
-        "note", "on")  # fmt: skip
+_ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "reckoned", "fitted",
+        "outside_the_aim", "note", "on")  # fmt: skip
 _OF_RANKS = ("ranks", "ranks_per_host", "repetitions", "wait", *settings.APPLICATION_KEYS)
 # Steps that run no pattern, and the keys that their series may have.
 _WITHOUT_PATTERN = {"walk": (*_ANY, "switch"), settings.APPLICATION_STEP: (*_ANY, *_OF_RANKS)}
@@ -67,6 +67,8 @@ class Series:
     """Empty if the paper prints none; otherwise one value for each figure."""
     reckoned: _Figures = ()
     """Figures that follow from the paper's setup, if the paper prints none."""
+    fitted: str = ""
+    """What in the network's file was taken from these very figures, so that they are no predictions."""
     outside_the_aim: _Abscissae = ()
     note: str = ""
     repetitions: _Repetitions = 0

@@ -46,6 +46,8 @@ def render(
         screen.line(f"{LIMITED} {LIMITED_SAYS}: its cores were busy", "yellow")
     for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
         screen.line(note, "dim")
+    for fit in dict.fromkeys(f"{row.series}: no prediction: {row.fitted}" for row in rows if row.fitted):
+        screen.line(fit, "dim")
     for one in found:
         warns = one.met is False or one.left_out > 0
         screen.line(_summary(one, experiment), "bold yellow" if warns else "bold")
@@ -115,6 +117,13 @@ def _error(row: ComparisonRow, value: float | None) -> str:
     return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
 
 
+_AGAINST = {
+    "published": "",
+    "fitted": " fitted to what is published",
+    "reckoned": " compared with reckoned ones",
+}
+
+
 def _summary(one: Summary, experiment: Experiment) -> str:
     there = one.rows + one.left_out
     left_out = f"{one.left_out} of {there} left out: {LIMITED_SAYS}"
@@ -123,7 +132,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
         return f"{NAMES[one.place]}: {left_out}"
     of_sizes = {series.name for series in experiment.series if sizes_on_x(series)}
     where = row.series + (f" at {_at(row, of_sizes)}" if row.x is not None else "")
-    against = "" if one.against == "published" else " compared with reckoned ones"
+    against = _AGAINST[one.against]
     text = (
         f"{NAMES[one.place]}: {units.count(one.rows, 'figure')}{against}, mean error "
         f"{units.percent(one.mean)}, worst {units.percent(one.worst)} ({where})"
