@@ -129,3 +129,28 @@ def test_nonexistent_phases_leave_neither_lab_nor_folder(folder: Path, on: str) 
     assert done.stderr.count("\n") == 1
     assert not (folder / "out").exists()
     assert state.names() == []
+
+
+def test_a_whole_paper_is_simulated_into_one_page(folder: Path) -> None:
+    done = crosscut("reproduce", "salmon1998", "--quick", "--out", "all", folder=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "all" / "report.html").read_text()
+    assert page.count("data:image/svg+xml") == len(list(folder.glob("all/*/*.svg"))) > 2
+    assert "salmon-forwarding is left out: it runs only on lab." in page
+    assert "Traceback" not in page + done.stderr
+    results = json.loads((folder / "all" / "result.json").read_text())
+    assert {one["experiment"] for one in results["experiments"]} >= {"salmon-routes", "salmon-loaded"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["small.toml", "--quick"], "--quick: for a whole paper"),
+        (["--list", "--on", "sim"], "--on: for an experiment to repeat, not for a list"),
+        (["--list", "kurman2003"], "there is no such paper; did you mean kurmann2003?"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(folder: Path, words: list[str], said: str) -> None:
+    done = crosscut("reproduce", *words, folder=folder)
+    assert done.returncode == 2
+    assert said in done.stderr

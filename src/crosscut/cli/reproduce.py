@@ -24,6 +24,8 @@ from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
     from crosscut.reproduce.experiment import Experiment
+    from crosscut.reproduce.running import ReproduceOptions
+    from crosscut.session.client import Listener
 
 EPILOG = """
 examples:
@@ -32,6 +34,7 @@ examples:
   crosscut reproduce --list kurmann2003           each table and figure of one
   crosscut reproduce kurmann-tables-3-5 --on sim
   crosscut reproduce kurmann-table-4 --on both --out aapc
+  crosscut reproduce kurmann2003 --quick          a whole paper, with a page
 
 More in docs/howto-reproduce.md.
 """
@@ -42,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment",
         nargs="?",
         metavar="NAME",
-        help="Experiment from the list, or a file. Without it, print the list.",
+        help="Experiment from the list, a file, or a paper. Without it, print the list of experiments.",
     )
     parser.add_argument(
         "--on",
@@ -57,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
            "Switch of the lab (crosscut lab up --help). Default: as the experiment says.")  # fmt: skip
     option(parser, "--repetitions N", whole(1), "Repetitions on the lab. Default: as the experiment says.")
+    flag(parser, "--quick", "Of a paper: only simulate, which takes a few minutes.")
     flag(
         parser,
         "--list",
@@ -68,16 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from crosscut.base import core
-    from crosscut.reproduce import experiment, known
+    from crosscut.reproduce import experiment, known, papers
 
     if args.experiment is None or args.list:
         _refuse_options(args)
         return _list_papers(args) if args.list else _list(args)
     checked_words(args.words)
+    if args.experiment in papers.names():
+        return _reproduce_paper(args)
+    if args.quick:
+        raise UsageError("--quick: for a whole paper; of an experiment, --on sim is the quick part")
     file = experiment.find(args.experiment)
     read = experiment.read(file)
-    asked = experiment.PLACES if args.on in (None, "both") else (Realm(args.on),)
-    places = tuple(place for place in asked if any(place in one.on for one in read.series))
+    places = tuple(place for place in _places(args.on) if place in read.places)
     if not places:
         raise UsageError(f"--on {args.on}: {read.name} has no series that runs there")
     known.check(file, read, places, core.load())
@@ -87,10 +94,16 @@ def execute(args: argparse.Namespace) -> int:
         return _reproduce(args, read, places, folder)
 
 
+def _places(on: str | None) -> tuple[Realm, ...]:
+    from crosscut.reproduce import experiment
+
+    return experiment.PLACES if on in (None, "both") else (Realm(on),)
+
+
 def _refuse_options(args: argparse.Namespace) -> None:
     """Raises UsageError for an option that needs an experiment."""
-    for name in ("on", "out", "dilate", "switch", "repetitions"):
-        if getattr(args, name) is not None:
+    for name in ("on", "out", "dilate", "switch", "repetitions", "quick"):
+        if getattr(args, name):
             raise UsageError(f"--{name}: for an experiment to repeat, not for a list")
 
 
@@ -160,40 +173,79 @@ def keeping(folder: Path) -> Iterator[None]:
         raise
 
 
-def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, ...], folder: Path) -> int:
-    from crosscut.reports.terminal.screen import screen_for
-    from crosscut.reproduce import comparing, picture, running
-    from crosscut.reproduce import report as telling
-
-    # For the time when a lab is built or removed: a session handles signals itself.
+def _how(args: argparse.Namespace, folder: Path, listener: Listener) -> ReproduceOptions:
+    from crosscut.reproduce.running import ReproduceOptions
 
     def told(text: str) -> None:
         if not args.quiet:
             print(f"crosscut: {text}", file=sys.stderr)
 
-    measured = []
+    return ReproduceOptions(
+        tuple(args.words), folder, listener, told, args.dilate, args.repetitions, args.switch
+    )
+
+
+def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, ...], folder: Path) -> int:
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reproduce import repeating, report
+
+    # For the time when a lab is built or removed: a session handles signals itself.
     with reporter(quiet=True) as listener:
-        how = running.ReproduceOptions(
-            tuple(args.words), folder, listener, told, args.dilate, args.repetitions, args.switch
+        done = repeating.repeat(read, places, _how(args, folder, listener))
+    if args.json:
+        print(json.dumps(done.document))
+        return EXIT_OK
+    screen = screen_for()
+    report.render(screen, read, done.rows, done.summaries, done.measured)
+    for path in done.pictures:
+        screen.command(f"picture: {path}")
+    screen.command(f"runs, {repeating.RESULT}: {folder}")
+    return EXIT_OK
+
+
+def _reproduce_paper(args: argparse.Namespace) -> int:
+    """Repeats every experiment of a paper, and writes a page about all of it."""
+    from crosscut.base import core
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reproduce import experiment, known, paper_page, paper_report, papers, repeating, report
+
+    paper = papers.read(args.experiment)
+    asked = _places(Realm.SIMULATED.value if args.quick else args.on)
+    todo, left_out = [], {}
+    for name in paper.experiments:
+        file = experiment.find(name)
+        read = experiment.read(file)
+        if places := tuple(place for place in asked if place in read.places):
+            known.check(file, read, places, core.load())
+            todo.append((read, places))
+        else:
+            left_out[name] = f"it runs only on {', '.join(read.places)}"
+    if not todo:
+        raise UsageError(
+            f"{paper.name}: none of its experiments runs there; crosscut reproduce --list {paper.name}"
         )
-        for place in places:
-            measured += running.measure(read, place, how)
-    curves = [comparing.curve(one) for one in measured]
-    rows = list(comparing.rows(read, curves))
-    summaries = list(comparing.summaries(read, rows))
-    document = telling.as_json(read, rows, summaries, curves, measured)
-    whole_file.write_output(folder / "result.json", (json.dumps(document, indent=1) + "\n").encode())
-    drawn: list[Path] = []
-    try:
-        drawn = picture.write(read, rows, curves, folder)
-    except UsageError as error:  # all other results are written
-        told(f"no picture: {error}")
+    _refuse_lab(tuple(place for _, places in todo for place in places))
+    folder = _folder(args.out, paper.name)
+    done = []
+    with keeping(folder), reporter(quiet=True) as listener:
+        for read, places in todo:
+            own = folder / read.name
+            own.mkdir()
+            done.append(repeating.repeat(read, places, _how(args, own, listener)))
+        made = folder / "report.html"
+        whole_file.write_output(made, paper_page.page(paper, done, left_out).encode())
+        document = {"paper": paper.name, "experiments": [one.document for one in done], "left_out": left_out}
+        whole_file.write_output(folder / repeating.RESULT, (json.dumps(document, indent=1) + "\n").encode())
     if args.json:
         print(json.dumps(document))
         return EXIT_OK
     screen = screen_for()
-    telling.render(screen, read, rows, summaries, measured)
-    for path in drawn:
-        screen.command(f"picture: {path}")
-    screen.command(f"runs, result.json: {folder}")
+    screen.line(paper.title, "bold")
+    for one in done:
+        for sentence in report.summary_sentences(one.experiment, one.summaries):
+            screen.line(f"{one.experiment.name}, {sentence}")
+    for name, why in left_out.items():
+        screen.line(f"{name} is left out: {why}", "dim")
+    screen.line(paper_report.counts(paper), "bold")
+    screen.command(f"report: {made}")
     return EXIT_OK

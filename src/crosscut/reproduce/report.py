@@ -48,9 +48,9 @@ def render(
         screen.line(note, "dim")
     for fit in dict.fromkeys(f"{row.series}: no prediction: {row.fitted}" for row in rows if row.fitted):
         screen.line(fit, "dim")
-    for one in found:
+    for one, sentence in zip(found, summary_sentences(experiment, found), strict=True):
         warns = one.met is False or one.left_out > 0
-        screen.line(_summary(one, experiment), "bold yellow" if warns else "bold")
+        screen.line(sentence, "bold yellow" if warns else "bold")
 
 
 def sizes_on_x(series: Series) -> bool:
@@ -115,6 +115,10 @@ def _number(value: float | None, unit: str = "") -> str:
 def _error(row: ComparisonRow, value: float | None) -> str:
     error = row.error(value)
     return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
+
+
+def summary_sentences(experiment: Experiment, found: Sequence[Summary]) -> list[str]:
+    return [_summary(one, experiment) for one in found]
 
 
 _AGAINST = {

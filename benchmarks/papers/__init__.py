@@ -1,0 +1,1 @@
+"""Repeats the papers' experiments and writes docs/reference/papers.md."""
