@@ -160,7 +160,9 @@ printf 'switch,port,counter,value\\nleaf1,12,rx_crc_errors,9\\n' > after.csv
         not_here=("python -m benchmarks",),
     ),
     "price": HowTo(
-        given=SOLVER
+        given=CROSSBAR
+        + SOLVER
+        + "cp xbar4.toml now.toml\n"
         + "cp docs/../prices/template.toml my-quotes.toml\n"
         + "sed -n '/^```toml/,/^```$/p' docs/howto-price.md | sed '/^```/d' > mix.toml\n",
         instead={"-n 16 ./cg": "-n 4 ./solver"},
@@ -172,6 +174,8 @@ printf 'switch,port,counter,value\\nleaf1,12,rx_crc_errors,9\\n' > after.csv
             "srun ./solver input.dat": "mpiexec -n 2 ./solver",
         },
         before={"crosscut profile --trace --out solver.profile": "rm -r solver.profile"},
+        status={"crosscut profile --section": 1},
+        says={"crosscut profile --section": "never called MPI_Pcontrol"},  # as the solver marks nothing
         not_here=("module load", "crosscut build-profiler", "export CROSSCUT_PROFILER", "smpirun"),
     ),
     "read": HowTo(says={"crosscut report": "wrote"}),

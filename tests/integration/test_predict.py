@@ -426,15 +426,23 @@ def test_a_program_is_traced_here_and_predicted_elsewhere(tmp_path, network):
     trace = tmp_path / "ring.profile"
     done = crosscut("profile", "--trace", "--out", trace, "--", BESIDE / "mpiexec", "-n", "4", program)
     assert done.returncode == 0, done.stderr
-    done = crosscut(
-        "predict", trace, "--json", "--compute-scale", "0", "--on", network(), network("b", rate="1 Gbit/s")
-    )
+    there = ("--json", "--compute-scale", "0", "--on", network(), network("b", rate="1 Gbit/s"))
+    said = refused(trace, *there)
+    assert "--traced-on: " in said
+    assert "name the network on which it was traced" in said
+    done = crosscut("predict", trace, *there, "--traced-on", "none")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["trace"]["traced_seconds"] > 0
     done = crosscut("predict", trace, "--json", "--traced-on", network(), "--on", network())
     assert done.returncode == 0, done.stderr
     noise = json.loads(done.stdout)["noise"]
+    done = crosscut("profile", "--trace", "--network", network(), "--out", tmp_path / "named", "--",
+                    BESIDE / "mpiexec", "-n", "4", program)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = crosscut("predict", tmp_path / "named", "--json", "--on", network())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["noise"]["network"] == str(tmp_path / "named" / "network.toml")
     assert noise["noise_seconds"] == 0 or noise["measured_seconds"] > noise["without_seconds"]
     for at, rate in enumerate((12.5e6, 125e6)):
         sums = 2 * (LATENCY_SECONDS + 40 / rate)  # of eight bytes, two exchanges

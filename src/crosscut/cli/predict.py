@@ -76,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "continues at once. "
            "Not with smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
-           "Network on which the program was traced: the cost of each message to the processors is "
-           "fitted to that run, and used on all networks.")  # fmt: skip
+           "Network on which the program was traced, to which the cost of each message to the processors is "
+           "fitted. Default: the one named to crosscut profile --network. none: fit nothing.")  # fmt: skip
     option(parser, "--option NAME:VALUE", smpi.checked_option,
            "Option of SimGrid (--cfg), which overrides what crosscut sets. Needs --engine smpi. "
            "May be repeated.", dest="options", action="append", default=[])  # fmt: skip
@@ -95,6 +95,7 @@ def execute(args: argparse.Namespace) -> int:
         charts.check(args.out)
     trace = traces.read(args.trace)
     made = source.find(trace, args.flops)
+    home = _home(args, trace, made)
     asked = record(
         predicting.PredictionRequest, vars(args), networks=tuple(args.on), options=tuple(args.options),
         what_if=tuple(args.what_if), operations_per_second=made.operations_per_second,
@@ -109,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
             smpi.checked_words(smpi.SimulatedProgram(Path("replay")), Path(name))
             smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
         try:
-            noise = _fit(args.traced_on, trace, asked, made, Path(name))
+            noise = _fit(home, trace, asked, made, Path(name))
             asked = asked if noise is None else calibrating.fitted(asked, noise)
             predicted = predicting.predict(trace, asked, Path(name), told)
         finally:
@@ -145,17 +146,25 @@ def _transport(args: argparse.Namespace) -> Transport:
     )
 
 
+def _home(args: argparse.Namespace, trace: traces.Trace, made: source.ComputeSource) -> str:
+    """Returns the network to which noise is fitted; empty: to none."""
+    if args.engine == predicting.SMPI:
+        return ""
+    try:
+        return made.home(args.traced_on or "", trace.index)
+    except UsageError as error:
+        raise UsageError(f"--traced-on: {error}") from error
+
+
 def _fit(
-    network: str | None,
+    network: str,
     trace: traces.Trace,
     asked: predicting.PredictionRequest,
     made: source.ComputeSource,
     folder: Path,
 ) -> calibrating.Fitted | None:
-    if network is None:
+    if not network or made.inside_seconds is None:
         return None
-    if made.inside_seconds is None:
-        raise UsageError(f"--traced-on: no profile beside {trace.index} says how long the program took there")
     # The traced run is fitted, so the compute scale of the prediction does not apply.
     there = dataclasses.replace(asked, compute_scale=1.0)
     return calibrating.fit(trace, there, network, made.inside_seconds, folder)

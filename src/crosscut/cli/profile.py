@@ -10,9 +10,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import count, parse_seconds
 from crosscut.cli.parsing.parser import flag, operations_per_second, option
+from crosscut.network import description
 from crosscut.places import smpi
 from crosscut.places.launchers import Launcher
 from crosscut.profile import profiler, program, tit
@@ -51,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--flops RATE", operations_per_second,
            "With --trace: floating-point operations that stand for one second of computing. Default "
            "%(default)g.", default=FLOPS_PER_SECOND)  # fmt: skip
+    option(parser, "--network NETWORK", str,
+           "With --trace: network on which the program runs, a description (TOML) or a name from `crosscut "
+           "network list`; crosscut predict fits the processors' noise to it.")  # fmt: skip
     option(parser, "--timeout TIME", parse_seconds, "End the command after this time.")
     flag(parser, "--json", "Print one JSON object on standard output; the program prints on standard error.")
     parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
@@ -67,6 +72,10 @@ def execute(args: argparse.Namespace) -> int:
         return EXIT_OK
     if args.section and args.trace:
         raise UsageError("--section cannot be combined with --trace, which is of the whole program")
+    if args.network is not None and not args.trace:
+        raise UsageError("--network: only with --trace")
+    # Read before the program runs, so that a mistake costs no run.
+    network = description.text(args.network) if args.network is not None else ""
     command = profiler.checked(args.command_line)
     library = profiler.find_library(command)
     folder = _make_folder(args.out)
@@ -87,6 +96,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.trace:
         try:
             _trace(folder, command, ran, args.flops)
+            if network:
+                whole_file.write(folder / tit.NETWORK, network.encode())
         except CrosscutError as error:
             trouble = error
     _report(program.load(folder), as_json=args.json)

@@ -136,6 +136,11 @@ def load(file: str, *, graph: bool = False) -> Network:
     return Network(document, drawn)
 
 
+def text(file: str) -> str:
+    """Returns the description itself. Raises UsageError if it is no network's."""
+    return Path(str(load(file).figures["file"])).read_text(encoding="utf-8")
+
+
 def ranks(file: str, ranks_per_host: int = 0) -> int:
     """Returns the default for `-n`: `ranks_per_host` on every host; 0: as many as the network says."""
     ask("check", file)  # reports every mistake

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from crosscut.base.errors import UsageError
 from crosscut.prediction.trace import Trace
 from crosscut.profile import program, tit
 
+NO_NETWORK = "none"
 ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 
 
@@ -24,6 +26,24 @@ class ComputeSource:
     """From the end of MPI_Init to MPI_Finalize, mean over ranks."""
     lacks: str = ""
     """The program's operations that the trace lacks, in words; empty if none."""
+    network: str = ""
+    """File that describes the network where it was traced; empty if the profile has none."""
+
+    def home(self, typed: str, index: Path) -> str:
+        """Returns the network to which noise is fitted; empty: to none.
+
+        `typed`: the user's, `none` for none; empty: the profile's. Raises UsageError if it is unknown.
+        """
+        if typed == NO_NETWORK or (not typed and self.inside_seconds is None):
+            return ""
+        if typed and self.inside_seconds is None:
+            raise UsageError(f"no profile beside {index} says how long the program took there")
+        if found := typed or self.network:
+            return found
+        raise UsageError(
+            f"{index}: name the network on which it was traced (a description), to which the noise of its "
+            f"processors is fitted; or {NO_NETWORK}: then times may be tens of per cent too short"
+        )
 
 
 def _ends(found: program.Profile) -> npt.NDArray[np.float64]:
@@ -40,9 +60,10 @@ def find(trace: Trace, flops: float | None) -> ComputeSource:
         seconds = float(found.seconds.max())
         inside = float(np.mean(found.seconds - _ends(found)))
         lacks = tit.lacks(found)
-    if flops is not None:
-        return ComputeSource(flops, seconds, inside, lacks)
     made = program.read_about(folder).get("trace")
+    network = str(folder / tit.NETWORK) if isinstance(made, dict) and (folder / tit.NETWORK).is_file() else ""
+    if flops is not None:
+        return ComputeSource(flops, seconds, inside, lacks, network)
     if not isinstance(made, dict):
         raise UsageError(
             f"{trace.index}: no profile beside it says how many operations stand for a second of computing; "
@@ -53,4 +74,4 @@ def find(trace: Trace, flops: float | None) -> ComputeSource:
         raise UsageError(
             f"{about}: trace.flops_per_second is {rate!r}, which is not a rate; give --flops RATE"
         )
-    return ComputeSource(float(rate), seconds, inside, lacks)
+    return ComputeSource(float(rate), seconds, inside, lacks, network)

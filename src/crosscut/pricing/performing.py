@@ -298,9 +298,9 @@ def replaying(error_share: float) -> TimeSource:
             raise UsageError(f"{work.where}: {error}; in a mix: operations_per_second = …") from error
         asked = predicting.PredictionRequest((site.description,), made.operations_per_second)
         with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
-            if work.traced_on:
+            if (home := _home(work, trace, made)) and made.inside_seconds is not None:
                 if work.name not in fitted:
-                    fitted[work.name] = _noise(work, trace, asked, made, Path(folder))
+                    fitted[work.name] = calibrating.fit(trace, asked, home, made.inside_seconds, Path(folder))
                 asked = calibrating.fitted(asked, fitted[work.name])
             (seconds,) = predicting.seconds(trace, asked, Path(folder))
         return in_doubt(Interval(seconds, seconds), error_share)
@@ -308,15 +308,9 @@ def replaying(error_share: float) -> TimeSource:
     return replayed
 
 
-def _noise(
-    work: Work,
-    trace: traces.Trace,
-    asked: predicting.PredictionRequest,
-    made: compute_source.ComputeSource,
-    folder: Path,
-) -> calibrating.Fitted:
-    if made.inside_seconds is None:
-        raise UsageError(
-            f"{work.where}: traced_on: no profile beside {trace.index} says how long the program took there"
-        )
-    return calibrating.fit(trace, asked, work.traced_on, made.inside_seconds, folder)
+def _home(work: Work, trace: traces.Trace, made: compute_source.ComputeSource) -> str:
+    """Returns the network to which noise is fitted; empty: to none."""
+    try:
+        return made.home(work.traced_on, trace.index)
+    except UsageError as error:
+        raise UsageError(f"{work.where}: traced_on: {error}") from error

@@ -24,6 +24,8 @@ from crosscut.profile.program import Profile
 from crosscut.profile.trace import CANCELLED, NO_ONE, CollectivePattern, Event, EventKind, events
 
 LIST = "trace.txt"
+NETWORK = "network.toml"
+"""Description of the network on which the program was traced, if it was named."""
 IN_FLIGHT = 4096
 # SimGrid keeps counts in an int.
 LARGEST_BYTES = 2**31 - 1
