@@ -299,3 +299,11 @@ def test_findings_are_shown_though_no_network_can_be_written(
     assert "All 3 ranks run on one host" in said.out
     assert "not written, because no network can be inferred" in said.err
     assert not (tmp_path / "found.toml").exists()
+
+
+def test_a_slow_host_of_unknown_group_adds_nothing_to_what_other_trunks_carry(tmp_path, capsys):
+    """Within its own group its messages pass no trunk, and the group that it is counted to is another."""
+    network = Path(__file__).parents[2] / "docs" / "images" / "two-faults.toml"
+    found = json.loads(crosscut(capsys, "locate", "--on", f"sim:{network}", "--json", "--quiet"))["findings"]
+    trunks = [one["effect"]["share"] for one in found if one["kind"] == "slow trunk"]
+    assert trunks == [pytest.approx(0.5, abs=0.02)] * 2

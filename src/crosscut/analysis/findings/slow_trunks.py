@@ -224,9 +224,14 @@ def _divisors(kind: _Kind, inferred: Inferred) -> tuple[Integers, ...]:
 
 
 def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
-    """Returns bytes per second that left and entered each group: the mean of its largest phase totals."""
+    """Returns bytes per second that left and entered each group: the mean of its largest phase totals.
+
+    Leaves out messages of hosts whose group is unknown: within their group they pass no trunk.
+    """
+    unplaced = np.isin(np.stack([observed.source, observed.destination]), inferred.unplaced).any(axis=0)
+    placed = observed.where(np.logical_not(unplaced))
     found: dict[_Link, float] = {}
-    for reach, totals in carried_by_groups(observed, inferred.grouping.labels):
+    for reach, totals in carried_by_groups(placed, inferred.grouping.labels):
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
         found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
     return found
