@@ -148,8 +148,9 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/core/tests $(FUZZ_ARGUMENTS)
 
-published: install  ## Simulate the papers' measurements, print both, and write docs/reference/published.md
+published: install  ## Simulate the papers' measurements, and write docs/reference/published.md and papers.md
 	$(BIN)/python tests/golden/published/compare.py
+	PYTHONPATH=. $(BIN)/python -m benchmarks.papers --on sim
 
 truth: install  ## Score crosscut locate on 450 generated networks of each family (75 minutes; resumes where it stopped)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.truth $(TRUTH_ARGUMENTS)
@@ -167,7 +168,7 @@ workloads: install $(MADE)/debian-packages  ## Run and verify all workloads, cla
 npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; a quarter of an hour on two cores)
 	$(BIN)/crosscut workload run npb --class B -n 4
 
-messages: install  ## Count the messages of six NAS benchmarks, class B, 16 ranks, and write docs/reference/lobosco.md (6 minutes)
+messages: install  ## Count the messages of six NAS benchmarks, class B, 16 ranks, of three also on 8, and write docs/reference/lobosco.md (7 minutes)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.messages
 
 wheel: $(MADE)/build-tools  ## Build a wheel into DIST (dist), with crosscut-core-mpi; reuses what `make install` compiled

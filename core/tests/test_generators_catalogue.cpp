@@ -151,7 +151,11 @@ TEST(two_nodes_alone_get_the_published_rates) {
   CHECK(std::abs(megabits("myrinet-dual") - 3750) < 0.5);
   CHECK(std::abs(megabits("sci") - 1830) < 0.5);
   CHECK(std::abs(megabits("quadrics-qsnet2") - 6370) < 0.5);
-  CHECK(megabits("infiniband-4x") > 5900 && megabits("infiniband-4x") < 6750);
+  CHECK(std::abs(megabits("infiniband-4x") - 5900) < 0.5);
+  CHECK(std::abs(megabits("infiniband-infinicon") - 6750) < 0.5);
+  CHECK(std::abs(megabits("myrinet-single-tcp") - 1880) < 0.5);
+  CHECK(std::abs(megabits("myrinet-dual-tcp") - 3500) < 0.5);
+  CHECK(std::abs(megabits("sci-tcp") - 900) < 0.5);
   CHECK(std::abs(megabits("10gige") - 3700) < 0.5);
 }
 

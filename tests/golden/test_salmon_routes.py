@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
+from crosscut.network import description
 from crosscut.reproduce import experiment, running
 
 PUBLISHED = Path(__file__).parent / "published" / "salmon1998.toml"
@@ -30,6 +32,17 @@ def test_the_computed_routes_follow_the_published_rule() -> None:
     assert max(found) == tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["max_gateways"]
 
 
-def test_the_experiment_s_reckoned_routes_follow_the_same_rule() -> None:
+def test_the_experiment_s_published_routes_are_the_printed_hops_and_follow_the_same_rule() -> None:
+    """The paper prints 9, 14 and 12 of a node's 35 partners, at one, two and three hops."""
     (series,) = experiment.read(experiment.find("salmon-routes")).series
-    assert dict(zip(series.x, series.reckoned, strict=True)) == by_the_rule()
+    printed = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["hops"]
+    assert list(series.published) == [36 * hosts for hosts in printed]
+    assert dict(zip(series.x, series.published, strict=True)) == by_the_rule()
+
+
+def test_the_network_s_hops_are_the_printed_ones() -> None:
+    printed = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["hops"]
+    shown = json.loads(description.ask("show", "beowulf-routed-4x9", "--json").stdout)
+    at_hops = shown["distances"]["hosts_at_hops"]
+    assert [at_hops[hops] for hops in ("1", "2", "3")] == printed
+    assert len(at_hops) == 3

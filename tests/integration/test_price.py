@@ -84,7 +84,7 @@ def test_a_network_too_large_to_list_is_priced_if_all_its_switches_are_full(
 def test_the_book_that_names_the_network_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     found = priced(["xibalba-e7-config1", "bode-sci-64"], capsys)
     assert [bill["books"] for bill in found["bills"]] == [["kurmann-2003"], ["bode-2004"]]
-    assert [bill["network_cost_per_node"] for bill in found["bills"]] == [[480, 480], [1165, 1165]]
+    assert [bill["network_cost_per_node"] for bill in found["bills"]] == [[480, 480], [1095, 1165]]
 
 
 def test_a_network_file_s_own_prices_count_if_no_book_knows_it(

@@ -66,7 +66,7 @@ def reproduced(folder: Path, *words: str) -> tuple[str, dict[str, Any]]:
 def test_simulated_streams_have_the_rates_of_the_published_setup(tmp_path: Path) -> None:
     said, document = reproduced(tmp_path, "kurmann-figure-7", "--on", "sim")
     rows = document["rows"]
-    assert len(rows) == 39
+    assert len(rows) == 48
     assert [row["simulated"] for row in rows] == pytest.approx([row["reckoned"] for row in rows], rel=0.003)
     assert all(row["published"] is None for row in rows)
     (summary,) = document["summary"]
@@ -78,9 +78,12 @@ def test_simulated_streams_have_the_rates_of_the_published_setup(tmp_path: Path)
 def test_a_chain_over_two_networks_at_once_is_simulated_twice_as_fast(tmp_path: Path) -> None:
     _, document = reproduced(tmp_path, "kurmann-figure-12", "--on", "sim")
     curves = {one["series"]: one["values"] for one in document["curves"]}
-    one, both, other = curves.values()
-    assert one == pytest.approx(other, rel=1e-3)
+    assert len(curves) == 5
+    one, both, maintenance, er16, er16_and_maintenance = curves.values()
+    assert one == pytest.approx(maintenance, rel=1e-3)
+    assert one == pytest.approx(er16, rel=1e-3)
     assert both[0] == pytest.approx(2 * one[0], rel=1e-3)
+    assert both == pytest.approx(er16_and_maintenance, rel=1e-3)
     for values in curves.values():
         assert values == sorted(values, reverse=True)  # each further node is two pieces behind
 

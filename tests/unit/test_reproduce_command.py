@@ -20,7 +20,7 @@ def test_an_option_without_an_experiment_is_refused(
 ) -> None:
     assert cli.main(["reproduce", *words]) == 2
     captured = capsys.readouterr()
-    assert f"{words[0]}: name an experiment" in captured.err
+    assert f"{words[0]}: for an experiment to repeat" in captured.err
     assert captured.out == ""
 
 

@@ -127,6 +127,28 @@ def test_reckoned_figures_count_separately_and_have_no_aim(read: experiment.Expe
     assert "compared with reckoned ones, mean error" in said
 
 
+def test_fits_count_apart_from_predictions(read: experiment.Experiment) -> None:
+    (one,) = read.series
+    other = replace(one, name="two", fitted="the rate of its links")
+    both = replace(read, series=(one, other))
+    curves = [lab(11.3, 11.2, 11.1), replace(lab(22.6, 11.2, 11.1), series="two")]
+    rows = list(comparing.rows(both, curves))
+    predicted, fitted = comparing.summaries(both, rows)
+    assert (predicted.against, predicted.worst, predicted.met) == ("published", 0, True)
+    assert (fitted.against, fitted.worst, fitted.met) == ("fitted", pytest.approx(1), None)
+    said, _ = told(both, rows, [predicted, fitted])
+    assert "two: no prediction: the rate of its links" in said
+    assert "figures fitted to what is published" in said
+
+
+def test_a_figure_of_the_whole_run_may_be_of_some_phases(read: experiment.Experiment) -> None:
+    (one,) = read.series
+    whole = replace(one, quantity_name="mean rate", phases=(1, 2), published=(11.0,), outside_the_aim=())
+    curve = replace(lab(11.0), x=(0.0,), values=(11.0,))
+    (row,) = comparing.rows(replace(read, series=(whole,)), [curve])
+    assert (row.x, row.emulated, row.error(row.emulated)) == (None, 11.0, 0)
+
+
 def test_an_aim_is_missed_by_the_mean_or_by_the_worst(read: experiment.Experiment) -> None:
     def met(first: float, second: float, aims: experiment.Experiment = read) -> bool | None:
         rows = list(comparing.rows(aims, [lab(11.3 * first, 11.2 * second, 11.1)]))

@@ -75,6 +75,7 @@ def test_every_included_experiment_is_read_and_names_its_paper() -> None:
         ('"10MiB"', '"0"', "a message of no bytes"),
         ("[1, 2, 4]", "[1, 1, 4]", "key 'phases': names a phase twice"),
         ("[1, 2, 4]", "[0, 2, 4]", "key 'phases': 0 is not a whole number from 1"),
+        ('"median rate"', '"mean rate"', "key 'phases': must follow one another, because 'mean rate'"),
         ("[1, 2, 4]", '"all"', "key 'phases': 'all' is not a list"),
         ("[1, 2, 4]", "[1, 2]", "key 'published': has 3 figures for 2 values"),
         ("11.3, ", "true, ", "key 'published': True is not a number"),

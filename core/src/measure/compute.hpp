@@ -1,4 +1,4 @@
-// Computation beside communication (Salmon et al. 1998, section 4): a thread computes while the rank's phases
+// Computation beside communication (Salmon et al. 1998, section 2): a thread computes while the rank's phases
 // run, and counts its units of work.
 #pragma once
 

@@ -212,7 +212,7 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
         for at, x in enumerate(wanted):
             published = series.published[at] if series.published else None
             reckoned = series.reckoned[at] if series.reckoned else None
-            is_named = len(wanted) > 1 or series.phases or series.x
+            is_named = len(wanted) > 1 or series.x or (series.phases and series.quantity.each_phase)
             yield ComparisonRow(
                 series.name, series.where, x if is_named else None, series.unit, published,
                 reckoned, _at(lab, x), _at(sim, x),
@@ -224,7 +224,8 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
 def _wanted(series: Series, found: SeriesCurve | None) -> tuple[float, ...]:
     """The x values to show: those named in the file, else all that were measured."""
     by_size = series.messages if series.by_size else ()
-    if said := series.x or series.phases or series.rank_counts or by_size:
+    phases = series.phases if series.quantity.each_phase else ()
+    if said := series.x or phases or series.rank_counts or by_size:
         return tuple(map(float, said))
     return (0.0,) if not series.quantity.each_phase else found.x if found else ()
 

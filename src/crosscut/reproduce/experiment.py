@@ -215,6 +215,8 @@ def _checked(series: Series) -> Series:
     each, fail = series.quantity.each_phase, series.at.fail
     if len(set(series.phases)) != len(series.phases):
         fail("phases", "names a phase twice")
+    if series.phases and not each and len(spelling.spans(series.phases)) > 1:
+        fail("phases", f"must follow one another, because '{series.quantity_name}' is of a whole run")
     if series.phases and series.by_size:
         fail("phases", "excludes 'sizes': figures are by phase, or by size")
     counts = series.rank_counts or (series.ranks,)

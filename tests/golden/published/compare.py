@@ -150,7 +150,7 @@ def salmon() -> Iterator[Row]:
             "max_nodes": ports * (ports * wires + 1),
         }
         for figure, value in formulas.items():
-            yield Row("Salmon, section 4", f"{name}: {figure}", "", value, further[figure])
+            yield Row("Salmon, section 2", f"{name}: {figure}", "", value, further[figure])
     for case in data["tree"]:
         leaves, ports, uplinks = case["leaves"], case["ports"], case["uplinks"]
         shown = described(
@@ -159,15 +159,15 @@ def salmon() -> Iterator[Row]:
         )
         per_node = shown["bisection"]["per_host_of_half_bits_per_second"] / 100e6
         name = f"tree of {leaves} leaves of {ports} ports, {uplinks} uplinks: links per node of a half"
-        yield Row("Salmon, section 4", name, "", uplinks / ports, per_node)
+        yield Row("Salmon, section 2", name, "", uplinks / ports, per_node)
 
 
 def bode() -> Iterator[Row]:
     for one in series("bode-peaks"):
         run = simulate(one.network, words_of(one), ranks=2, message=one.messages[0])
         rate = float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
-        kind = "prediction" if one.name.startswith("gige") else "fit"  # from frames alone
-        yield Row("Bode, section 3", f"{one.name}: peak between two nodes", "Mbit/s",
+        kind = "fit" if one.fitted else "prediction"
+        yield Row(f"Bode, {one.where}", f"{one.name}: peak between two nodes", "Mbit/s",
                   one.published[0], rate, kind, one.note)  # fmt: skip
 
 

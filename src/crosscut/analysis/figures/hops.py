@@ -1,8 +1,8 @@
 """Regression of latency on path length: what each switch adds, and each forwarding host.
 
-Salmon, Stein and Sterling (SC98, section 3) separate a switch's 19 to 30 us from a host's 75 us in this way.
-Paths of equal length form a class. A line is fitted by least squares to the classes' medians, weighted by
-their numbers of routes, so that a few late routes do not bend it. Intervals come from the percentile
+Salmon, Stein and Sterling (SC98, section 3.1) separate a switch's 19 to 30 us from a host's 75 us in this
+way. Paths of equal length form a class. A line is fitted by least squares to the classes' medians, weighted
+by their numbers of routes, so that a few late routes do not bend it. Intervals come from the percentile
 bootstrap over the routes of each class (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
 chapter 13).
 """

@@ -1,8 +1,8 @@
 """Short messages, whose latency shows which ranks share a switch.
 
-They also reveal hosts that forward for others (Salmon, Stein and Sterling, SC98, section 3). Each rank first
-tests the groups to which it may still belong (parallel sorting into equivalence classes: Devanny, Goodrich
-and Jetviroj, SPAA 2016).
+They also reveal hosts that forward for others (Salmon, Stein and Sterling, SC98, section 3.1). Each rank
+first tests the groups to which it may still belong (parallel sorting into equivalence classes: Devanny,
+Goodrich and Jetviroj, SPAA 2016).
 """
 
 from __future__ import annotations
