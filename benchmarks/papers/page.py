@@ -13,11 +13,10 @@ from crosscut.reproduce.comparing import ComparisonRow, Summary
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.paper_report import counts
 from crosscut.reproduce.papers import Paper
-from crosscut.reproduce.report import NAMES, shown_x, sizes_on_x
+from crosscut.reproduce.report import KINDS, NAMES, number, shown_x, sizes_on_x
 from crosscut.run.realm import Realm
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "papers.md"
-_KINDS = {"published": "predictions", "fitted": "fits", "reckoned": "reckoned from the set-up"}
 _IMAGES = Path("docs") / "images"
 
 
@@ -64,7 +63,7 @@ def _paper(name: str, figures: Figures) -> Iterator[str]:
 def _error(one: Experiment, found: Summary) -> str:
     worst = "" if found.worst_row is None else _named(found.worst_row, one)
     return (
-        f"| `{one.name}` | {NAMES[found.place]} | {_KINDS[found.against]} | {found.rows} "
+        f"| `{one.name}` | {NAMES[found.place]} | {KINDS[found.against]} | {found.rows} "
         f"| {units.percent(found.mean)} | {units.percent(found.worst)} | {worst} |"
     )
 
@@ -94,7 +93,7 @@ def _rows(read: Sequence[Experiment], found: dict[str, tuple[ComparisonRow, ...]
                 continue
             ours = " | ".join(_ours(row, place) for place in (Realm.SIMULATED, Realm.EMULATED, Realm.HERE))
             note = "; ".join(filter(None, (f"fit: {row.fitted}" if row.fitted else "", row.note)))
-            cells = (row.where, f"`{one.name}`", _cell(_named(row, one)), row.unit, _number(row.published))
+            cells = (row.where, f"`{one.name}`", _cell(_named(row, one)), row.unit, number(row.published))
             yield f"| {' | '.join(cells)} | {ours} | {_cell(note)} |"
     yield ""
 
@@ -110,8 +109,4 @@ def _ours(row: ComparisonRow, place: Realm) -> str:
         return ""
     error = row.error(value)
     marks = ("" if row.in_aim else " *") + (" machine-limited" if row.limited(place) else "")
-    return f"{_number(value)}" + ("" if error is None else f" ({100 * error:+.1f} %{marks})")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{number(value)}" + ("" if error is None else f" ({100 * error:+.1f} %{marks})")

@@ -51,8 +51,8 @@ def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
     rows = [
         (
             element("a", one.experiment.name, href=f"#{one.experiment.name}"), report.NAMES[found.place],
-            _KINDS[found.against], str(found.rows), units.percent(found.mean), units.percent(found.worst),
-            found.worst_row.series if found.worst_row is not None else "",
+            report.KINDS[found.against], str(found.rows), units.percent(found.mean),
+            units.percent(found.worst), found.worst_row.series if found.worst_row is not None else "",
         )
         for one in repeated for found in one.summaries if found.rows
     ]  # fmt: skip
@@ -65,9 +65,6 @@ def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
             words=frozenset({0, 1, 2, 6}), caption="Errors of the figures that count, by experiment",
         ),
     )  # fmt: skip
-
-
-_KINDS = {"published": "predictions", "fitted": "fits", "reckoned": "reckoned from the set-up"}
 
 
 def _item(item: PaperItem, there: set[str]) -> list[Markup | str]:
@@ -106,13 +103,9 @@ def _row(row: ComparisonRow, places: Sequence[Realm]) -> list[str]:
         row.series,
         "" if row.x is None else f"{row.x:g}",
         row.unit,
-        *map(_number, (row.published, row.reckoned)),
+        *(report.number(one, absent="") for one in (row.published, row.reckoned)),
     ]
     for place in places:
         error = row.error(row.at(place))
-        cells += [_number(row.at(place)), "" if error is None else f"{100 * error:+.1f} %"]
+        cells += [report.number(row.at(place), absent=""), "" if error is None else f"{100 * error:+.1f} %"]
     return cells
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

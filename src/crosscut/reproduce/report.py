@@ -19,6 +19,8 @@ from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
 Trait = TypeVar("Trait")
+KINDS = {"published": "predictions", "fitted": "fits", "reckoned": "reckoned from the set-up"}
+"""Figures by what their errors are against, as ComparisonRow.against."""
 NAMES = {Realm.EMULATED: "emulated", Realm.SIMULATED: "simulated", Realm.HERE: "this machine"}
 OUTSIDE = "*"
 OUTSIDE_SAYS = "outside the experiment's aim: does not count below"
@@ -88,13 +90,13 @@ def _table(rows: Sequence[ComparisonRow], places: Sequence[Realm], of_sizes: Col
         "<figure", "at", *shown, *(heading for place in places for heading in (NAMES[place], *errors))
     )
     before = ""
-    for number, row in enumerate(rows):
+    for at, row in enumerate(rows):
         named = row.series if row.series != before else ""
-        cells = [named, _at(row, of_sizes), *(_number(against[name][number], row.unit) for name in shown)]
+        cells = [named, _at(row, of_sizes), *(number(against[name][at], row.unit) for name in shown)]
         for place in places:
             value = row.at(place)
             mark = f" {LIMITED}" if row.limited(place) else ""
-            cells.append(_number(value, row.unit if row.held_against is None else "") + mark)
+            cells.append(number(value, row.unit if row.held_against is None else "") + mark)
             cells += [_error(row, value)] if shown else []
         table.add(*cells, style="" if row.in_aim or not shown else "dim")
         before = row.series
@@ -105,9 +107,9 @@ def _at(row: ComparisonRow, of_sizes: Collection[str]) -> str:
     return "" if row.x is None else shown_x(row.x, row.series in of_sizes)
 
 
-def _number(value: float | None, unit: str = "") -> str:
+def number(value: float | None, unit: str = "", absent: str = "–") -> str:
     if value is None:
-        return "–"
+        return absent
     number = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{number} {unit}" if unit and unit != "share" else number
 
