@@ -184,7 +184,7 @@ KINDS = (
          (("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--flops", "1e9"),)),
     Kind("profile", make_profile,
          (("profile", "--show", "{}"), ("profile", "--show", "{}", "--json"),
-          ("predict", "{}", "--on", "{network}", "--time-limit", "20s")),
+          ("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--traced-on", "none")),
          needs="mpicc_abi"),
     Kind("hpl-output", copied("tests/golden/hpl/hpccoutf.txt"), (("workload", "hpl", "--read", "{}"),)),
     Kind("experiment", copied("experiments/kurmann-figure-3.toml"), call=experiment.read),

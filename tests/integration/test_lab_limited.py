@@ -51,7 +51,7 @@ def test_run_locate_and_check_draw_no_conclusion_from_a_busy_machine(tmp_path, c
         assert "False alarm" not in out
         assert "planted: f1: the cable of n0003" in out
         assert "planted in lab test" in err
-        assert "to repeat, since this machine's CPU limited all of them" in err
+        assert "again, since this machine's CPU limited all of them" in err
 
         measured = ("check", spec, "--on", "lab:test", "--most-repetitions", 10)
         out, err = said(capsys, 3, *measured, "--protocol", page, "--json")

@@ -111,7 +111,9 @@ def test_messages_that_a_trace_cannot_express_are_reported(tmp_path, compiled):
     said = "16 one-sided operations (512 B in total)"
     assert f"trace: without {said}" in done.stderr
     (tmp_path / "net.toml").write_text(NETWORK)
-    predicted = crosscut("predict", tmp_path / "p", "--on", tmp_path / "net.toml", "--json")
+    predicted = crosscut(
+        "predict", tmp_path / "p", "--on", tmp_path / "net.toml", "--json", "--traced-on", "none"
+    )
     assert predicted.returncode == 0, predicted.stderr
     assert json.loads(predicted.stdout)["trace"]["lacks"].startswith(said)
 
