@@ -13,7 +13,7 @@ from crosscut.reproduce.comparing import ComparisonRow, Summary
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.paper_report import counts
 from crosscut.reproduce.papers import Paper
-from crosscut.reproduce.report import KINDS, NAMES, number, shown_x, sizes_on_x
+from crosscut.reproduce.report import KINDS, NAMES, met_words, number, shown_x, sizes_on_x
 from crosscut.run.realm import Realm
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "papers.md"
@@ -49,8 +49,8 @@ def _paper(name: str, figures: Figures) -> Iterator[str]:
     errors = [(one, each) for one in read for each in comparing.summaries(one, found[one.name]) if each.rows]
     if errors:
         yield from ("### Errors", "")
-        yield "| experiment | where | figures | number | mean error | worst | worst figure |"
-        yield "| --- | --- | --- | ---: | ---: | ---: | --- |"
+        yield "| experiment | where | figures | number | mean error | worst | worst figure | aim |"
+        yield "| --- | --- | --- | ---: | ---: | ---: | --- | --- |"
         yield from (_error(one, each) for one, each in errors)
         yield ""
     yield from _items(paper)
@@ -64,7 +64,7 @@ def _error(one: Experiment, found: Summary) -> str:
     worst = "" if found.worst_row is None else _named(found.worst_row, one)
     return (
         f"| `{one.name}` | {NAMES[found.place]} | {KINDS[found.against]} | {found.rows} "
-        f"| {units.percent(found.mean)} | {units.percent(found.worst)} | {worst} |"
+        f"| {units.percent(found.mean)} | {units.percent(found.worst)} | {worst} | {met_words(found.met)} |"
     )
 
 

@@ -131,3 +131,16 @@ def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and
     with lab(file) if emulated else contextlib.nullcontext():
         crosscut(capsys, "run", "aapc", "--on", where, *words, "--out", str(again))
     assert slowest_and_median(again) == pytest.approx(slowest_and_median(first), rel=0.2)
+
+
+def test_a_limit_has_the_share_of_the_messages_that_it_holds_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Messages from leaf0 to leaf2 are slower, because leaf2's trunk is half as wide."""
+    network = Path(__file__).parents[2] / "docs" / "images" / "two-faults.toml"
+    out = str(tmp_path / "run.zarr")
+    crosscut(capsys, "run", "aapc", "--on", f"sim:{network}", "--size", "1MB", "--out", out, "--quiet")
+    found = json.loads(crosscut(capsys, "explain", out, "--json"))["bottlenecks"]
+    share = {one["what"]: one["slowest_share"] for one in found}
+    assert share["from leaf2 to root"] == pytest.approx(0.25, rel=0.02)
+    assert share["from leaf0 to root"] == pytest.approx(0.5, rel=0.02)

@@ -30,6 +30,8 @@ def _split(text: str, what: str, example: str) -> tuple[str, str]:
 
 def parse_bytes(text: str) -> int:
     """Parses a size: `1.5MB` is 1500000. KB, MB, GB are 10^3 and up; KiB, MiB, GiB are 2^10 and up."""
+    if text.strip().endswith(("Kb", "Mb", "Gb", "Tb")):
+        raise UsageError(f"'{text}': {text.strip()[-2:]} are bits; a size is in bytes, such as 1MB")
     number, unit = _split(text, "a size", "1MB, 64KiB or 100")
     if unit not in _BYTES:
         raise UsageError(

@@ -123,7 +123,7 @@ def _verdict(report: Report) -> str:
     if report.ok and measured < total:
         said += " but incomplete"
     parts = [
-        f"{measured:,} of {total:,} cells measured",
+        f"{measured:,} of {total:,} cells {'measured' if report.ok else 'marked as measured'}",
         *(f"{count:,} {name}" for name, count in counts.items() if count),
     ]
     return f"{said}: {', '.join(parts)}" if total else said

@@ -23,7 +23,7 @@ from crosscut.reports import charts
 
 EPILOG = """
 examples:
-  crosscut profile --trace --out cg.profile -- mpiexec -n 16 ./cg
+  crosscut profile --trace --network now.toml --out cg.profile -- mpiexec -n 16 ./cg
   crosscut predict cg.profile --on now.toml candidate-a.toml candidate-b.toml
   crosscut predict cg.profile --on now.toml --what-if latency=0.5 --what-if bandwidth=2
   crosscut predict cg.profile --on fat-tree-1024 --compute-scale 0.5     processors twice as fast
@@ -76,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "continues at once. "
            "Not with smpi.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
-           "Network on which the program was traced, to which the cost of each message to the processors is "
-           "fitted. Default: the one named to crosscut profile --network. none: fit nothing.")  # fmt: skip
+           "Network on which the program was traced, to which the processors' noise is fitted. "
+           "Default: the one named to crosscut profile --network. none: fit nothing.")  # fmt: skip
     option(parser, "--option NAME:VALUE", smpi.checked_option,
            "Option of SimGrid (--cfg), which overrides what crosscut sets. Needs --engine smpi. "
            "May be repeated.", dest="options", action="append", default=[])  # fmt: skip

@@ -74,6 +74,10 @@ def execute(args: argparse.Namespace) -> int:
     runs = _runs(args.runs)
     if args.figures is not None:
         return _figures(args, runs)
+    if args.out is not None and not args.out.is_dir() and args.out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"-o {args.out}: a page is a file that ends in .html; print it from a browser for PDF"
+        )
     out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.located, runs)
     nodes = [name for path in runs for name in Run.open(path).node_names] if args.cabling else []

@@ -233,7 +233,9 @@ def _reproduce_paper(args: argparse.Namespace) -> int:
             own.mkdir()
             done.append(repeating.repeat(read, places, _how(args, own, listener)))
         made = folder / "report.html"
-        whole_file.write_output(made, paper_page.page(paper, done, left_out).encode())
+        whole_file.write_output(
+            made, paper_page.page(paper, done, left_out, time.strftime("%Y-%m-%d")).encode()
+        )
         document = {"paper": paper.name, "experiments": [one.document for one in done], "left_out": left_out}
         whole_file.write_output(folder / repeating.RESULT, (json.dumps(document, indent=1) + "\n").encode())
     if args.json:

@@ -26,16 +26,19 @@ _STYLE = """
 _WORDS = frozenset(range(9))
 
 
-def page(paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping[str, str]) -> str:
+def page(paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping[str, str], date: str) -> str:
     """`left_out`: reasons by experiment."""
     there = {one.experiment.name for one in repeated}
+    kicker = f"repeated by crosscut {__version__}, {_places(repeated)}, {date}"
     body = join(
         element("header",
-                element("p", f"repeated by crosscut {__version__}", class_="kicker"),
+                element("p", kicker, class_="kicker"),
                 element("h1", paper.title), element("p", f"{counts(paper)}.")),
         _errors(repeated),
         [element("p", f"{name} is left out: {why}.") for name, why in left_out.items()],
         element("h2", "Every table, figure and numbered statement"),
+        element("p", "Remarks are those of crosscut's list; figures in them may come from earlier runs, "
+                "also on labs. The figures of this page are below.", class_="doubt"),
         element("div", table(
             ("item", "state", "what", "printed", "repeated by", "remark"),
             [_item(item, there) for item in paper.items], words=_WORDS, caption=paper.name,
@@ -46,6 +49,11 @@ def page(paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping
     return document(title, element("main", body), policy=_POLICY, style=assets.read("page.css") + _STYLE)
 
 
+def _places(repeated: Sequence[RepeatedExperiment]) -> str:
+    there = {found.place for one in repeated for found in one.measured}
+    return ", ".join(report.NAMES[place] for place in PLACES if place in there)
+
+
 def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
     """Mean and worst errors of each experiment, fits apart from predictions."""
     rows = [
@@ -53,6 +61,7 @@ def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
             element("a", one.experiment.name, href=f"#{one.experiment.name}"), report.NAMES[found.place],
             report.KINDS[found.against], str(found.rows), units.percent(found.mean),
             units.percent(found.worst), found.worst_row.series if found.worst_row is not None else "",
+            report.met_words(found.met),
         )
         for one in repeated for found in one.summaries if found.rows
     ]  # fmt: skip
@@ -61,8 +70,9 @@ def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
     return join(
         element("h2", "Errors"),
         table(
-            ("experiment", "where", "figures are", "number", "mean error", "worst", "worst figure"), rows,
-            words=frozenset({0, 1, 2, 6}), caption="Errors of the figures that count, by experiment",
+            ("experiment", "where", "figures are", "number", "mean error", "worst", "worst figure", "aim"),
+            rows,
+            words=frozenset({0, 1, 2, 6, 7}), caption="Errors of the figures that count, by experiment",
         ),
     )  # fmt: skip
 
@@ -83,6 +93,8 @@ def _section(one: RepeatedExperiment) -> Markup:
     ]  # fmt: skip
     places = [place for place in PLACES if any(found.place is place for found in one.measured)]
     said = [*report.conditions(one.measured), *report.compared(one.experiment)]
+    if any(not row.in_aim and row.held_against is not None for row in one.rows):
+        said.append(f"{report.OUTSIDE} {report.OUTSIDE_SAYS}")
     notes = dict.fromkeys(
         f"{row.series}: {note}" for row in one.rows for note in (row.note, row.fitted) if note
     )
@@ -107,5 +119,8 @@ def _row(row: ComparisonRow, places: Sequence[Realm]) -> list[str]:
     ]
     for place in places:
         error = row.error(row.at(place))
-        cells += [report.number(row.at(place), absent=""), "" if error is None else f"{100 * error:+.1f} %"]
+        cells += [
+            report.number(row.at(place), absent=""),
+            "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {report.OUTSIDE}"),
+        ]
     return cells

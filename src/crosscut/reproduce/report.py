@@ -123,6 +123,11 @@ def summary_sentences(experiment: Experiment, found: Sequence[Summary]) -> list[
     return [_summary(one, experiment) for one in found]
 
 
+def met_words(met: bool | None) -> str:
+    """Says whether an aim is met; empty if there is none."""
+    return "" if met is None else "met" if met else "missed"
+
+
 _AGAINST = {
     "published": "",
     "fitted": " fitted to what is published",
@@ -149,7 +154,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
         if aim is not None
     ]
     if one.met is not None:
-        text += f"; aim {', '.join(aims)}: {'met' if one.met else 'missed'}"
+        text += f"; aim {', '.join(aims)}: {met_words(one.met)}"
     return f"{text}; {left_out}" if one.left_out else text
 
 

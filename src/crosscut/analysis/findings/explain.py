@@ -22,6 +22,8 @@ from crosscut.network.message_paths import Step
 # A capacity counts as full from this share on: messages are noisy, and fair sharing leaves some unused.
 FULL = 0.96
 _FEWEST_FLOWS = 2
+# Messages that share a capacity over TCP differ by less.
+_ALMOST_AS_FAST = 0.7
 Way = Callable[[int, int], Sequence[Step]]
 """Returns the links on the path from a source host to a destination host; none if unknown."""
 
@@ -135,7 +137,8 @@ def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottlenec
         flows = np.bincount(phase[there], minlength=len(numbers))
         totals = np.bincount(phase[there], weights=observed.rate[there], minlength=len(numbers))
         slow: Floats = np.full(len(numbers), 0.0)
-        np.minimum.at(slow, phase[there], slowness[there])
+        held = there & _held_back(there, phase, observed.rate, len(numbers))
+        np.minimum.at(slow, phase[held], slowness[held])
         full = (
             (totals >= FULL * capacity.bytes_per_second) & (flows >= _FEWEST_FLOWS) & (slow < alone.threshold)
         )
@@ -144,6 +147,19 @@ def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottlenec
             share = float(np.exp(slowest))
             found.append(Bottleneck(capacity.what, capacity.bytes_per_second, tuple(phases), most, share))
     return sorted(found, key=lambda bottleneck: (-len(bottleneck.phases), bottleneck.what))
+
+
+def _held_back(
+    passes: NDArray[np.bool_], phase: NDArray[np.int64], rate: Floats, count: int
+) -> NDArray[np.bool_]:
+    """Returns [message] True if this capacity may be what limits it: of the messages that share a capacity
+    max-min fairly, those that it limits are the fastest, and another capacity limits the others.
+
+    `phase`: [message] index of its phase, of `count`.
+    """
+    fastest: Floats = np.zeros(count)
+    np.maximum.at(fastest, phase[passes], rate[passes])
+    return np.asarray(rate >= _ALMOST_AS_FAST * fastest[phase])
 
 
 def _mask(messages: Sequence[int], count: int) -> NDArray[np.bool_]:
