@@ -34,10 +34,9 @@ def _introduction() -> Iterator[str]:
     yield f"| --- | ---: {'| ---: ' * len(states)}| ---: |"
     for name in papers.names():
         paper = papers.read(name)
-        numbered = [item for item in paper.items if item.is_numbered]
-        told = sum(item.state in (papers.ItemState.COMPARED, papers.ItemState.STATED) for item in numbered)
+        told, there = paper.numbered
         numbers = " | ".join(str(paper.count(state)) for state in papers.ItemState)
-        yield f"| [{name}](#{name}) | {len(paper.items)} | {numbers} | {told} of {len(numbered)} |"
+        yield f"| [{name}](#{name}) | {len(paper.items)} | {numbers} | {told} of {there} |"
     yield ""
 
 

@@ -20,7 +20,7 @@ WIRE_BYTES_PER_US = 12.5 * 1460 / 1538
 
 @dataclass(frozen=True)
 class Messages:
-    """Of a loaded ping-pong, one entry for each message."""
+    """Has one entry for each message of a loaded ping-pong."""
 
     us: Floats
     """Half the round trip."""

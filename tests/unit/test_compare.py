@@ -47,7 +47,7 @@ def test_the_terminal_counts_the_rows_that_it_leaves_out():
 
 
 def test_a_change_that_the_two_medians_contradict_is_explained():
-    """Of times in two clusters, a few more in one move the median far, and hardly any difference of two."""
+    """If times lie in two clusters, a few more in one move the median far, but hardly any difference."""
     found = compare(aapc(1), aapc(2), halves(), ASKED)
 
     def rendered(second):

@@ -10,6 +10,10 @@ import pytest
 from crosscut import cli
 from crosscut.base.errors import Interrupted, SessionError
 from crosscut.cli import reproduce
+from crosscut.reproduce import repeating
+from crosscut.reproduce.experiment import Experiment
+from crosscut.reproduce.repeating import RepeatedExperiment
+from crosscut.reproduce.running import ReproduceOptions
 
 
 @pytest.mark.parametrize(
@@ -59,3 +63,27 @@ def test_files_written_before_a_failure_are_named_too(
     with pytest.raises(SessionError, match="died"):
         ended(folder, SessionError("died"), after_a_run=True)
     assert f"what was measured is in {folder}\n" in capsys.readouterr().err
+
+
+def test_what_an_interrupted_paper_completed_is_on_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def repeat(read: Experiment, places: object, how: ReproduceOptions) -> RepeatedExperiment:
+        if any(tmp_path.glob("out/*/done")):
+            raise Interrupted("interrupted")
+        (how.out / "done").touch()
+        return RepeatedExperiment(read, (), (), (), (), {"experiment": read.name})
+
+    monkeypatch.setattr(repeating, "repeat", repeat)
+    out = tmp_path / "out"
+    assert cli.main(["reproduce", "salmon1998", "--quick", "--quiet", "--out", str(out)]) == 130
+    assert f"interrupted; what was measured is in {out}" in capsys.readouterr().err
+    results = json.loads((out / "result.json").read_text())
+    assert [one["experiment"] for one in results["experiments"]] == ["salmon-latency"]
+    assert results["left_out"]["salmon-routes"] == "it was not completed"
+    assert "salmon-routes is left out: it was not completed." in (out / "report.html").read_text()
+
+
+def test_quick_is_not_combined_with_a_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "salmon1998", "--quick", "--on", "lab"]) == 2
+    assert "--quick only simulates: leave out --on" in capsys.readouterr().err

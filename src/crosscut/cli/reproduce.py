@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, checked_words
@@ -209,6 +208,8 @@ def _reproduce_paper(args: argparse.Namespace) -> int:
     from crosscut.reports.terminal.screen import screen_for
     from crosscut.reproduce import experiment, known, paper_page, paper_report, papers, repeating, report
 
+    if args.quick and args.on is not None:
+        raise UsageError("--quick only simulates: leave out --on")
     paper = papers.read(args.experiment)
     asked = _places(Realm.SIMULATED.value if args.quick else args.on)
     todo, left_out = [], {}
@@ -226,20 +227,19 @@ def _reproduce_paper(args: argparse.Namespace) -> int:
         )
     _refuse_lab(tuple(place for _, places in todo for place in places))
     folder = _folder(args.out, paper.name)
-    done = []
+    done: list[repeating.RepeatedExperiment] = []
+    left_out |= {read.name: "it was not completed" for read, _ in todo}
     with keeping(folder), reporter(quiet=True) as listener:
-        for read, places in todo:
-            own = folder / read.name
-            own.mkdir()
-            done.append(repeating.repeat(read, places, _how(args, own, listener)))
-        made = folder / "report.html"
-        whole_file.write_output(
-            made, paper_page.page(paper, done, left_out, time.strftime("%Y-%m-%d")).encode()
-        )
-        document = {"paper": paper.name, "experiments": [one.document for one in done], "left_out": left_out}
-        whole_file.write_output(folder / repeating.RESULT, (json.dumps(document, indent=1) + "\n").encode())
+        try:
+            for read, places in todo:
+                own = folder / read.name
+                own.mkdir()
+                done.append(repeating.repeat(read, places, _how(args, own, listener)))
+                del left_out[read.name]
+        finally:  # after an error, with what was done before
+            made = paper_page.write(folder, paper, done, left_out, time.strftime("%Y-%m-%d"))
     if args.json:
-        print(json.dumps(document))
+        print((folder / repeating.RESULT).read_text(encoding="utf-8"))
         return EXIT_OK
     screen = screen_for()
     screen.line(paper.title, "bold")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from crosscut import __version__
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.reports.html import assets
 from crosscut.reports.html.markup import Markup, document, element, join, table
 from crosscut.reproduce import report
@@ -14,7 +16,7 @@ from crosscut.reproduce.comparing import ComparisonRow
 from crosscut.reproduce.experiment import PLACES
 from crosscut.reproduce.paper_report import counts
 from crosscut.reproduce.papers import Paper, PaperItem
-from crosscut.reproduce.repeating import RepeatedExperiment
+from crosscut.reproduce.repeating import RESULT, RepeatedExperiment
 from crosscut.run.realm import Realm
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -24,6 +26,19 @@ _STYLE = """
 .prose th[scope="row"] { min-width: 9rem; }
 """
 _WORDS = frozenset(range(9))
+
+
+def write(
+    folder: Path, paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping[str, str], date: str
+) -> Path:
+    """Writes the page, which it returns, and all results as JSON."""
+    results = {
+        "paper": paper.name, "experiments": [one.document for one in repeated], "left_out": dict(left_out)
+    }  # fmt: skip
+    whole_file.write_output(folder / RESULT, (json.dumps(results) + "\n").encode())
+    made = folder / "report.html"
+    whole_file.write_output(made, page(paper, repeated, left_out, date).encode())
+    return made
 
 
 def page(paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping[str, str], date: str) -> str:
@@ -118,9 +133,6 @@ def _row(row: ComparisonRow, places: Sequence[Realm]) -> list[str]:
         *(report.number(one, absent="") for one in (row.published, row.reckoned)),
     ]
     for place in places:
-        error = row.error(row.at(place))
-        cells += [
-            report.number(row.at(place), absent=""),
-            "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {report.OUTSIDE}"),
-        ]
+        value = row.at(place)
+        cells += [report.number(value, absent=""), report.error_words(row, value)]
     return cells

@@ -19,11 +19,10 @@ def render_all(screen: Screen, found: Sequence[Paper]) -> None:
 def counts(paper: Paper) -> str:
     """`44 items: 15 compared, 4 stated, …; 9 of 19 tables and figures compared or stated`"""
     states = [f"{number} {state}" for state in ItemState if (number := paper.count(state))]
-    numbered = [item for item in paper.items if item.is_numbered]
-    told = sum(item.state in (ItemState.COMPARED, ItemState.STATED) for item in numbered)
+    told, there = paper.numbered
     return (
-        f"{units.count(len(paper.items), 'item')}: {', '.join(states)}; {told} of {len(numbered)} tables "
-        "and figures compared or stated"
+        f"{units.count(len(paper.items), 'item')}: {', '.join(states)}; {told} of {there} tables and figures "
+        "compared or stated"
     )
 
 

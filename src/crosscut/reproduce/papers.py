@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -17,9 +16,9 @@ from crosscut.reproduce import experiment
 
 class ItemState(StrEnum):
     COMPARED = "compared"
-    """A printed number stands beside crosscut's, with the error."""
+    """A printed number stands beside crosscut's: in a row of an experiment, or in the remark."""
     STATED = "stated"
-    """A sentence without a number of its own is tested as such."""
+    """A sentence without a number of its own is tested; the remark says where crosscut's result differs."""
     NOT_PRINTED = "not printed"
     """The paper, as far as its text is known, prints no value."""
     NOT_DESCRIBABLE = "not describable"
@@ -35,7 +34,7 @@ class PaperItem:
     about: Filled
     state_text: Annotated[str, Key("state"), OneOf(tuple(ItemState))]
     by: tuple[FilledLine, ...] = ()
-    """Experiments, and other commands of crosscut such as `price kurmann-2003`."""
+    """Experiments, and other commands of crosscut such as `workload run is`."""
     printed: str = ""
     remark: str = ""
     """How crosscut's result deviates and why, or why there is none."""
@@ -63,8 +62,14 @@ class Paper:
         known = frozenset(experiment.names())
         return tuple(dict.fromkeys(name for item in self.items for name in item.by if name in known))
 
-    def count(self, state: ItemState, items: Collection[PaperItem] | None = None) -> int:
-        return sum(item.state is state for item in (self.items if items is None else items))
+    def count(self, state: ItemState) -> int:
+        return sum(item.state is state for item in self.items)
+
+    @property
+    def numbered(self) -> tuple[int, int]:
+        """How many tables and figures are compared or stated, and how many there are."""
+        states = [item.state for item in self.items if item.is_numbered]
+        return sum(one in (ItemState.COMPARED, ItemState.STATED) for one in states), len(states)
 
 
 def _folder() -> Path | None:

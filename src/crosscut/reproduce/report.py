@@ -97,7 +97,7 @@ def _table(rows: Sequence[ComparisonRow], places: Sequence[Realm], of_sizes: Col
             value = row.at(place)
             mark = f" {LIMITED}" if row.limited(place) else ""
             cells.append(number(value, row.unit if row.held_against is None else "") + mark)
-            cells += [_error(row, value)] if shown else []
+            cells += [error_words(row, value)] if shown else []
         table.add(*cells, style="" if row.in_aim or not shown else "dim")
         before = row.series
     return table
@@ -114,7 +114,8 @@ def number(value: float | None, unit: str = "", absent: str = "–") -> str:
     return f"{number} {unit}" if unit and unit != "share" else number
 
 
-def _error(row: ComparisonRow, value: float | None) -> str:
+def error_words(row: ComparisonRow, value: float | None) -> str:
+    """`+3.1 % *`; empty if there is no error."""
     error = row.error(value)
     return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
 
