@@ -30,7 +30,7 @@ COMPUTING = """
 title = "Computing"
 source = "made for a test"
 [lab]
-repetitions = 8
+repetitions = 24
 """
 BESIDE = """
 [[series]]

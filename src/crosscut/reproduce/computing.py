@@ -32,6 +32,8 @@ from crosscut.run.run import Run
 from crosscut.session.client import Listener
 
 ALONE_SECONDS = 2.0
+_LEAST_SECONDS = 0.5
+"""Progress events that a busy machine delivers late arrive together: a shorter span may be theirs."""
 _PATIENCE_SECONDS = 10.0
 
 
@@ -79,11 +81,11 @@ class Worker:
 
 
 def per_second(seen: list[tuple[float, int]]) -> float:
-    """Counts per second from the first to the last (time, count). SessionError for fewer than two."""
-    if len(seen) < 2 or seen[-1][0] <= seen[0][0]:
+    """Counts per second from the first to the last (time, count). SessionError if these are too close."""
+    if len(seen) < 2 or seen[-1][0] - seen[0][0] < _LEAST_SECONDS:
         raise SessionError(
-            "the phase was over before the worker's count could be read twice; give the series more "
-            "repetitions or a longer lab_message"
+            f"the phase gave no two readings of the worker's count {_LEAST_SECONDS:g} s apart; give the series "
+            "more repetitions or a longer lab_message"
         )
     return (seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0])
 
