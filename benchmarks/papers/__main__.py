@@ -35,7 +35,9 @@ def main() -> int:
     figures = kept.load()
     if not asked.again:
         place = Realm(asked.on)
-        for name in asked.only or [one for paper in papers.names() for one in papers.read(paper).experiments]:
+        for name in asked.only or [
+            one for paper in experiment.paper_names() for one in papers.read(paper).experiments
+        ]:
             _measure(name, place, figures)
             kept.store(figures)
     page.PAGE.write_text(page.text(figures), encoding="utf-8")

@@ -13,7 +13,7 @@ from crosscut.reproduce.comparing import ComparisonRow, Summary
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.paper_report import counts
 from crosscut.reproduce.papers import Paper
-from crosscut.reproduce.report import KINDS, NAMES, met_words, number, shown_x, sizes_on_x
+from crosscut.reproduce.report import KINDS, NAMES, error_words, met_words, named, number
 from crosscut.run.realm import Realm
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "papers.md"
@@ -21,7 +21,9 @@ _IMAGES = Path("docs") / "images"
 
 
 def text(figures: Figures) -> str:
-    return "\n".join([*_introduction(), *(line for name in papers.names() for line in _paper(name, figures))])
+    return "\n".join(
+        [*_introduction(), *(line for name in experiment.paper_names() for line in _paper(name, figures))]
+    )
 
 
 _INTRODUCTION = Path(__file__).with_name("introduction.md")
@@ -32,7 +34,7 @@ def _introduction() -> Iterator[str]:
     yield _INTRODUCTION.read_text(encoding="utf-8")
     yield f"| paper | items | {' | '.join(states)} | tables and figures compared or stated |"
     yield f"| --- | ---: {'| ---: ' * len(states)}| ---: |"
-    for name in papers.names():
+    for name in experiment.paper_names():
         paper = papers.read(name)
         told, there = paper.numbered
         numbers = " | ".join(str(paper.count(state)) for state in papers.ItemState)
@@ -60,10 +62,10 @@ def _paper(name: str, figures: Figures) -> Iterator[str]:
 
 
 def _error(one: Experiment, found: Summary) -> str:
-    worst = "" if found.worst_row is None else _named(found.worst_row, one)
     return (
         f"| `{one.name}` | {NAMES[found.place]} | {KINDS[found.against]} | {found.rows} "
-        f"| {units.percent(found.mean)} | {units.percent(found.worst)} | {worst} | {met_words(found.met)} |"
+        f"| {units.percent(found.mean)} | {units.percent(found.worst)} "
+        f"| {named(found.worst_row, one)} | {met_words(found.met)} |"
     )
 
 
@@ -71,10 +73,15 @@ def _items(paper: Paper) -> Iterator[str]:
     yield from ("### Items", "", "| item | state | what | printed | repeated by | remark |",
                 "| --- | --- | --- | --- | --- | --- |")  # fmt: skip
     for item in paper.items:
-        by = ", ".join(f"`{name}`" for name in item.by)
+        by = ", ".join(_linked(name) for name in item.by)
         cells = map(_cell, (item.name, item.state, item.about, item.printed, by, item.remark))
         yield f"| {' | '.join(cells)} |"
     yield ""
+
+
+def _linked(by: str) -> str:
+    """Links an experiment to its file; `by` may also be a command."""
+    return f"[`{by}`](../../experiments/{by}.toml)" if by in experiment.names() else f"`{by}`"
 
 
 def _cell(said: str) -> str:
@@ -92,20 +99,15 @@ def _rows(read: Sequence[Experiment], found: dict[str, tuple[ComparisonRow, ...]
                 continue
             ours = " | ".join(_ours(row, place) for place in (Realm.SIMULATED, Realm.EMULATED, Realm.HERE))
             note = "; ".join(filter(None, (f"fit: {row.fitted}" if row.fitted else "", row.note)))
-            cells = (row.where, f"`{one.name}`", _cell(_named(row, one)), row.unit, number(row.published))
+            cells = (row.where, f"`{one.name}`", _cell(named(row, one)), row.unit, number(row.published))
             yield f"| {' | '.join(cells)} | {ours} | {_cell(note)} |"
     yield ""
-
-
-def _named(row: ComparisonRow, one: Experiment) -> str:
-    of_sizes = any(series.name == row.series and sizes_on_x(series) for series in one.series)
-    return row.series + ("" if row.x is None else f", {shown_x(row.x, of_sizes)}")
 
 
 def _ours(row: ComparisonRow, place: Realm) -> str:
     value = row.at(place)
     if value is None:
         return ""
-    error = row.error(value)
-    marks = ("" if row.in_aim else " *") + (" machine-limited" if row.limited(place) else "")
-    return f"{number(value)}" + ("" if error is None else f" ({100 * error:+.1f} %{marks})")
+    error = error_words(row, value)
+    limited = " machine-limited" if row.limited(place) else ""
+    return number(value) + (f" ({error}{limited})" if error else "")

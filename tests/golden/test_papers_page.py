@@ -14,7 +14,7 @@ from crosscut.run.realm import Realm
 from crosscut.session.progress import reporter
 
 SLOW = frozenset({"bode-table-1"})  # runs programs under SMPI
-NAMES = sorted({name for paper in papers.names() for name in papers.read(paper).experiments} - SLOW)
+NAMES = sorted({name for paper in experiment.paper_names() for name in papers.read(paper).experiments} - SLOW)
 
 
 def test_the_page_in_the_documentation_is_up_to_date() -> None:

@@ -303,7 +303,7 @@ def test_the_switch_of_the_lab_is_always_recorded_and_reported_unless_it_is_the_
 def test_the_mark_after_an_error_is_explained(read: experiment.Experiment) -> None:
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     said, _ = told(read, rows, [])
-    assert "+0.0 % *" in said
+    assert " 0.0 % *" in said
     assert "* outside the experiment's aim" in said
     said, _ = told(read, rows[:2], [])
     assert "*" not in said

@@ -167,9 +167,11 @@ def test_binary_and_overlong_files_are_refused(tmp_path: Path) -> None:
         experiment.read(written(tmp_path, "a = " + "[" * 100_000))
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"there is .*kurmann-tables-3-5"):
+def test_an_unknown_name_is_answered_with_a_similar_one_or_the_list() -> None:
+    with pytest.raises(UsageError, match="crosscut reproduce lists them"):
         experiment.find("zeppelin")
+    with pytest.raises(UsageError, match="did you mean kurmann2003"):
+        experiment.find("kurmann")
 
 
 def test_the_guide_lists_every_experiment_with_where_it_runs() -> None:

@@ -9,7 +9,7 @@ from crosscut.cli import COMMANDS, main
 from crosscut.reproduce import experiment, papers
 from crosscut.reproduce.papers import ItemState
 
-NAMES = papers.names()
+NAMES = experiment.paper_names()
 
 
 @pytest.mark.parametrize("name", NAMES)

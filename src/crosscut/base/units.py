@@ -197,8 +197,8 @@ def duration(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Formats a share: `4.2 %`, `37 %`, `0.03 %`."""
-    return f"{_digits(100 * share, 2)} %"
+    """Formats a share: `4.2 %`, `37 %`, `0.03 %`; less than a ten-thousandth of a percent is only said."""
+    return "under 0.0001 %" if 0 < share < 1e-6 else f"{_digits(100 * share, 2)} %"
 
 
 def count(number_of: int, noun: str, plural: str = "") -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, checked_words
@@ -71,13 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from crosscut.base import core
-    from crosscut.reproduce import experiment, known, papers
+    from crosscut.reproduce import experiment, known
 
     if args.experiment is None or args.list:
         _refuse_options(args)
         return _list_papers(args) if args.list else _list(args)
     checked_words(args.words)
-    if args.experiment in papers.names():
+    if args.experiment in experiment.paper_names():
         return _reproduce_paper(args)
     if args.quick:
         raise UsageError("--quick: for a whole paper; of an experiment, --on sim is the quick part")
@@ -128,15 +129,20 @@ def _list(args: argparse.Namespace) -> int:
     rows = Rows("<experiment", "<--on", "<what")
     for one in found:
         rows.add(one.name, ", ".join(one.places), one.title)
-    screen_for().table(rows)
+    screen = screen_for()
+    screen.table(rows)
+    screen.line(f"Whole papers: {', '.join(experiment.paper_names())}")
+    screen.command("crosscut reproduce --list: how much of each paper is compared")
     return EXIT_OK
 
 
 def _list_papers(args: argparse.Namespace) -> int:
     from crosscut.reports.terminal.screen import screen_for
-    from crosscut.reproduce import paper_report, papers
+    from crosscut.reproduce import experiment, paper_report, papers
 
-    found = [papers.read(name) for name in ([args.experiment] if args.experiment else papers.names())]
+    found = [
+        papers.read(name) for name in ([args.experiment] if args.experiment else experiment.paper_names())
+    ]
     if args.json:
         print(json.dumps([paper_report.as_json(one) for one in found]))
     elif args.experiment:
@@ -172,12 +178,17 @@ def keeping(folder: Path) -> Iterator[None]:
         raise
 
 
-def _how(args: argparse.Namespace, folder: Path, listener: Listener) -> ReproduceOptions:
+def _tell(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        print(f"crosscut: {text}", file=sys.stderr)
+
+
+def _how(args: argparse.Namespace, folder: Path, listener: Listener, before: str = "") -> ReproduceOptions:
+    """`before` begins every line of progress."""
     from crosscut.reproduce.running import ReproduceOptions
 
     def told(text: str) -> None:
-        if not args.quiet:
-            print(f"crosscut: {text}", file=sys.stderr)
+        _tell(args, before + text)
 
     return ReproduceOptions(
         tuple(args.words), folder, listener, told, args.dilate, args.repetitions, args.switch
@@ -227,14 +238,21 @@ def _reproduce_paper(args: argparse.Namespace) -> int:
         )
     _refuse_lab(tuple(place for _, places in todo for place in places))
     folder = _folder(args.out, paper.name)
+    if on_labs := sum(Realm.EMULATED in places for _, places in todo):
+        _tell(
+            args,
+            f"{on_labs} of {units.count(len(todo), 'experiment')} need labs, which takes minutes to an "
+            "hour each; --quick only simulates",
+        )
     done: list[repeating.RepeatedExperiment] = []
     left_out |= {read.name: "it was not completed" for read, _ in todo}
     with keeping(folder), reporter(quiet=True) as listener:
         try:
-            for read, places in todo:
+            for number, (read, places) in enumerate(todo, 1):
                 own = folder / read.name
                 own.mkdir()
-                done.append(repeating.repeat(read, places, _how(args, own, listener)))
+                before = f"{number} of {len(todo)}, {read.name}: "
+                done.append(repeating.repeat(read, places, _how(args, own, listener, before)))
                 del left_out[read.name]
         finally:  # after an error, with what was done before
             made = paper_page.write(folder, paper, done, left_out, time.strftime("%Y-%m-%d"))

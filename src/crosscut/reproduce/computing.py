@@ -84,8 +84,8 @@ def per_second(seen: list[tuple[float, int]]) -> float:
     """Counts per second from the first to the last (time, count). SessionError if these are too close."""
     if len(seen) < 2 or seen[-1][0] - seen[0][0] < _LEAST_SECONDS:
         raise SessionError(
-            f"the phase gave no two readings of the worker's count {_LEAST_SECONDS:g} s apart; give the series "
-            "more repetitions or a longer lab_message"
+            f"the phase gave no two readings of the worker's count {_LEAST_SECONDS:g} s apart; give the "
+            "series more repetitions or a longer lab_message"
         )
     return (seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0])
 

@@ -278,6 +278,17 @@ def names() -> list[str]:
     return sorted(path.stem for path in where.glob("*.toml")) if where else []
 
 
+def paper_folder() -> Path | None:
+    """The folder of the lists of papers' items; None if it is missing."""
+    where = folder()
+    return where / "papers" if where else None
+
+
+def paper_names() -> list[str]:
+    where = paper_folder()
+    return sorted(path.stem for path in where.glob("*.toml")) if where else []
+
+
 def find(text: str) -> Path:
     """Finds an experiment: a file, or the name of one that comes with crosscut."""
     if text.endswith(".toml") or "/" in text:
@@ -285,9 +296,10 @@ def find(text: str) -> Path:
             raise UsageError(f"{text}: {spelling.missing(Path(text))}")
         return Path(text)
     where = folder()
-    if where is None or text not in (there := names()):
+    if where is None or text not in names():
         if Path(f"{text}.toml").is_file():
             raise UsageError(f"{text}: there is no such experiment; did you mean the file ./{text}.toml?")
-        near = spelling.hint(text, there) or f"; there is {', '.join(there) or 'none here'}"
-        raise UsageError(f"{text}: there is no such experiment{near}")
+        known = [*paper_names(), *(names() if where else [])]
+        near = spelling.hint(text, known) or "; crosscut reproduce lists them"
+        raise UsageError(f"{text}: there is no such experiment or paper{near}")
     return where / f"{text}.toml"

@@ -75,7 +75,7 @@ def _errors(repeated: Sequence[RepeatedExperiment]) -> Markup:
         (
             element("a", one.experiment.name, href=f"#{one.experiment.name}"), report.NAMES[found.place],
             report.KINDS[found.against], str(found.rows), units.percent(found.mean),
-            units.percent(found.worst), found.worst_row.series if found.worst_row is not None else "",
+            units.percent(found.worst), report.named(found.worst_row, one.experiment),
             report.met_words(found.met),
         )
         for one in repeated for found in one.summaries if found.rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated
 
 from crosscut.base import spelling, toml_fields
@@ -72,19 +71,9 @@ class Paper:
         return sum(one in (ItemState.COMPARED, ItemState.STATED) for one in states), len(states)
 
 
-def _folder() -> Path | None:
-    where = experiment.folder()
-    return where / "papers" if where else None
-
-
-def names() -> list[str]:
-    where = _folder()
-    return sorted(path.stem for path in where.glob("*.toml")) if where else []
-
-
 def read(name: str) -> Paper:
     """Reads the list of one paper, by name. Raises UsageError."""
-    where, there = _folder(), names()
+    where, there = experiment.paper_folder(), experiment.paper_names()
     if where is None or name not in there:
         near = spelling.hint(name, there) or f"; there is {', '.join(there) or 'none here'}"
         raise UsageError(f"{name}: there is no such paper{near}")

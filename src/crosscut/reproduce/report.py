@@ -103,6 +103,20 @@ def _table(rows: Sequence[ComparisonRow], places: Sequence[Realm], of_sizes: Col
     return table
 
 
+def named(row: ComparisonRow | None, experiment: Experiment) -> str:
+    """`ER16 (phase 3)`; the series alone if it has a single figure; empty without a row."""
+    if row is None:
+        return ""
+    series = next(one for one in experiment.series if one.name == row.series)
+    if row.x is None or len(series.x) == 1 or (len(series.phases) == 1 and not series.x):
+        return row.series
+    shown, axis = shown_x(row.x, sizes_on_x(series)), experiment.picture.x.partition(" (")[0]
+    if sizes_on_x(series):
+        return f"{row.series} ({shown})"
+    kind = f"{axis}:" if series.x and axis else "ranks:" if series.rank_counts else "phase"
+    return f"{row.series} ({kind} {shown})"
+
+
 def _at(row: ComparisonRow, of_sizes: Collection[str]) -> str:
     return "" if row.x is None else shown_x(row.x, row.series in of_sizes)
 
@@ -117,7 +131,10 @@ def number(value: float | None, unit: str = "", absent: str = "–") -> str:
 def error_words(row: ComparisonRow, value: float | None) -> str:
     """`+3.1 % *`; empty if there is no error."""
     error = row.error(value)
-    return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
+    if error is None:
+        return ""
+    shown = f"{100 * error:+.1f}"
+    return f"{'0.0' if float(shown) == 0 else shown} %" + ("" if row.in_aim else f" {OUTSIDE}")
 
 
 def summary_sentences(experiment: Experiment, found: Sequence[Summary]) -> list[str]:
@@ -142,12 +159,10 @@ def _summary(one: Summary, experiment: Experiment) -> str:
     row = one.worst_row
     if row is None:
         return f"{NAMES[one.place]}: {left_out}"
-    of_sizes = {series.name for series in experiment.series if sizes_on_x(series)}
-    where = row.series + (f" at {_at(row, of_sizes)}" if row.x is not None else "")
     against = _AGAINST[one.against]
     text = (
         f"{NAMES[one.place]}: {units.count(one.rows, 'figure')}{against}, mean error "
-        f"{units.percent(one.mean)}, worst {units.percent(one.worst)} ({where})"
+        f"{units.percent(one.mean)}, worst {units.percent(one.worst)}: {named(row, experiment)}"
     )
     aims = [
         f"{name} {units.percent(aim)}"
