@@ -16,59 +16,11 @@
 #include "store/summary.hpp"
 #include "tests/check.hpp"
 #include "tests/sample_run.hpp"
+#include "tests/store_folder.hpp"
 
 using namespace crosscut;
 using namespace crosscut::store;
 using namespace crosscut::tests;
-namespace fs = std::filesystem;
-
-namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "crosscut-store-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-const Shape small{{1000, 2000}, 5, 7, 4, 2};
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void overwrite(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-json::Value attributes_of(const fs::path& run) {
-  return json::parse(text_of(run / "zarr.json")).at("attributes");
-}
-
-bool all(const std::vector<bool>& values) { return std::ranges::find(values, false) == values.end(); }
-bool none(const std::vector<bool>& values) { return std::ranges::find(values, true) == values.end(); }
-
-void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
-  std::string text = text_of(path);
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  overwrite(path, text.replace(at, from.size(), to));
-}
-
-}  // namespace
-
 TEST(chunks_hold_whole_phases_within_their_limit_and_tile_every_shape) {
   for (const std::int64_t phases : {1, 7, 63, 511, 65535})
     for (const std::int64_t repetitions : {1, 20, 200})
@@ -100,7 +52,7 @@ TEST(shapes_that_cannot_be_stored_are_refused) {
 TEST(blocks_tile_the_run_and_what_is_committed_is_read_back) {
   // The second shape is cut by phases, the first by repetitions.
   for (const Shape& shape : {small, Shape{{10, 20}, 2, 11, 3000, 3}}) {
-    const Folder folder;
+    const StoreFolder folder;
     const Store::Options options = sample::options(shape);
     const auto store = Store::create(folder / "run.zarr", options);
     for (std::int32_t size = 0; size < 2; ++size) {
@@ -120,7 +72,7 @@ TEST(blocks_tile_the_run_and_what_is_committed_is_read_back) {
 }
 
 TEST(a_block_smaller_than_a_chunk_leaves_its_neighbours_unmeasured_and_intact) {
-  const Folder folder;
+  const StoreFolder folder;
   const Store::Options options = sample::options(small);
   const auto store = Store::create(folder / "run.zarr", options);
   const Block first{0, 2, 4, 1, 3}, second{0, 3, 7, 3, 5};
@@ -134,7 +86,7 @@ TEST(a_block_smaller_than_a_chunk_leaves_its_neighbours_unmeasured_and_intact) {
 }
 
 TEST(failed_cells_are_measured_again_and_skipped_ones_are_not) {
-  const Folder folder;
+  const StoreFolder folder;
   const Store::Options options = sample::options(small);
   const auto store = Store::create(folder / "run.zarr", options);
   BlockData data = sample::data(options, {0, 0, 2, 0, 1});
@@ -145,7 +97,7 @@ TEST(failed_cells_are_measured_again_and_skipped_ones_are_not) {
 }
 
 TEST(a_directory_that_cannot_be_a_new_run_is_refused_by_name) {
-  const Folder folder;
+  const StoreFolder folder;
   const Store::Options options = sample::options(small);
   overwrite(folder / "file", "x");
   CHECK_THROWS_SAYING(UsageError, "file is a file", Store::create(folder / "file", options));
@@ -160,7 +112,7 @@ TEST(a_directory_that_cannot_be_a_new_run_is_refused_by_name) {
 }
 
 TEST(remains_of_a_killed_creation_are_replaced_but_nothing_else_is_touched) {
-  const Folder folder;
+  const StoreFolder folder;
   const Store::Options options = sample::options(small);
   const fs::path run = folder / "run";
   { const auto store = Store::create(run, options); }
@@ -179,7 +131,7 @@ TEST(remains_of_a_killed_creation_are_replaced_but_nothing_else_is_touched) {
 }
 
 TEST(measurements_whose_run_lost_its_metadata_are_never_deleted) {
-  const Folder folder;
+  const StoreFolder folder;
   const Store::Options options = sample::options(small);
   const fs::path run = folder / "run";
   {
@@ -200,7 +152,7 @@ TEST(a_directory_without_permission_is_refused_with_the_cause) {
     std::cout << "  skipped for root, who may write everywhere\n";
     return;
   }
-  const Folder folder;
+  const StoreFolder folder;
   fs::create_directory(folder / "locked");
   ::chmod((folder / "locked").c_str(), 0500);
   CHECK_THROWS_SAYING(RunError, "Permission denied",
@@ -209,7 +161,7 @@ TEST(a_directory_without_permission_is_refused_with_the_cause) {
 }
 
 TEST(a_second_writer_of_a_run_is_refused) {
-  const Folder folder;
+  const StoreFolder folder;
   const auto store = Store::create(folder / "run.zarr", sample::options(small));
   CHECK_THROWS_SAYING(UsageError, "another process",
                       Store::resume(folder / "run.zarr", sample::options(small), true));
@@ -218,133 +170,8 @@ TEST(a_second_writer_of_a_run_is_refused) {
                       Store::resume(folder / "run.zarr", sample::options(small), true));
 }
 
-TEST(a_resumed_run_keeps_measured_cells_and_records_the_others) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  const Store::Options options = sample::options(small);
-  const Block block{0, 0, 7, 0, 2};
-  {
-    const auto store = Store::create(run, options);
-    store->commit(sample::data(options, block));
-    store->set_iterations(0, 12);
-    store->finish("stopped", {});
-    CHECK_EQ(attributes_of(run).at("state").string(), "stopped");
-  }
-  const auto store = Store::resume(run, options, false);
-  CHECK(all(store->done(block)) && none(store->done({0, 0, 7, 2, 5})));
-  CHECK_EQ(store->iterations(0), 12);
-  CHECK_EQ(attributes_of(run).at("state").string(), "running");
-  CHECK_EQ(json::write(attributes_of(run).at("resumed").array().at(0).at("blocks")),
-           R"([{"size": 0, "phases": [0, 7], "repetitions": [2, 5]}, )"
-           R"({"size": 1, "phases": [0, 7], "repetitions": [0, 5]}])");
-}
-
-TEST(a_count_that_no_job_can_have_requested_is_refused_on_resuming) {
-  for (const std::int64_t value : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
-    const Folder folder;
-    const fs::path run = folder / "run.zarr";
-    const Store::Options options = sample::options(small);
-    { const auto store = Store::create(run, options); }
-    const std::array<std::int64_t, 2> counts{3, value};
-    std::string bytes(sizeof counts, '\0');
-    std::memcpy(bytes.data(), counts.data(), sizeof counts);
-    overwrite(run / "iterations/c/0", bytes);
-    CHECK_THROWS_SAYING(RunError, "is not a valid value of iterations", Store::resume(run, options, false));
-  }
-}
-
-TEST(coordinates_are_written_and_compared_phase_by_phase) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  Store::Options options = sample::options(small);
-  options.coordinates.bytes_differ = true;
-  { const auto store = Store::create(run, options); }
-  std::string peers, bytes;
-  for (std::int64_t phase = 0; phase < small.phases; ++phase) {
-    const PhaseSamples samples = sample::samples_of(small, phase);
-    peers.append(reinterpret_cast<const char*>(samples.peer.data()), samples.peer.size() * 4);
-    bytes.append(reinterpret_cast<const char*>(samples.bytes.data()), samples.bytes.size() * 8);
-  }
-  CHECK(text_of(run / "peer" / "c" / "0" / "0" / "0") == peers);
-  CHECK(text_of(run / "bytes" / "c" / "0" / "0" / "0") == bytes);
-  { const auto store = Store::resume(run, options, false); }
-  options.coordinates.samples = [](std::size_t phase) {
-    PhaseSamples samples = sample::samples_of(small, static_cast<std::int64_t>(phase));
-    if (phase + 1 == static_cast<std::size_t>(small.phases)) samples.bytes.back() = 7;
-    return samples;
-  };
-  CHECK_THROWS_SAYING(UsageError, "coordinate bytes", Store::resume(run, options, true));
-}
-
-TEST(resuming_something_else_is_refused_and_every_difference_named) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  const Store::Options options = sample::options(small);
-  { const auto store = Store::create(run, options); }
-  Shape more = small;
-  more.repetitions = 6;
-  CHECK_THROWS_SAYING(UsageError, "extent of repetition", Store::resume(run, sample::options(more), true));
-  Store::Options other = options;
-  other.shape.sizes[1] = 3000;
-  CHECK_THROWS_SAYING(UsageError, "coordinate size", Store::resume(run, other, true));
-  other = options;
-  other.coordinates.samples = [](std::size_t phase) {
-    PhaseSamples samples = sample::samples_of(small, static_cast<std::int64_t>(phase));
-    if (phase == 1) samples.peer[3] += 1;
-    return samples;
-  };
-  CHECK_THROWS_SAYING(UsageError, "coordinate peer", Store::resume(run, other, true));
-  other = options;
-  other.compute = true;
-  CHECK_THROWS_SAYING(UsageError, "array compute_fraction", Store::resume(run, other, true));
-  other = options;
-  json::Value attributes = other.attributes;
-  attributes.find("job")->set("seed", 2);
-  other.attributes = attributes.object();
-  CHECK_THROWS_SAYING(UsageError, "job.seed (the run: 1; now: 2)", Store::resume(run, other, true));
-}
-
-TEST(other_nodes_and_settings_are_refused_unless_forced_and_then_recorded) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  Store::Options options = sample::options(small);
-  { const auto store = Store::create(run, options); }
-  json::Value attributes = options.attributes;
-  attributes.find("job")->set("sync", "none");
-  attributes.find("nodes")->array()[1].set("id", "another");
-  options.attributes = attributes.object();
-  CHECK_THROWS_SAYING(UsageError, "job.sync", Store::resume(run, options, false));
-  CHECK_THROWS_SAYING(UsageError, "another", Store::resume(run, options, false));
-  { const auto store = Store::resume(run, options, true); }
-  const json::Value entry = attributes_of(run).at("resumed").array().at(0);
-  CHECK(entry.at("forced").boolean());
-  CHECK_EQ(entry.at("differences").array().size(), 2U);
-  CHECK_EQ(attributes_of(run).at("job").at("sync").string(), "barrier");
-}
-
-TEST(a_run_resumed_by_another_version_says_so_and_other_methods_are_refused_unless_forced) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  const auto options_of = [](const char* version) {
-    Store::Options options = sample::options(small);
-    options.attributes.front().second = version;
-    return options;
-  };
-  { const auto store = Store::create(run, options_of("1.2.3")); }
-  { const auto store = Store::resume(run, options_of("1.2.10"), false); }
-  CHECK_THROWS_SAYING(UsageError, R"(version of crosscut (the run: "1.2.3"; now: "1.3.0"))",
-                      Store::resume(run, options_of("1.3.0"), false));
-  { const auto store = Store::resume(run, options_of("1.3.0"), true); }
-  const json::Array entries = attributes_of(run).at("resumed").array();
-  CHECK_EQ(entries.at(0).at("crosscut").string(), "1.2.10");
-  CHECK(!entries.at(0).at("forced").boolean());
-  CHECK_EQ(entries.at(1).at("crosscut").string(), "1.3.0");
-  CHECK(entries.at(1).at("forced").boolean());
-  CHECK_EQ(attributes_of(run).at("crosscut").string(), "1.2.3");
-}
-
 TEST(damaged_metadata_is_an_error_that_names_the_file) {
-  const Folder folder;
+  const StoreFolder folder;
   const fs::path run = folder / "run.zarr";
   const Store::Options options = sample::options(small);
   { const auto store = Store::create(run, options); }
@@ -362,29 +189,6 @@ TEST(damaged_metadata_is_an_error_that_names_the_file) {
   CHECK_THROWS_SAYING(RunError, "not a run of crosscut", Store::resume(run, options, false));
 }
 
-TEST(missing_and_truncated_samples_are_found_on_resuming) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr", chunk = run / "message_seconds/c/0/0/0/0/0";
-  const Store::Options options = sample::options(small);
-  {
-    const auto store = Store::create(run, options);
-    store->commit(sample::data(options, {0, 0, 7, 0, 5}));
-  }
-  const std::string good = text_of(chunk);
-  for (const std::size_t length : {std::size_t{0}, std::size_t{15}, std::size_t{16}, good.size() - 1}) {
-    overwrite(chunk, good.substr(0, length));
-    CHECK_THROWS_SAYING(RunError, "crosscut fsck", Store::resume(run, options, false));
-  }
-  std::string elsewhere = good;
-  elsewhere[0] = 1;
-  overwrite(chunk, elsewhere);
-  CHECK_THROWS_SAYING(RunError, "points to the wrong place", Store::resume(run, options, false));
-  fs::remove(chunk);
-  CHECK_THROWS_SAYING(RunError, "crosscut fsck", Store::resume(run, options, false));
-  overwrite(chunk, good);
-  CHECK(all(Store::resume(run, options, false)->done({0, 0, 7, 0, 5})));
-}
-
 TEST(summaries_are_exact) {
   std::vector<double> samples;
   for (int i = 1; i <= 200; ++i) samples.push_back((i * 37) % 200 + 1);
@@ -396,7 +200,7 @@ TEST(summaries_are_exact) {
 }
 
 TEST(summaries_stand_for_all_repetitions_however_they_arrive) {
-  const Folder folder;
+  const StoreFolder folder;
   Store::Options options = sample::options(small);
   options.kept = Kept::summaries;
   const auto store = Store::create(folder / "run.zarr", options);
@@ -419,7 +223,7 @@ TEST(summaries_stand_for_all_repetitions_however_they_arrive) {
 }
 
 TEST(an_adaptive_phase_of_fewer_repetitions_is_summed_up_when_its_count_is_set) {
-  const Folder folder;
+  const StoreFolder folder;
   const fs::path run = folder / "run.zarr";
   Store::Options options = sample::options(small);
   options.kept = Kept::summaries;
@@ -476,38 +280,8 @@ TEST(the_most_detailed_storage_that_fits_is_chosen) {
   CHECK(kept_within(15'999, once, false) == Kept::phase_summaries);
 }
 
-TEST(phase_summaries_survive_a_resume) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  Store::Options options = sample::options(small);
-  options.kept = Kept::phase_summaries;
-  const auto block_of = [&](const Block& block) {
-    BlockData data;
-    data.block = block;
-    data.skew_seconds = sample::data(options, block).skew_seconds;
-    data.phases = summarise_phases(sample::data(options, block), small, std::vector<std::int64_t>(7, 11));
-    return data;
-  };
-  {
-    const auto store = Store::create(run, options);
-    store->commit(block_of({1, 0, 7, 0, 2}));
-    store->commit(block_of({1, 2, 5, 2, 3}));
-  }
-  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 3);
-  const auto store = Store::resume(run, options, false);
-  CHECK(all(store->done({1, 0, 7, 0, 2})) && none(store->done({0, 0, 7, 0, 5})));
-  CHECK(store->done({1, 0, 7, 2, 3}) == std::vector<bool>({false, false, true, true, true, false, false}));
-  const auto slowest = store->read_rank_seconds({1, 2, 3, 1, 2});
-  REQUIRE(slowest.size() == 1);
-  const auto samples = sample::data(options, {1, 2, 3, 1, 2}).rank_seconds;
-  CHECK_EQ(slowest[0], *std::ranges::max_element(samples));
-  BlockData short_of_one = block_of({1, 0, 7, 4, 5});
-  short_of_one.phases.pop_back();
-  CHECK_THROWS_SAYING(RunError, "phase summaries", store->commit(short_of_one));
-}
-
 TEST(samples_that_changed_on_disk_are_not_taken_for_measurements) {
-  const Folder folder;
+  const StoreFolder folder;
   const fs::path run = folder / "run.zarr";
   const Store::Options options = sample::options(small);
   const Block block{0, 2, 4, 1, 3}, beside{0, 4, 6, 1, 3};
@@ -531,24 +305,8 @@ TEST(samples_that_changed_on_disk_are_not_taken_for_measurements) {
   CHECK(store->read_rank_seconds(block) == sample::data(options, block).rank_seconds);
 }
 
-TEST(a_run_without_checksums_and_skew_is_resumed_without) {
-  const Folder folder;
-  const fs::path run = folder / "run.zarr";
-  Store::Options options = sample::options(small);
-  options.checksums = options.skew = false;
-  Store::create(run, options)->commit(sample::data(options, {0, 0, 7, 0, 2}));
-  replace_in(run / "zarr.json", "\"version\": 3", "\"version\": 1");
-  options.checksums = options.skew = true;
-  const auto store = Store::resume(run, options, false);
-  CHECK(all(store->done({0, 0, 7, 0, 2})));
-  store->commit(sample::data(options, {0, 0, 7, 2, 5}));
-  CHECK(store->read_rank_seconds({0, 0, 7, 0, 5}) == sample::data(options, {0, 0, 7, 0, 5}).rank_seconds);
-  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 1);
-  CHECK(!fs::exists(run / "checksum") && !fs::exists(run / "skew_seconds"));
-}
-
 TEST(few_descriptors_are_open_however_many_sizes_there_are) {
-  const Folder folder;
+  const StoreFolder folder;
   Shape shape = small;
   shape.sizes.clear();
   for (int i = 1; i <= 60; ++i) shape.sizes.push_back(i);

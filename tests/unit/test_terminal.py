@@ -158,6 +158,14 @@ def test_each_phase_is_compared_with_its_own_skew() -> None:
     assert "start skew: median 1.0 µs, at most 1.0 s" in one_line(drawn(view))
 
 
+def test_a_run_took_its_time_without_the_pauses_before_it_was_resumed() -> None:
+    stopped, start = "2025-01-31T14:25:04+00:00", "2025-01-31T14:25:06+00:00"
+    known = aapc_view(attributes={"resumed": [{"stopped": stopped, "start": start}]})
+    assert "2025-01-31 14:25:01 UTC, took 6.0 s" in one_line(drawn(known))
+    killed = aapc_view(attributes={"resumed": [{"stopped": None, "start": start}]})
+    assert ", took" not in one_line(drawn(killed))
+
+
 def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:
     assert cautions(aapc_view(repetitions=5)) == ["few repetitions"]
     assert cautions(aapc_view(repetitions=6)) == ["too few repetitions to estimate their correlation"]

@@ -330,6 +330,7 @@ std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const 
 }
 
 void ZarrStore::set_attributes(const json::Object& changed) {
+  if (nothing_missing_) return;
   for (const auto& [name, value] : changed) attributes_.set(name, value);
   write_group(directory_, group_metadata(layouts_, attributes_.object()));
 }

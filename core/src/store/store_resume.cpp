@@ -221,6 +221,11 @@ void compare_coordinates(const fs::path& directory, const Store::Options& option
                                 : "; measure into a new directory, or resume with the run's own settings"));
 }
 
+std::string state_of(const Value& attributes) {
+  const Value* state = attributes.find("state");
+  return state != nullptr && state->is_string() ? state->string() : "";
+}
+
 json::Value resumed(const Value& attributes, const std::vector<Difference>& differences, const Value& wanted,
                     Value blocks) {
   json::Array texts;
@@ -228,6 +233,8 @@ json::Value resumed(const Value& attributes, const std::vector<Difference>& diff
   Value entry =
       json::Object{{"start", utc_now()}, {"forced", !differences.empty()}, {"differences", std::move(texts)}};
   entry.set("blocks", std::move(blocks));
+  const Value* stopped = attributes.find("end");
+  entry.set("stopped", stopped == nullptr || state_of(attributes) == "running" ? Value() : *stopped);
   if (const Value* version = wanted.find("crosscut")) entry.set("crosscut", *version);
   if (const Value* nodes = wanted.find("nodes"); nodes != nullptr && !differences.empty())
     entry.set("nodes", *nodes);
@@ -343,8 +350,12 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
 
   auto store = std::make_unique<ZarrStore>(std::move(lock), std::move(options), attributes.object());
   store->check_shards();
-  store->set_attributes(
-      {{"state", "running"}, {"resumed", resumed(attributes, differences, wanted, store->missing_blocks())}});
+  Value missing = store->missing_blocks();
+  if (missing.array().empty() && state_of(attributes) == "complete")
+    store->keep_attributes();
+  else
+    store->set_attributes(
+        {{"state", "running"}, {"resumed", resumed(attributes, differences, wanted, std::move(missing))}});
   return store;
 }
 

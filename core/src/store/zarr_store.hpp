@@ -84,6 +84,8 @@ class ZarrStore : public Store {
 
   // For a resume: throws RunError unless the other arrays have every chunk in which a sample is measured.
   void check_shards();
+  // For a resume of a complete run: with nothing left to measure, the attributes stay as they are.
+  void keep_attributes() { nothing_missing_ = true; }
   // Returns the blocks still to be measured, at most 1,000, as a list of {size, phases: [first, end),
   // repetitions: [first, end)}, by index.
   json::Value missing_blocks() const;
@@ -125,6 +127,7 @@ class ZarrStore : public Store {
   std::int64_t status_cells_;  // status cells per repetition and phase: the ranks, or 1
   mutable Shards shards_;
   SummaryBuffer summaries_;
+  bool nothing_missing_ = false;
   std::vector<std::int64_t> iterations_, repetitions_done_;
 };
 

@@ -154,7 +154,9 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
         "failed_ranks": lambda entry: {
             "rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _REDACTED
         },
-        "resumed": lambda entry: {"forced": entry.get("forced"), "differences": _REDACTED},
+        "resumed": lambda entry: {
+            **_kept(entry, ("start", "stopped", "forced"), known), "differences": _REDACTED
+        },
     }  # fmt: skip
     for key, entry_of in told.items():
         if isinstance(of.get(key), list):

@@ -162,9 +162,14 @@ class View(Run):
         return [int(index) for index in np.nonzero(done)[0]]
 
     def elapsed_seconds(self) -> float:
-        """Returns the time from the recorded start to the recorded end, or NaN if either is missing."""
+        """Returns the time from start to end without the pauses before resumes, or NaN if any is unknown."""
+        spans = [(text(self.attributes, "start"), text(self.attributes, "end"))]
+        spans += [(text(each, "stopped"), text(each, "start")) for each in items(self.attributes, "resumed")]
         try:
-            start, end = (datetime.fromisoformat(text(self.attributes, name)) for name in ("start", "end"))
-            return (end - start).total_seconds()
+            whole, *pauses = (
+                (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+                for first, last in spans
+            )
+            return whole - sum(pauses)
         except (TypeError, ValueError):  # one is missing, or only one has a time zone
             return float("nan")
