@@ -145,7 +145,7 @@ def test_measuring_options_work_with_every_pattern_and_backend(
     ranks = chance.choice((4, 5))
     options = {"sync": "none", "iterations": 0, "warm_up": 1}
     if backend.name == "sim":  # refuses what it does not compute
-        for refused in ({"sync": "none"}, {"compute": True}, {"iterations": 2}):
+        for refused in ({"sync": "none"}, {"compute": True}, {"iterations": 2}, {"wait": "poll"}):
             with pytest.raises(UsageError, match="leave out --"):
                 sessions.measure(job_of(pattern, backend, quick_path / "refused.zarr", **refused), ranks)
         options |= {"sync": "barrier"}

@@ -115,6 +115,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --dilate 5", "--dilate: an option of --on lab:NETWORK, not of --on local"),
         ("run aapc --on lab:x.toml --dilate 0.5", "0.5 is out of range"),
         ("run aapc --on sim", "--on sim:NETWORK"),
+        ("locate a.zarr -n 4", "-n: only for measuring"),
         ("run aapc --size -1KB", "'-1KB' is not a size; write for example 1MB"),
         ("run aapc --on moon", "unknown place 'moon'"),
         ("run aapc --on local:here", "takes nothing after a colon"),

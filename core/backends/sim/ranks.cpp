@@ -118,6 +118,7 @@ json::Object SimulatedRanks::begin(const conduct::Job& job) {
     throw UsageError("this session is simulated; it cannot measure over backend " + job.backend);
   if (job.compute)
     throw UsageError("computing beside a simulated pattern would take no time; leave out --compute");
+  if (job.wait != "auto") throw UsageError("simulated ranks do not wait for data; leave out --wait");
   if (job.sync != "barrier")
     throw UsageError("backend " + job.backend +
                      " simulates phases one by one behind a barrier, not streaming; "

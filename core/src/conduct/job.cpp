@@ -121,10 +121,11 @@ void check_together(const Job& job) {
   if (job.pattern.empty()) refuse("job: missing member \"pattern\"");
   if (job.interval == 0) return;
   if (job.minimum_repetitions < least_for_interval)
-    refuse("job: minimum_repetitions: at least 6 repetitions are needed for a 95 % interval of the median");
+    refuse("--minimum-repetitions: a 95 % interval of the median needs at least 6");
   if (job.repetitions > 0 && job.repetitions < job.minimum_repetitions)
-    refuse("job: repetitions: must be at least minimum_repetitions (" +
-           std::to_string(job.minimum_repetitions) + ") when an interval is requested");
+    refuse("--repetitions " + std::to_string(job.repetitions) +
+           ": with --interval this is the largest number, and below the smallest, --minimum-repetitions " +
+           std::to_string(job.minimum_repetitions));
 }
 
 }  // namespace

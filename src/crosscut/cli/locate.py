@@ -34,6 +34,12 @@ _probability = number(
 )
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3
+_TO_MEASURE = {
+    "on": "--on", "ranks": "-n", "backend": "--backend", "repetitions": "--repetitions",
+    "most_phases": "--most-phases", "least_phases": "--least-phases", "confidence": "--confidence",
+    "most_seconds": "--time-limit", "keep": "--keep",
+}  # fmt: skip
+"""Options that mean nothing when a run is read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,8 +89,10 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--switch-counters: name the run during which the counters were read")
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
-        if typed.on:
-            raise UsageError(f"give either --on {typed.on}, to measure, or the run {args.run}, not both")
+        if to_measure := [name for dest, name in _TO_MEASURE.items() if dest in given]:
+            raise UsageError(
+                f"{to_measure[0]}: only for measuring; leave out either it or the run {args.run}"
+            )
         found, structure, planted = _of_run(args)
         interrupted = False
     else:

@@ -157,6 +157,8 @@ class Place(ABC):
     realm: ClassVar[Realm] = Realm.CLUSTER
     default_backend: ClassVar[str] = "tcp"
     options: ClassVar[tuple[PlaceOption, ...]] = ()
+    unused: ClassVar[tuple[str, ...]] = ()
+    """Fields of StartOptions that have no effect here, so that they are refused."""
     takes_batch_jobs: ClassVar[bool] = False
     starts_mpi: ClassVar[bool] = False
     """True if `mpi_site` returns one."""

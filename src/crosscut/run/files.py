@@ -269,7 +269,7 @@ def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
 
 
 def _shard_problems(shard: Shard, size_index: int) -> Iterator[Problem]:
-    lost = f"samples of size {size_index} (counted from 0) are lost"
+    lost = f"samples of size number {size_index + 1} are lost"
     try:
         elsewhere, beyond = shard.bad_chunks()
     except ValueError as error:

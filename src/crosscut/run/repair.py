@@ -118,7 +118,7 @@ def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
         _forget(size.status, chunk, unknown)
         forgotten += int(unknown.sum())
     if forgotten:
-        yield f"size {size_index} (counted from 0): {units.count(forgotten, 'cell')} marked as unmeasured"
+        yield f"size number {size_index + 1}: {units.count(forgotten, 'cell')} marked as unmeasured"
 
 
 def _hide_bad_chunks(shard: Shard) -> Iterator[str]:

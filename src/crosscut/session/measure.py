@@ -72,6 +72,9 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
     for name in sorted(launch.own.keys() - {option.name for option in place.options}):
         owners = " and ".join(typed_as(one) for one in all_places() if name in {o.name for o in one.options})
         raise UsageError(f"--{name}: an option of --on {owners}, not of --on {on}")
+    if given := [name for name in place.unused if getattr(launch, name)]:
+        typed = given[0].replace("arguments", "args").replace("_", "-")
+        raise UsageError(f"--{typed}: has no effect with --on {on}, which uses no hosts; leave it out")
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument, launch.own)
     if ranks < 2 and launch.ranks is None:
         raise UsageError(
