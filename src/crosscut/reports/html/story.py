@@ -87,7 +87,7 @@ def _shape(one: RunAtSize) -> str:
             f"{slowest.rate()} and {fastest.rate()}, overlap."
         )
     are = "is" if short == 1 else "are"
-    than = "significantly slower than the fastest"
+    than = f"{'significantly ' if math.isfinite(fastest.low) else ''}slower than the fastest"
     return (
         f"{short:,} of {units.count(count, 'phase')} {are} {than}, down to {share} of its "
         f"rate: {units.rate(slowest.median)} against {units.rate(fastest.median)}, in "

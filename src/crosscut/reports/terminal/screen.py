@@ -112,9 +112,10 @@ class Screen:
         return (self.width - 3) // 2 if self.two_columns else self.width
 
     def table(self, rows: Rows) -> None:
-        """Draws a table. On a narrow screen, optional columns are dropped, last one first."""
-        left_out: set[int] = set()
+        """Draws a table without empty optional columns. On a narrow screen, further optional ones are
+        dropped, last one first."""
         optional = [index for index, heading in enumerate(rows.headings) if heading.startswith("?")]
+        left_out = {index for index in optional if not any(str(cells[index]) for cells, _ in rows.lines)}
         table = self._table(rows, left_out)
         unlimited = self.console.options.update(max_width=10_000)
         while optional and Measurement.get(self.console, unlimited, table).maximum > self.width:

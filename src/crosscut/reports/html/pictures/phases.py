@@ -48,7 +48,7 @@ def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     if any(np.isfinite(one.rates.low).any() for one in shown):
         said += "\nBand around the line: the rate's 95 % interval."
     alone = len(shown) == 1 and not shown[0].view.by_formula
-    if alone and np.isfinite(shown[0].digest.messages).any():
+    if alone and (shown[0].digest.messages.min(0) < shown[0].digest.messages.max(0)).any():
         said += "\nPale area: from a phase's slowest to its fastest message; dotted line: its median message."
     return Picture(
         kind="phases",
