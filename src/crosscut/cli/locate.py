@@ -53,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Largest number of phases to measure, not counting those of one-byte messages. Default: one less "
            "than there are ranks, but at least 48; fewer beyond two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Measure at least this many phases in which every rank sends, even if nothing looks slow: a limit "
-           "that few of them reach is found late. Default: the binary logarithm of the number of ranks; in "
-           "small clusters up to 16.")  # fmt: skip
+           "Smallest number of phases in which every rank sends, even if nothing looks slow: more of them "
+           "find a limit that few reach. Default: the binary logarithm of the number of ranks; in small "
+           "clusters up to 16.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip

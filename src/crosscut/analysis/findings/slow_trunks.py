@@ -310,7 +310,9 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
         each = " per host" if hosts > 1 else ""
-        words += f", {effect.text()} of what others of its kind carry{each}"
+        # What others carry lacks the traffic of hosts whose group is unknown.
+        most = "at most " if len(inferred.unplaced) and capacity.reach in _LINKS else ""
+        words += f", {most}{effect.text()} of what others of its kind carry{each}"
     else:
         words += ", while the others show no limit"
     words += _CAUSES

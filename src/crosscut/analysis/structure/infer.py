@@ -334,7 +334,8 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
             f"group unknown: {named}. A slow cable hides what such a host shares with others, so it is "
-            "listed in its likeliest group. Repair the cable and measure again"
+            "listed in its likeliest group, and limits of groups leave out its traffic. Repair the cable and "
+            "measure again"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(

@@ -123,8 +123,8 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     add_place_options(group, places)
     typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "How long a rank may be silent. Then the run ends, within the same time again, and "
-                 "names the rank. Default 30s.",
+                 "Longest silence of a rank. A silent rank ends the run within twice this time, and is "
+                 "named. Default 30s.",
                  dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
          help="Bind each rank to a core of its own, if there are enough cores. Default: yes.")  # fmt: skip
