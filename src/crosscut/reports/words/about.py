@@ -200,7 +200,7 @@ def _state(view: View) -> list[Caution]:
     if view.state != "complete":
         reason = {
             "running": "the run is not complete: it is still being measured, or it was killed",
-            "stopped": "the run was stopped before its end",
+            "stopped": "the run is incomplete: it was stopped, or repaired",
             "failed": "the run failed before its end",
             "recovered": "the run's zarr.json was lost: its pattern, job and hosts are unknown",
         }.get(view.state, f"the run's state is '{view.state}'")
