@@ -13,7 +13,7 @@ from crosscut.reproduce.running import ReproduceOptions
 from crosscut.run.realm import Realm
 from crosscut.session.progress import reporter
 
-SLOW = frozenset({"bode-table-1"})  # runs programs under SMPI
+SLOW = frozenset({"bode-table-1", "salmon-nas"})  # run programs under SMPI
 NAMES = sorted({name for paper in experiment.paper_names() for name in papers.read(paper).experiments} - SLOW)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.network import description
-from crosscut.reproduce import experiment
+from crosscut.places import smpi
+from crosscut.reproduce import applying, experiment
 
 ROUTED, CAJUNS = "beowulf-routed-4x9", "beowulf-cajun-2x18"
 WIRE_BYTES_PER_US = 12.5 * 1460 / 1538
@@ -152,3 +154,14 @@ def test_the_cajuns_have_their_printed_capacity_and_18_nodes_do_not_reach_it(com
     slots, ports, gigabits = 6, 20, 0.1
     all_both_ways = slots * ports * 2 * gigabits
     assert all_both_ways == pytest.approx(1.05 * 22.88, rel=0.001)
+
+
+@pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
+def test_the_routed_network_slows_some_nas_benchmarks_much_and_others_not(tmp_path: Path) -> None:
+    there = {one.name: one for one in experiment.read(experiment.find("salmon-nas")).series}
+    shares = {
+        name: applying.measure(there[name], f"sim:{ROUTED}", tmp_path / f"{name}.json", 1)[0][0]
+        for name in ("EP", "IS", "MG")
+    }
+    assert 0.9 < shares["EP"] < 1.05
+    assert 1.4 < shares["IS"] < shares["MG"] < 3

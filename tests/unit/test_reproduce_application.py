@@ -75,6 +75,8 @@ def test_a_base_without_options_has_those_of_the_series(tmp_path: Path) -> None:
         ("[4, 8]", "[4, 7]", "data-server cannot run on 7 ranks; it takes an even number"),
         ('"time left"', '"drop"\nmessage = "1B"\npattern = "aapc"', "'workload': names an app"),
         ('on = "sim"', 'on = "both"', "a workload cannot run on a lab"),
+        ('on = "sim"', 'compute = "none"\non = "both"', "'on': 'compute' and a base's 'network'"),
+        ('class = "W"', 'compute = "much"', "key 'compute': --compute much: give host"),
         ('workload = "data-server"\n', "", "'workload': is missing"),
         ('workload = "data-server"', 'pattern = "aapc"\nworkload = "ft"', "'pattern': there is no such key"),
     ],
@@ -91,6 +93,19 @@ def test_more_ranks_than_a_network_has_room_for_are_reported_with_their_line(tmp
     file = written(tmp_path, WHOLE.replace("[4, 8]", "[4, 8000]"))
     with pytest.raises(UsageError, match=r"it\.toml:11: .*8000 do not fit: bode-gige-.*-64 has room for 128"):
         known.check(file, experiment.read(file), (Realm.SIMULATED,), core.load())
+
+
+def test_the_base_may_run_on_another_network_of_the_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_base = WHOLE.replace("ranks = 2,", 'ranks = 2, network = "bode-sci-64",')
+    file = written(tmp_path, with_base.replace("bode-sci-64", "bode-sc-64"))
+    with pytest.raises(UsageError, match=r"\[base\], key 'network': .*did you mean 'bode-sci-64'"):
+        known.check(file, experiment.read(file), (Realm.SIMULATED,), core.load())
+    (series,) = experiment.read(written(tmp_path, with_base)).series
+    asked = told_times(monkeypatch, {n: iter([said(n, 2.0)] * 3) for n in (2, 4, 8)})
+    applying.measure(series, "sim:bode-gige-broadcom-64", tmp_path / "kept.json", 1)
+    assert [on for on, *_ in asked] == ["sim:bode-sci-64", "sim:bode-gige-broadcom-64"]
 
 
 def said(ranks: int, seconds: float, *, verified: bool = True) -> Result:

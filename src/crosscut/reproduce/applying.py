@@ -17,6 +17,7 @@ from crosscut.base import whole_file
 from crosscut.base.errors import SessionError
 from crosscut.reproduce.experiment import Series
 from crosscut.reproduce.settings import Application
+from crosscut.run.realm import Realm
 from crosscut.workloads import launch
 from crosscut.workloads.applications import Result
 
@@ -38,11 +39,14 @@ def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple
         if series.settings.wait == "poll":
             stack.enter_context(_environment(AS_IT_COMES))
         where = launch.Where(
-            on=on, ranks_per_host=series.ranks_per_host, time_limit_seconds=TIME_LIMIT_SECONDS
-        )
+            on=on, ranks_per_host=series.ranks_per_host, time_limit_seconds=TIME_LIMIT_SECONDS,
+            compute=application.compute,
+        )  # fmt: skip
+        network = application.base.network
+        base_on = f"{Realm.SIMULATED}:{network}" if network else on
         base, own = (
-            stack.enter_context(launch.opened(replace(where, options=options)))
-            for options in (application.base_options, application.options)
+            stack.enter_context(launch.opened(replace(where, on=there, options=options)))
+            for there, options in ((base_on, application.base_options), (on, application.options))
         )
         asked = [(base, application.base.ranks), *((own, ranks) for ranks in counts)]
         turns = [[_verified(run, application, ranks) for run, ranks in asked] for _ in range(repetitions)]
@@ -77,6 +81,7 @@ def _keep(out: Path, application: Application, turns: list[list[Result]]) -> Non
         "workload": application.workload.name,
         "options": list(application.options),
         "base_options": list(application.base_options),
+        "base_network": application.base.network,
         "turns": [[asdict(result) for result in turn] for turn in turns],
     }
     whole_file.write_output(out, (json.dumps(document, indent=1) + "\n").encode())

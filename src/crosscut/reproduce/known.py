@@ -30,6 +30,8 @@ def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -
     for series in read.series:
         if series.network:
             _network(series, path.parent, networks)
+        if (application := series.settings.application) is not None and application.base.network:
+            series.at.table("base").choice("network", application.base.network, networks)
         if series.pattern:
             _pattern(series, core)
     for series in read.series:
@@ -44,21 +46,20 @@ def _measurable(series: Series, place: Realm, core: Core) -> None:
     if series.settings.worker and series.settings.worker not in _nodes(series.network):
         series.at.fail("worker", f"{series.network} has no node {series.settings.worker}")
     if place is Realm.SIMULATED and (application := series.settings.application) is not None:
-        _fits(series, max(*series.rank_counts, series.ranks, application.base.ranks), room)
+        _fits(series, max((*series.rank_counts, series.ranks)), series.network)
+        _fits(series, application.base.ranks, application.base.network or series.network)
     if not series.pattern:
         return
     for asked in series.rank_counts or (series.ranks,):
         if place is Realm.SIMULATED:
-            _fits(series, asked, room)
+            _fits(series, asked, series.network)
         ranks = asked or room or find_place(DEFAULT)[0].default_ranks("", {})
         _phases(series, place, ranks, core)
 
 
-def _fits(series: Series, asked: int, room: int) -> None:
-    if asked > room:
-        series.at.fail(
-            "ranks", f"{asked} do not fit: {series.network} has room for {room}; see ranks_per_host"
-        )
+def _fits(series: Series, asked: int, network: str) -> None:
+    if asked > (room := _ranks(network, series.ranks_per_host)):
+        series.at.fail("ranks", f"{asked} do not fit: {network} has room for {room}; see ranks_per_host")
 
 
 def _phases(series: Series, place: Realm, ranks: int, core: Core) -> None:

@@ -9,10 +9,11 @@ from typing import Annotated
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import Between, Key, OneOf, Table, Writing
 from crosscut.network import switch_choice
+from crosscut.places import smpi
 from crosscut.run.realm import Realm
 from crosscut.workloads import applications
 
-APPLICATION_KEYS = ("workload", "class", "options", "base")
+APPLICATION_KEYS = ("workload", "class", "options", "compute", "base")
 APPLICATION_STEP = "workload"
 
 
@@ -27,11 +28,18 @@ def _words(text: str) -> tuple[str, ...]:
         raise UsageError(str(error)) from error
 
 
+def _compute(text: str) -> str:
+    smpi.compute_options(text)
+    return text
+
+
 @dataclass(frozen=True)
 class Base:
     ranks: Annotated[int, Between(1, applications.MOST_RANKS)]
     options: Annotated[tuple[str, ...], _words] | None = None
     """None: those of the series."""
+    network: str = ""
+    """Name of a network in the catalogue; empty: that of the series."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,8 @@ class Application:
     problem_class: Annotated[str, Key("class"), OneOf(applications.CLASSES)] = "S"
     options: Annotated[tuple[str, ...], _words] = ()
     """Further command-line words for it."""
+    compute: Annotated[str, _compute] = "host"
+    """How long computing takes in a simulation (see `smpi.SimulationSettings`)."""
 
     @property
     def base_options(self) -> tuple[str, ...]:
@@ -96,6 +106,8 @@ def check(
         table.fail("workload", "names an application; it is needed with 'time left', and only with it")
     if application is None:
         return
+    if places != (Realm.SIMULATED,) and (application.base.network or application.compute != "host"):
+        table.fail("on", "'compute' and a base's 'network' are for simulations: on = \"sim\"")
     if Realm.EMULATED in places:
         table.fail(
             "on",
