@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=4, help="ranks, one per host: 4 or 8")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each workload in each cluster")
     parser.add_argument("--switch", default=labs.SWITCH, help="kernel (no latencies), or %(default)s")
+    parser.add_argument("--other-networks", action="store_true", help="those that served for no rule")
     parser.add_argument("--engine", choices=predicting.ENGINES, default=predicting.OWN)
     parser.add_argument("--option", action="append", default=[], help="NAME:VALUE, for SimGrid, in all labs")
     parser.add_argument("--json", type=Path, help="also write everything as JSON here")
@@ -53,6 +54,8 @@ def main() -> int:
         reason = "--option needs --engine smpi"
     if reason is None and (options.ranks < 2 or options.ranks % 2 or options.repeat < 1):
         reason = "--ranks must be even, --repeat at least 1"
+    if reason is None and options.other_networks and options.switch == "kernel":
+        reason = "--other-networks have latencies, which --switch kernel cannot make"
     if reason is not None:
         print(f"benchmarks.prediction: {reason}", file=sys.stderr)
         return 2
@@ -69,7 +72,8 @@ def _compare(options: argparse.Namespace, folder: Path) -> int:
     chosen = applications.find(options.workloads)
     delays = options.switch != "kernel"
     home = labs.home(options.ranks, delays=delays)
-    places = (home, *labs.away(options.ranks, delays=delays))
+    away = labs.others(options.ranks) if options.other_networks else labs.away(options.ranks, delays=delays)
+    places = (home, *away)
     with truth.site(home.write(folder), options.switch) as site:
         trip = truth.half_round_trip_seconds(site, PINGPONG_BYTES, PINGPONG_REPETITIONS, folder)
         measured = {home.name: _measured(options, site, home, chosen, folder, trace=True)}

@@ -85,6 +85,20 @@ def away(hosts: int, *, delays: bool) -> tuple[Lab, ...]:
     return (slower, farther, trunked, uneven, faster) if delays else (slower, trunked, uneven, faster)
 
 
+def others(hosts: int) -> tuple[Lab, ...]:
+    """Networks on which no rule of the model was fixed; all have latencies."""
+    usual = "100 us"
+    return (
+        Lab("30", _crossbar(hosts, "30 Mbit/s", usual), f"one switch, 30 Mbit/s, {usual}", 100e-6),
+        Lab("1-ms", _crossbar(hosts, "50 Mbit/s", "1000 us"), "one switch, 50 Mbit/s, 1000 us", 1e-3),
+        Lab("trunk-60", _two_switches(hosts, "50 Mbit/s", "60 Mbit/s", usual),
+            f"two switches, 50 Mbit/s, a trunk of 60 Mbit/s, {usual} each", 100e-6, switches=2),
+        Lab("far-trunk", _two_switches(hosts, "40 Mbit/s", "40 Mbit/s", "400 us"),
+            "two switches, 40 Mbit/s, a trunk of 40 Mbit/s, 400 us each", 400e-6, switches=2),
+        Lab("70", _crossbar(hosts, "70 Mbit/s", "50 us"), "one switch, 70 Mbit/s, 50 us", 50e-6),
+    )  # fmt: skip
+
+
 def _us(seconds: float) -> str:
     return f"{seconds * 1e6:.0f} us"
 
