@@ -1,6 +1,6 @@
 """How well `crosscut predict` predicts: python -m benchmarks.prediction --class W --repeat 5.
 
-Every workload is traced in one emulated cluster, predicted from that trace for others, and measured there.
+Every program is traced in one emulated cluster, predicted from that trace for others, and measured there.
 Nothing is fitted to the others. Three figures come from the first cluster. Half a round trip of 8 bytes, less
 the network's share, is the time that the hosts add to a message. Their processors work for the duration of
 MPI_Send, the overhead; the rest is the delay until a sleeping receiver sees the message. The third figure is
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -38,7 +39,15 @@ HOME_BYTES_PER_SECOND = 50e6 / 8 * (1500 - 52) / (1500 + 38)
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.prediction", description=__doc__)
     parser.add_argument("--class", dest="problem_class", choices=applications.CLASSES, default="W")
-    parser.add_argument("--workloads", nargs="+", default=["is", "cg", "mg", "ft", "lu"])
+    parser.add_argument("--workloads", nargs="*", default=["is", "cg", "mg", "ft", "lu"])
+    parser.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        type=_program,
+        metavar="NAME=COMMAND",
+        help="an MPI program of somebody else, with its arguments, besides the workloads",
+    )
     parser.add_argument("--ranks", type=int, default=4, help="ranks, one per host: 4 or 8")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each workload in each cluster")
     parser.add_argument("--switch", default=labs.SWITCH, help="kernel (no latencies), or %(default)s")
@@ -67,9 +76,15 @@ def main() -> int:
         return 1
 
 
+def _program(text: str) -> truth.Program:
+    name, _, words = text.partition("=")
+    return truth.Program(name, tuple(shlex.split(words)), is_workload=False)
+
+
 def _compare(options: argparse.Namespace, folder: Path) -> int:
     machine = conditions.describe()
-    chosen = applications.find(options.workloads)
+    own = [truth.workload(name, options.problem_class) for name in options.workloads]
+    chosen = [*own, *options.program]
     delays = options.switch != "kernel"
     home = labs.home(options.ranks, delays=delays)
     away = labs.others(options.ranks) if options.other_networks else labs.away(options.ranks, delays=delays)
@@ -108,7 +123,7 @@ def _measured(
     options: argparse.Namespace,
     site: SessionLab,
     lab: Lab,
-    chosen: Sequence[applications.Workload],
+    chosen: Sequence[truth.Program],
     folder: Path,
     *,
     trace: bool,
@@ -118,9 +133,7 @@ def _measured(
     for number in range(options.repeat):
         for one in chosen:
             where = folder / lab.name / f"{one.name}-{number}"
-            found[one.name].append(
-                truth.run(site, one, options.problem_class, options.ranks, where, trace=trace)
-            )
+            found[one.name].append(truth.run(site, one, options.ranks, where, trace=trace))
             print(
                 f"\r\033[K{lab.name}: {one.name}, run {number + 1} of {options.repeat}",
                 end="",

@@ -1,4 +1,4 @@
-"""Runs a workload in a lab under the profiler and takes the time that it spends in communication."""
+"""Runs a program in a lab under the profiler and takes the time that it spends in communication."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ LIMIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
+class Program:
+    name: str
+    words: tuple[str, ...]
+    is_workload: bool = True
+    """crosscut's own, which verifies what it computes."""
+
+
+def workload(name: str, problem_class: str) -> Program:
+    (one,) = applications.find([name])
+    return Program(name, (str(applications.find_executable(one)), "--class", problem_class, "--json"))
+
+
+@dataclass(frozen=True)
 class Run:
     folder: Path
     communication_seconds: float
@@ -47,8 +60,7 @@ def site(file: Path, switch: str) -> Iterator[lab.SessionLab]:
 
 def run(
     place: lab.SessionLab,
-    workload: applications.Workload,
-    problem_class: str,
+    program: Program,
     ranks: int,
     folder: Path,
     *,
@@ -61,17 +73,17 @@ def run(
         launcher = lab.launcher_of("", core.find_executable(core.CORE_MPI))
     except PlaceError as error:
         raise BenchmarkError(str(error)) from error
-    program = [str(applications.find_executable(workload)), "--class", problem_class, "--json"]
     shares = lab.spread(ranks, place.hosts, 0)
     start = [launcher.program, "-n", str(ranks)]
-    words, inner = lab.mpi_command(place.enter, launcher, start, shares, program)
+    words, inner = lab.mpi_command(place.enter, launcher, start, shares, list(program.words))
     variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
     printed = folder / "printed"
     with printed.open("wb") as output:
         ran = profiler.run([str(word) for word in words], variables, LIMIT_SECONDS, output)
-    profiler.complain(ran, f"{workload.name} in the lab {place.name}")
-    if not applications.parse_result(printed.read_text(encoding="utf-8", errors="replace")).verified:
-        raise BenchmarkError(f"{workload.name} did not verify in the lab {place.name}")
+    profiler.complain(ran, f"{program.name} in the lab {place.name}")
+    text = printed.read_text(encoding="utf-8", errors="replace")
+    if program.is_workload and not applications.parse_result(text).verified:
+        raise BenchmarkError(f"{program.name} did not verify in the lab {place.name}")
     found = profile.load(folder)
     about: dict[str, object] = {}
     if trace:
