@@ -224,6 +224,11 @@ const std::vector<Case> cases = {
     {"chain", {{"segment", "30"}}},
     {"loaded-pingpong", {{"messages", "6"}}},
     {"bisection", {}},
+    {"collective", {}},
+    {"collective", {{"operation", "reduce-scatter"}}},
+    {"collective", {{"operation", "all-gather"}}},
+    {"collective", {{"operation", "broadcast"}}},
+    {"collective", {{"operation", "all-to-all"}}},
 };
 constexpr Rank everybody = 5;
 

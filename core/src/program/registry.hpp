@@ -24,13 +24,15 @@ namespace crosscut::program {
 
 // How reports read and draw a run of a pattern.
 enum class PatternShape : std::uint8_t {
-  dense,    // all ranks work in every phase: rates by phase, by route and by rank
-  sweep,    // one pair at a time over many sizes: latency and rate by size
-  loaded,   // single messages of mixed sizes, all pairs at once: their distribution
-  victims,  // the same messages under several conditions, which phase labels name: their slowdown
-  streams,  // senders share receivers: rate of each stream and of each phase
+  dense,       // all ranks work in every phase: rates by phase, by route and by rank
+  sweep,       // one pair at a time over many sizes: latency and rate by size
+  loaded,      // single messages of mixed sizes, all pairs at once: their distribution
+  victims,     // the same messages under several conditions, which phase labels name: their slowdown
+  streams,     // senders share receivers: rate of each stream and of each phase
+  algorithms,  // each phase is an algorithm of one operation: time and rate of each, by size
 };
-constexpr std::array<std::string_view, 5> shape_names{"dense", "sweep", "loaded", "victims", "streams"};
+constexpr std::array<std::string_view, 6> shape_names{"dense",   "sweep",   "loaded",
+                                                      "victims", "streams", "algorithms"};
 constexpr std::string_view name_of(PatternShape shape) {
   return shape_names[static_cast<std::size_t>(shape)];
 }

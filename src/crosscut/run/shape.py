@@ -15,6 +15,7 @@ class Shape(Enum):
     LOADED = "loaded"
     VICTIMS = "victims"
     STREAMS = "streams"
+    ALGORITHMS = "algorithms"
 
     @property
     def by_phase(self) -> bool:

@@ -314,6 +314,8 @@ def _part(name: str, head: str, of_run: Callable[[Chapter], Child], chapters: Se
 def _tables(chapter: Chapter) -> list[Markup]:
     view = chapter.view
     parts: list[Markup] = []
+    if view.shape is Shape.ALGORITHMS:
+        return [tables.of_algorithms(view), tables.effort(view)]
     if view.shape is Shape.SWEEP:
         parts.append(tables.of_sweep(sweep(view.measured())))
     elif len(chapter.digests) > 1:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crosscut.analysis.figures.algorithms import algorithm_times
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, join, table
 from crosscut.reports.html.pictures.picture import RunAtSize
 from crosscut.reports.view import View
-from crosscut.reports.words import costs, figures
+from crosscut.reports.words import algorithms, costs, figures
 
 SLOWEST_ROUTES = 20
 MOST_PHASES = 20
@@ -34,6 +35,14 @@ def of_sweep(found: Sweep) -> Markup:
     ]
     head = ("size", "half round trip", "95 % interval", "rate", "samples")
     return table(head, rows, words=frozenset(), caption="By message size")
+
+
+def of_algorithms(view: View) -> Markup:
+    measured = view.measured()
+    found, names = algorithm_times(measured), view.labels(measured[0])
+    rows = [algorithms.rows(found, at) for at in range(len(found.size_bytes))]
+    caption = f"Time of each algorithm, by the size of the vector. {algorithms.FASTEST}"
+    return table(("size", *names), rows, words=frozenset(), caption=caption)
 
 
 def slowest_routes(one: RunAtSize) -> Markup:

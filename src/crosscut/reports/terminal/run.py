@@ -8,7 +8,7 @@ from pathlib import Path
 from crosscut.analysis.figures.samples import Samples
 from crosscut.base import units
 from crosscut.base.spelling import capital
-from crosscut.reports.terminal import dense, loaded, sweep
+from crosscut.reports.terminal import algorithms, dense, loaded, sweep
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, chosen, text
 from crosscut.reports.words import about, costs
@@ -24,6 +24,7 @@ _BODIES: dict[Shape, Body] = {
     Shape.SWEEP: sweep.render,
     Shape.LOADED: loaded.render,
     Shape.VICTIMS: loaded.render_victims,
+    Shape.ALGORITHMS: algorithms.render,
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.algorithms import algorithm_times
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples, messages
@@ -15,7 +16,7 @@ from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.view import View
-from crosscut.reports.words import figures
+from crosscut.reports.words import algorithms, figures
 from crosscut.run.shape import Shape
 
 
@@ -63,6 +64,10 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
     ]
 
 
+def _algorithms(view: View, measured: list[Samples]) -> list[str]:
+    return algorithms.sentences(algorithm_times(measured), view, view.labels(measured[0]))
+
+
 def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
     rates = summary.formula_rates(samples) if view.by_formula else summary.phase_rates(samples)
@@ -108,4 +113,5 @@ _SENTENCES: dict[Shape, Callable[[View, list[Samples]], list[str]]] = {
     Shape.SWEEP: _sweep,
     Shape.LOADED: _loaded,
     Shape.VICTIMS: _victims,
+    Shape.ALGORITHMS: _algorithms,
 }

@@ -10,6 +10,7 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.reports.html.pictures import (  # fmt: skip
+    algorithms,
     cloud,
     conditions,
     drawing,
@@ -103,6 +104,7 @@ _DRAWERS: dict[Shape, Drawer] = {
     Shape.LOADED: _loaded,
     Shape.VICTIMS: _victims,
     Shape.STREAMS: _streams,
+    Shape.ALGORITHMS: lambda one, name, _known: algorithms.pictures(one, f"{name}-algorithms"),
 }
 
 

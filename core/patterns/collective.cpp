@@ -1,0 +1,275 @@
+// One collective operation, by each of its usual algorithms: a phase runs a whole algorithm without barriers,
+// and a rank begins a round when its messages of the round before are complete. Messages carry no sums: only
+// their sizes and their order are those of the operation.
+//
+// Sources: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
+// 19(1), 2005 (all but the pairwise exchange); Bruck et al., IEEE TPDS 8(11), 1997; van de Geijn 1994
+// (broadcast by scatter and all-gather).
+#include <bit>
+
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
+
+namespace crosscut::patterns {
+
+using namespace program;
+
+namespace {
+
+// Part of the vector: the bytes of `count` of `parts` equal blocks, from block `first` on, cyclically.
+struct Blocks {
+  std::int64_t bytes, parts, first, count;
+
+  std::int64_t offset() const { return edge(first % parts); }
+  std::int64_t size() const {
+    const std::int64_t from = first % parts, to = from + count;
+    return to <= parts ? edge(to) - edge(from) : bytes - edge(from) + edge(to - parts);
+  }
+  // A cyclic range that passes the end lies at the start of the buffer.
+  std::int64_t place() const { return first % parts + count <= parts ? offset() : 0; }
+
+ private:
+  std::int64_t edge(std::int64_t block) const {
+    // Without overflow for any size and number of ranks.
+    return bytes / parts * block + bytes % parts * block / parts;
+  }
+};
+
+// Appends the operations of one rank, round by round.
+class Rounds {
+ public:
+  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, std::vector<Op>& ops)
+      : rank(self), ranks(everybody), bytes(vector_bytes), ops_(ops) {}
+
+  Blocks blocks(std::int64_t first, std::int64_t count = 1) const {
+    return {bytes, ranks, ((first % ranks) + ranks) % ranks, count};
+  }
+  Blocks all() const { return {bytes, 1, 0, 1}; }
+
+  void send(Rank to, const Blocks& what) { next({begun(send_to(to, what.size(), what.place())), -1}); }
+  void receive(Rank from, const Blocks& what) { next({-1, begun(received(from, what))}); }
+  void exchange(Rank to, const Blocks& sent, Rank from, const Blocks& what) {
+    const OpIndex receiving = begun(received(from, what));
+    next({begun(send_to(to, sent.size(), sent.place())), receiving});
+  }
+  // Makes the last receive end the rank's sample, which counts the whole vector.
+  void finish() {
+    if (last_received_ < 0) return;
+    ops_[static_cast<std::size_t>(last_received_)].slot = 0;
+    ops_[static_cast<std::size_t>(last_received_)].sample_bytes = bytes;
+  }
+
+  const Rank rank, ranks;
+  const std::int64_t bytes;
+
+ private:
+  Op received(Rank from, const Blocks& what) const { return receive_from(from, what.size(), what.place()); }
+  OpIndex begun(Op op) {
+    op.after = after_;
+    const OpIndex at = add(ops_, op);
+    if (op.kind == Op::Kind::receive) last_received_ = at;
+    return at;
+  }
+  void next(After done) { after_ = done; }
+
+  std::vector<Op>& ops_;
+  After after_ = from_start;
+  OpIndex last_received_ = -1;
+};
+
+// Runs `steps` on the largest power of two of ranks, as rank `own` of `count`. The others are folded in: each
+// gives its vector to a neighbour before, and gets `back` from it afterwards. `real`: rank from number.
+void folded(Rounds& r, const Blocks& back, const auto& steps) {
+  const auto count = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(r.ranks)));
+  const Rank extra = r.ranks - count;
+  const auto real = [&](Rank number) { return number < extra ? 2 * number + 1 : number + extra; };
+  if (r.rank < 2 * extra && r.rank % 2 == 0) {
+    r.send(r.rank + 1, r.all());
+    r.receive(r.rank + 1, back);
+    return;
+  }
+  if (r.rank < 2 * extra) r.receive(r.rank - 1, r.all());
+  steps(r.rank < 2 * extra ? r.rank / 2 : r.rank - extra, count, real);
+  if (r.rank < 2 * extra) r.send(r.rank - 1, back);
+}
+
+void ring_reduce_scatter(Rounds& r) {
+  for (Rank s = 0; s < r.ranks - 1; ++s)
+    r.exchange(wrapped(r.rank + 1, r.ranks), r.blocks(r.rank - s), wrapped(r.rank - 1, r.ranks),
+               r.blocks(r.rank - s - 1));
+}
+
+// `owned`: the block that a rank has at first, relative to its number.
+void ring_all_gather(Rounds& r, Rank owned) {
+  for (Rank s = 0; s < r.ranks - 1; ++s)
+    r.exchange(wrapped(r.rank + 1, r.ranks), r.blocks(r.rank + owned - s), wrapped(r.rank - 1, r.ranks),
+               r.blocks(r.rank + owned - s - 1));
+}
+
+void ring_all_reduce(Rounds& r) {
+  ring_reduce_scatter(r);
+  ring_all_gather(r, 1);
+}
+
+void recursive_doubling(Rounds& r) {
+  folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
+    for (Rank distance = 1; distance < count; distance *= 2) {
+      const Rank partner = real(own ^ distance);
+      r.exchange(partner, r.all(), partner, r.all());
+    }
+  });
+}
+
+// Halves the range of blocks, of which there are `count`, until it is the block `own`.
+void halve(Rounds& r, Rank own, Rank count, const auto& real) {
+  for (Rank distance = count / 2; distance >= 1; distance /= 2) {
+    const Rank mine = own & ~(distance - 1), partner = own ^ distance, its = partner & ~(distance - 1);
+    r.exchange(real(partner), {r.bytes, count, its, distance}, real(partner),
+               {r.bytes, count, mine, distance});
+  }
+}
+
+void rabenseifner(Rounds& r) {
+  folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
+    halve(r, own, count, real);
+    for (Rank distance = 1; distance < count; distance *= 2) {
+      const Rank partner = own ^ distance;
+      r.exchange(real(partner), {r.bytes, count, own & ~(distance - 1), distance}, real(partner),
+                 {r.bytes, count, partner & ~(distance - 1), distance});
+    }
+  });
+}
+
+void recursive_halving(Rounds& r) {
+  // The rank that is folded in gets its block, which is as large as any.
+  folded(r, r.blocks(r.rank / 2 * 2),
+         [&](Rank own, Rank count, const auto& real) { halve(r, own, count, real); });
+}
+
+// Sends `what(rank)` from rank 0 down a binomial tree.
+void binomial_down(Rounds& r, const auto& what) {
+  Rank distance = 1;
+  while (distance < r.ranks && (r.rank & distance) == 0) distance *= 2;
+  if (r.rank != 0) r.receive(r.rank - distance, what(r.rank, distance));
+  for (distance /= 2; distance >= 1; distance /= 2)
+    if (r.rank + distance < r.ranks) r.send(r.rank + distance, what(r.rank + distance, distance));
+}
+
+void binomial_broadcast(Rounds& r) {
+  binomial_down(r, [&](Rank, Rank) { return r.all(); });
+}
+
+void binomial_reduce_and_broadcast(Rounds& r) {
+  for (Rank distance = 1; distance < r.ranks; distance *= 2) {
+    if ((r.rank & distance) != 0) {
+      r.send(r.rank - distance, r.all());
+      break;
+    }
+    if (r.rank + distance < r.ranks) r.receive(r.rank + distance, r.all());
+  }
+  binomial_broadcast(r);
+}
+
+void scatter_and_all_gather(Rounds& r) {
+  binomial_down(r, [&](Rank to, Rank distance) { return r.blocks(to, std::min(distance, r.ranks - to)); });
+  ring_all_gather(r, 0);
+}
+
+void ring_gather(Rounds& r) { ring_all_gather(r, 0); }
+
+void bruck_all_gather(Rounds& r) {
+  for (Rank distance = 1; distance < r.ranks; distance *= 2) {
+    const Rank count = std::min(distance, r.ranks - distance);
+    r.exchange(wrapped(r.rank - distance, r.ranks), r.blocks(r.rank, count),
+               wrapped(r.rank + distance, r.ranks), r.blocks(r.rank + distance, count));
+  }
+}
+
+void pairwise_exchange(Rounds& r) {
+  for (Rank s = 1; s < r.ranks; ++s)
+    r.exchange(wrapped(r.rank + s, r.ranks), r.blocks(s), wrapped(r.rank - s, r.ranks), r.blocks(s));
+}
+
+// In each round a rank passes on the blocks whose distance to their destination has the round's bit.
+void bruck_all_to_all(Rounds& r) {
+  for (Rank distance = 1; distance < r.ranks; distance *= 2) {
+    std::int64_t count = 0;
+    for (Rank block = 1; block < r.ranks; ++block) count += (block & distance) != 0 ? 1 : 0;
+    r.exchange(wrapped(r.rank + distance, r.ranks), r.blocks(0, count), wrapped(r.rank - distance, r.ranks),
+               r.blocks(0, count));
+  }
+}
+
+struct Algorithm {
+  std::string_view name;
+  void (*emit)(Rounds&);
+};
+
+struct Operation {
+  std::string_view name;
+  std::span<const Algorithm> algorithms;
+  // Bus bandwidth (nccl-tests, doc/PERFORMANCE.md): this factor times the vector, over the time. 0: 1 instead
+  // of a multiple of (P - 1) / P.
+  double rounds;
+};
+
+constexpr std::array all_reduce{
+    Algorithm{"ring", ring_all_reduce}, Algorithm{"recursive doubling", recursive_doubling},
+    Algorithm{"Rabenseifner", rabenseifner}, Algorithm{"binomial trees", binomial_reduce_and_broadcast}};
+constexpr std::array reduce_scatter{Algorithm{"ring", ring_reduce_scatter},
+                                    Algorithm{"recursive halving", recursive_halving}};
+constexpr std::array all_gather{Algorithm{"ring", ring_gather}, Algorithm{"Bruck", bruck_all_gather}};
+constexpr std::array broadcast{Algorithm{"binomial tree", binomial_broadcast},
+                               Algorithm{"scatter and all-gather", scatter_and_all_gather}};
+constexpr std::array all_to_all{Algorithm{"pairwise exchange", pairwise_exchange},
+                                Algorithm{"Bruck", bruck_all_to_all}};
+constexpr std::array operations{Operation{"all-reduce", all_reduce, 2},
+                                Operation{"reduce-scatter", reduce_scatter, 1},
+                                Operation{"all-gather", all_gather, 1}, Operation{"broadcast", broadcast, 0},
+                                Operation{"all-to-all", all_to_all, 1}};
+
+class Collective final : public PhasedPattern {
+ public:
+  explicit Collective(const Parameters& given)
+      : operation_(*std::ranges::find(operations, given.text("operation"), &Operation::name)) {}
+
+  Extent extent(Rank, std::int64_t bytes) const override {
+    return {.phases = std::ssize(operation_.algorithms), .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    const Algorithm& algorithm = operation_.algorithms[static_cast<std::size_t>(index)];
+    const auto emit = [=](Rank rank, std::vector<Op>& ops) {
+      Rounds rounds(rank, ranks, bytes, ops);
+      algorithm.emit(rounds);
+      rounds.finish();
+    };
+    const double share = operation_.rounds == 0 ? 1 : operation_.rounds * (ranks - 1) / ranks;
+    return std::make_unique<UniformPhase>(emit, share * static_cast<double>(bytes),
+                                          std::string(algorithm.name));
+  }
+
+ private:
+  const Operation& operation_;
+};
+
+const std::array parameters = {choice_parameter(
+    "operation", {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"},
+    "The operation; each of its algorithms is a phase. The message size is that of the whole "
+    "vector of a rank")};
+
+}  // namespace
+}  // namespace crosscut::patterns
+
+CROSSCUT_DEFINE_PATTERN(
+    collective,
+    {.name = "collective",
+     .summary = "A collective operation by each of its usual algorithms: one phase is one algorithm",
+     .answers = "Which algorithm of a collective operation suits this network, by size?",
+     .formula = "bus bandwidth: f m / t_slowest, f = 2 (P - 1) / P for all-reduce, 1 for broadcast, else "
+                "(P - 1) / P",
+     .source = "Thakur, Rabenseifner, Gropp 2005; bus bandwidth as nccl-tests defines it",
+     .formula_per = "rank",
+     .shape = PatternShape::algorithms,
+     .findings = false,
+     .parameters = parameters,
+     .make = made<Collective>})

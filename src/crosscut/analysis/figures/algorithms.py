@@ -1,0 +1,68 @@
+"""Algorithms of a collective operation, each a phase: which is the fastest, by message size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Medians, medians
+
+
+@dataclass(frozen=True)
+class FastestRange:
+    """Consecutive sizes for which the same algorithms are the fastest."""
+
+    algorithms: tuple[int, ...]
+    """Indices of phases."""
+    first_bytes: int
+    last_bytes: int
+
+
+@dataclass(frozen=True)
+class AlgorithmTimes:
+    size_bytes: tuple[int, ...]
+    """Ascending."""
+    seconds: tuple[Medians, ...]
+    """For each size: [phase] time of the slowest rank."""
+    rates: tuple[Medians, ...]
+    """For each size: [phase] bytes per second by the pattern's formula."""
+
+    def fastest(self, at: int) -> tuple[int, ...]:
+        """Returns the algorithm with the least median time at one size, and all whose intervals begin below
+        the end of its own; empty if nothing was measured."""
+        median = self.seconds[at].median
+        if not np.isfinite(median).any():
+            return ()
+        best = int(np.nanargmin(median))
+        low, high = (
+            np.where(np.isfinite(bound), bound, median)
+            for bound in (self.seconds[at].low, self.seconds[at].high)
+        )
+        alike = np.nonzero((low <= high[best]) & np.isfinite(median))[0].tolist()
+        return (best, *(one for one in alike if one != best))
+
+    def ranges(self) -> list[FastestRange]:
+        """Returns, by ascending size, where the fastest algorithm changes. A range goes on as long as its
+        sizes have one of the fastest in common."""
+        found: list[FastestRange] = []
+        for at, size in enumerate(self.size_bytes):
+            fastest = self.fastest(at)
+            common = tuple(one for one in found[-1].algorithms if one in fastest) if found else ()
+            if common:
+                found[-1] = FastestRange(common, found[-1].first_bytes, size)
+            elif fastest:
+                found.append(FastestRange(fastest, size, size))
+        return found
+
+
+def algorithm_times(measured: Sequence[Samples]) -> AlgorithmTimes:
+    ordered = sorted(measured, key=lambda samples: samples.size_bytes)
+    return AlgorithmTimes(
+        tuple(samples.size_bytes for samples in ordered),
+        tuple(medians(summary.phase_seconds(samples)) for samples in ordered),
+        tuple(summary.formula_rates(samples) for samples in ordered),
+    )

@@ -1,0 +1,38 @@
+"""Bus bandwidth and time of the algorithms of a collective operation, by message size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.analysis.figures.algorithms import AlgorithmTimes, algorithm_times
+from crosscut.base import units
+from crosscut.base.spelling import sentence
+from crosscut.reports.html.pictures.picture import Axis, Column, Picture, RunAtSize, laid_over, time_axis
+from crosscut.reports.words import algorithms
+
+
+def pictures(one: RunAtSize, name: str) -> list[Picture]:
+    """Returns nothing for fewer than two sizes with bytes."""
+    found, names = algorithm_times(one.view.measured()), one.view.labels(one.samples)
+    sized = [at for at, size in enumerate(found.size_bytes) if size > 0]
+    if len(sized) < 2 or not any(np.isfinite(found.rates[at].median).any() for at in sized):
+        return []
+    columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
+    fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
+    quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
+    said = sentence(algorithms.sentences(found, one.view, names)[0])
+    size_axis = Axis("size of the vector, bytes", log=True)
+    return [
+        Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,
+                Axis("bus bandwidth", units.rate_unit(fastest)), {"value": "rate"}),
+        Picture("sweep", f"{name}-time", "Time by message size", said, columns, size_axis,
+                time_axis("time of the slowest rank", quickest, log=True), {"value": "seconds"}),
+    ]  # fmt: skip
+
+
+def _columns(found: AlgorithmTimes, sized: list[int], number: int) -> dict[str, Column]:
+    columns: dict[str, Column] = {"size_bytes": [found.size_bytes[at] for at in sized]}
+    for name, of in (("seconds", found.seconds), ("rate", found.rates)):
+        for suffix, bound in (("", "median"), ("_low", "low"), ("_high", "high")):
+            columns[name + suffix] = np.array([getattr(of[at], bound)[number] for at in sized])
+    return columns
