@@ -11,6 +11,7 @@ import pytest
 
 from crosscut import cli
 
+ROOT = Path(__file__).parents[2]
 NETWORK = """
 [[hosts]]
 names = "n[0-7]"
@@ -171,6 +172,26 @@ def test_quick_prints_how_to_drain_the_slow_node(tmp_path, capsys, healthy, faul
     assert "no node is worse" in crosscut(
         capsys, 0, "check", "--quick", "--baseline", baseline, "--on", healthy, "--quiet"
     )
+
+
+def test_quick_drains_no_node_that_only_shares_a_trunk_with_the_slow_one(tmp_path, capsys):
+    """A slow node and a slow trunk slow sound nodes too."""
+    faults = (ROOT / "docs" / "images" / "two-faults.toml").read_text(encoding="utf-8")
+    slow_node = faults.replace("2 Gbit/s", "4 Gbit/s")
+    places = []
+    for name, text in (
+        ("sound", slow_node.replace("500 Mbit/s", "1 Gbit/s")),
+        ("slow", slow_node),
+        ("both", faults),
+    ):
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        places.append(f"sim:{tmp_path / name}.toml")
+    baseline = aapc(capsys, places[0], tmp_path / "good.zarr")
+    words = ("check", "--quick", "--baseline", baseline, "--quiet", "--json", "--on")
+    for place in places[1:]:
+        found = json.loads(crosscut(capsys, 1, *words, place))
+        assert [entry["node"] for entry in found["drain"]] == ["n14"]
+        assert len(found["worse"]) > 3
 
 
 def test_quick_measures_a_first_look_and_keeps_its_runs(tmp_path, capsys, healthy, faulty):

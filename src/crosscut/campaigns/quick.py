@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
+from crosscut.analysis.compare.comparing import ComparisonSettings
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.series import Family
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.intervals import Floats, medians
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError
@@ -170,18 +168,3 @@ def _of_phase(taken: Samples) -> Floats:
     """[phase] seconds for one repetition, with all its iterations."""
     found: Floats = medians(summary.phase_seconds(taken)).median * max(taken.iterations, 1)
     return found
-
-
-def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
-    """Nodes that became worse, unless another change explains it: the worst first, with the reason."""
-    does = {Family.OUT: "sends", Family.IN: "receives"}
-    worst: dict[str, Difference] = {}
-    for change in found.changes:
-        if change.worse and change.subject.family in does and change.explained_by is None:
-            name = baseline.node_names[change.subject.ranks[0]]
-            if name not in worst or change.shift.middle < worst[name].shift.middle:
-                worst[name] = change
-    return [
-        (name, f"{does[c.subject.family]} at {100 * math.exp(c.shift.middle):.0f} % of the baseline")
-        for name, c in sorted(worst.items(), key=lambda item: item[1].shift.middle)
-    ]

@@ -178,6 +178,7 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         raise UsageError("crosscut check --quick needs --baseline RUN and takes no spec")
     if args.protocol or args.junit:
         raise UsageError("crosscut check --quick judges no promises, so it has no --protocol and no --junit")
+    from crosscut.analysis.compare import worse_nodes
     from crosscut.analysis.compare.comparing import ComparisonSettings, compare
     from crosscut.analysis.compare.conditions import UntoldError
     from crosscut.analysis.findings import of_run
@@ -198,17 +199,20 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         run = quick.measure(session, baseline, decided, folder, end, asked, recorded(args, decided))
         try:
             found = compare(baseline, run, groups_of(baseline), asked)
+            # What others get of a trunk depends on all, so only the new run itself can show who is at fault.
+            worse = worse_nodes.worse_nodes(found, baseline, of_run.look(run)[0])
         except UntoldError as error:
             if args.redact:
                 error = redaction.untold(error, redaction.aliases([baseline, run]))
-            return tell_untold(args, error, drain=[])
-    drain = quick.drain(found, baseline)
+            return tell_untold(args, error, drain=[], worse=[])
     names = of_run.rank_names(baseline)
     if args.redact:
         known = redaction.aliases([baseline, run])
         found, names = redaction.comparison(found, known), of_run.rank_names(redaction.run(baseline, known))
-        drain = [(known.node(node) or "?", why) for node, why in drain]
-    drained = {"drain": [{"node": node, "reason": why} for node, why in drain]}
+        worse = redaction.worse_nodes(worse, known)
+    listed = {"drain": worse.faulty, "worse": worse.others}
+    drained = {key: [{"node": node, "reason": why} for node, why in nodes] for key, nodes in listed.items()}
     tell(args, lambda: json_compare.document(found, asked, names) | drained,
-         lambda screen: terminal_check.render_quick(screen, found, asked, names, drain))  # fmt: skip
+         lambda screen: terminal_check.render_quick(screen, found, asked, names, worse, decided.on),
+         )  # fmt: skip
     return EXIT_FAILED if found.worse else EXIT_OK

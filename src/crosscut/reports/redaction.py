@@ -18,6 +18,7 @@ from crosscut.analysis.compare.comparing import Comparison
 from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.promises import Checked, PromiseVerdict
 from crosscut.analysis.compare.spec import Promise, Spec
+from crosscut.analysis.compare.worse_nodes import WorseNodes
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base.node_names import node_names
@@ -225,6 +226,12 @@ def untold(of: UntoldError, known: Aliases) -> UntoldError:
     found = UntoldError("", tuple(map(known.text, of.conditions)))
     found.args = (known.text(str(of)),)
     return found
+
+
+def worse_nodes(of: WorseNodes, known: Aliases) -> WorseNodes:
+    return WorseNodes(*(
+        tuple((known.node(node) or "?", why) for node, why in nodes) for nodes in (of.faulty, of.others)
+    ))  # fmt: skip
 
 
 def finding(of: Finding, known: Aliases) -> Finding:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings
 from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.compare.worse_nodes import WorseNodes
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units
 from crosscut.reports.terminal import compare as terminal_compare
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.words import check as words_check
 
+MOST_NODES = 8
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "yellow"}
 
 
@@ -50,15 +52,26 @@ def render_quick(
     found: Comparison,
     asked: ComparisonSettings,
     names: Sequence[str],
-    drain: Sequence[tuple[str, str]],
+    worse: WorseNodes,
+    on: str,
 ) -> None:
     terminal_compare.render_conditions(screen, found.conditions)
     terminal_compare.render(screen, found, asked, names)
     screen.title("To drain")
-    if not drain:
-        screen.line("no node is worse than in the baseline")
-    for node, why in drain:
+    if not worse.faulty:
+        screen.line("no node" if worse.others else "no node is worse than in the baseline")
+    for node, why in worse.faulty:
         screen.command(_drain_command(node, why))
+    if worse.others:
+        screen.title("Worse, but not shown to be at fault")
+        for node, why in worse.others[:MOST_NODES]:
+            screen.line(f"{node} {why}")
+        if (more := len(worse.others) - MOST_NODES) > 0:
+            screen.line(f"and {units.count(more, 'more node')}", "dim")
+        screen.line(
+            "A shared trunk, or a faulty node that they exchange with, slows sound nodes too. To find "
+            f"what is at fault: crosscut locate --on {shlex.quote(on)}"
+        )
 
 
 def _drain_command(node: str, why: str) -> str:
