@@ -34,13 +34,15 @@ from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
-from crosscut.analysis.structure.observed import of_samples
+from crosscut.analysis.structure.observed import Observed, of_samples
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
 # Fewer phases do not show who shares what.
 FEWEST_PHASES = 3
+# Of the ring of ranks. If only near ranks exchange, groups and limits follow the choice of phases.
+_FAR_ENOUGH = 0.25
 # Noise of a log rate that hides faults an operator wants to know; and how many standard deviations low a
 # single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
@@ -93,9 +95,11 @@ def look(
     names = rank_names(run)
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
-        too_few = "too few phases to tell hosts and limits apart"
-        few = Finding(FindingKind.INCONCLUSIVE, too_few, advice="measure more: crosscut run aapc")
-        return HostFacts.of(run).tied([few], run.node_names), None
+        return _inconclusive(run, "too few phases to tell hosts and limits apart")
+    farthest = _farthest(observed)
+    if farthest < _FAR_ENOUGH * run.ranks:
+        near = f"no message went farther than {farthest} of {run.ranks:,} ranks"
+        return _inconclusive(run, f"{near}, which is too near to tell hosts, groups and limits apart")
     inferred = infer.infer(observed)
     # If the machine limited some phases, it disturbed others, too, which may look like groups.
     if infer.doubtful(inferred) or (limited and inferred.explained < infer.EXPLAINS_HARDLY_ANY):
@@ -108,6 +112,18 @@ def look(
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
     return ordered(found, inferred), infer.structure(inferred, names, observed.phases)
+
+
+def _inconclusive(run: Run, why: str) -> tuple[list[Finding], None]:
+    advice = "measure all phases, or those that crosscut locate --on PLACE chooses"
+    found = [Finding(FindingKind.INCONCLUSIVE, why, advice=advice)]
+    return HostFacts.of(run).tied(found, run.node_names), None
+
+
+def _farthest(observed: Observed) -> int:
+    """Returns the largest distance of a message along the ring of ranks."""
+    apart = np.abs(observed.source.astype(np.int64) - observed.destination)
+    return int(np.minimum(apart, observed.ranks - apart).max())
 
 
 def of_located(

@@ -344,7 +344,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
         )
     elif inferred.grouping.count == 1:
         notes.append(
-            "no groups found, so no shared bottleneck. Switches with full bisection between them look like "
+            "no groups found. Switches with full bisection between them look like "
             "one switch; the idle network's latency may tell them apart"
         )
     elif inferred.explained < 0.7:
