@@ -69,6 +69,17 @@ def test_a_lost_root_is_rebuilt_from_the_arrays_and_samples_are_read_again(path:
     assert main(["show", str(path)]) == 0
 
 
+def test_a_root_that_is_not_json_is_kept_beside_the_run_and_rebuilt(path: Path) -> None:
+    (path / "zarr.json").write_text("{", encoding="utf-8")
+    assert "not valid JSON" in str(fsck.check(path).problems[0])
+    repair(path)
+    assert fsck.check(path).ok
+    (path / "zarr.json").write_bytes(b"\xff")
+    repair(path)
+    kept = sorted(one.name for one in path.parent.glob("*damaged*"))
+    assert kept == [f"{path.name}.zarr.json.damaged", f"{path.name}.zarr.json.damaged-2"]
+
+
 def test_a_lost_root_with_a_damaged_array_is_not_rebuilt(path: Path) -> None:
     (path / "zarr.json").unlink()
     (path / "status" / "zarr.json").write_text("{")

@@ -111,7 +111,8 @@ def _print(report: Report, *, repaired: bool) -> None:
     if report.damage and report.state != "unknown" and not repaired:
         print(f"repair it: crosscut fsck --repair {report.path}")
         if any(not problem.lost.startswith(fsck.NOTHING_LOST) for problem in report.damage):
-            print(f"then measure again what is lost: crosscut run --resume {report.path}")
+            print("  it marks damaged cells as not measured; what was in them is lost then")
+            print(f"then measure them again: crosscut run --resume {report.path}")
 
 
 def _verdict(report: Report) -> str:

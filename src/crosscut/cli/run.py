@@ -189,7 +189,7 @@ def _execute(args: argparse.Namespace) -> int:
         outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
     except (SessionError, Interrupted) as error:
         if (job.out / "zarr.json").is_file():
-            error.args = (f"{error}\n{_kept(job.out, resume_command(job.out, decided))}",)
+            error.args = (f"{error}\n{_kept(job.out, resume_command(job.out, decided), str(error))}",)
         raise
     again = resume_command(job.out, decided)
     as_json, quiet = given.get("json", False), given.get("quiet", False)
@@ -330,10 +330,12 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         return session.run(job), session.interrupted
 
 
-def _kept(run: Path, again: str) -> str:
+def _kept(run: Path, again: str, why: str = "") -> str:
     """Returns a sentence on what a run that ended early contains, and how to continue."""
     from crosscut.run.agreement import holds_samples
 
+    if "crosscut fsck" in why:
+        return f"first: crosscut fsck --repair {as_typed(run)}; then: {again}"
     if holds_samples(run):
         return f"what was measured is in {as_typed(run)}; continue with: {again}"
     return f"nothing was measured; start again: {again}"

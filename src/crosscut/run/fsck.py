@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from crosscut.base import units
 from crosscut.run import lock
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import Problem, file_problems
@@ -90,8 +91,18 @@ def check(path: Path) -> Report:
 
 
 def has_lost_root(path: Path) -> bool:
-    """True for a folder that has arrays of a run but not the run's zarr.json."""
-    return not (path / "zarr.json").exists() and any((path / name / "zarr.json").is_file() for name in ARRAYS)
+    """True for a folder that has arrays of a run but no zarr.json of the run, or one that is not JSON."""
+    lost = not (path / "zarr.json").exists() or bool(_not_json(path))
+    return lost and any((path / name / "zarr.json").is_file() for name in ARRAYS)
+
+
+def _not_json(path: Path) -> str:
+    """Returns why the run's zarr.json is not JSON; empty if it is, or cannot be read at all."""
+    try:
+        load_json(path / "zarr.json")
+    except DamagedRun as error:
+        return _what(error, path / "zarr.json") if isinstance(error.__cause__, ValueError) else ""
+    return ""
 
 
 def rebuilt(path: Path) -> Mapping[str, object]:
@@ -121,7 +132,7 @@ def _lost_root(path: Path) -> Problem:
         rebuilt(path)
     except DamagedRun as error:
         lost = f"the run cannot be read: {error}; copy that file from a backup"
-    return Problem(path / "zarr.json", "is lost", lost)
+    return Problem(path / "zarr.json", _not_json(path) or "is lost", lost)
 
 
 def _notes(group: RunGroup) -> Iterator[str]:
@@ -179,7 +190,8 @@ def _count_problems(group: RunGroup) -> Iterator[Problem]:
         phases = int((counted > recorded).sum())
         if phases:
             path = chunk_path(group.path, group.status, size_index)
-            yield Problem(path, f"shows fewer repetitions than were counted, in {phases} phases", AGAIN)
+            where = units.count(phases, "phase")
+            yield Problem(path, f"shows fewer repetitions than were counted, in {where}", AGAIN)
 
 
 def _each_once(problems: list[Problem]) -> tuple[Problem, ...]:

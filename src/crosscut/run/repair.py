@@ -6,6 +6,7 @@ Samples that can be read do not change. As in the core, status is written last.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,8 +45,16 @@ def _repaired(path: Path) -> list[str]:
 
 
 def _restore_root(path: Path) -> list[str]:
-    store_json(path / "zarr.json", fsck.rebuilt(path))
-    return [f"wrote {path / 'zarr.json'} from the arrays' own metadata; {fsck.ROOT_LOST}"]
+    rebuilt, root = fsck.rebuilt(path), path / "zarr.json"
+    done = []
+    if root.exists():
+        name = f"{path.name}.zarr.json.damaged"
+        tried = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+        kept = next(other for each in tried if not (other := path.with_name(each)).exists())
+        root.replace(kept)
+        done = [f"moved the damaged {root} to {kept}"]
+    store_json(root, rebuilt)
+    return [*done, f"wrote {root} from the arrays' own metadata; {fsck.ROOT_LOST}"]
 
 
 def _remove_unfinished(group: RunGroup) -> Iterator[str]:

@@ -13,10 +13,11 @@ from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import sentence
 from crosscut.reports.terminal.screen import Screen
 from crosscut.run.run import Run
+from crosscut.run.shape import reading
 
 FINDINGS_SHOWN = 10
-# A second or so of one processor.
-_MOST_MESSAGES = 20_000
+# Some seconds of one processor.
+_MOST_MESSAGES = 300_000
 GROUPS_SHOWN = 8
 
 
@@ -40,10 +41,13 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
 def first(screen: Screen, run: Run, shown: str) -> None:
     """Prints a run's most important finding, and where the others are. `shown`: the run as a user types it.
 
-    Prints nothing if the run has a single node or says nothing about routes, or has so many messages that
-    finding takes long.
+    Prints nothing if the run has a single node or says nothing about routes. If it has so many messages that
+    finding takes long, says so.
     """
-    if len(set(run.node_names)) < 2 or run.ranks * run.dataset.sizes.get("phase", 0) > _MOST_MESSAGES:
+    if len(set(run.node_names)) < 2 or not reading(run.attributes).findings:
+        return
+    if run.ranks * run.dataset.sizes.get("phase", 0) > _MOST_MESSAGES:
+        screen.line(f"not searched for faults, which takes a while: crosscut show --findings {shown}", "bold")
         return
     found, structure = of_run.look(run)
     if not found or (structure is None and not found[0].kind.warns):
