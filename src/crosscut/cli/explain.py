@@ -33,6 +33,7 @@ Capacities are those of the network's description, if the run has one (simulated
 --network names one; otherwise those that the run itself shows. How it works: docs/how-it-locates.md.
 """
 _SHOWN = 14
+_BY_RUN = "as the run itself shows them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.analysis.findings import of_run
+    from crosscut.analysis.findings import explain, of_run
     from crosscut.analysis.structure.observed import of_samples
     from crosscut.reports.terminal.screen import screen_for
     from crosscut.run.run import Run
@@ -78,7 +79,7 @@ def execute(args: argparse.Namespace) -> int:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
     if others := set(observed.phase.tolist()) - {phase for one in found for phase in one.phases}:
         where = _ranges(sorted(others)) if found else "all phases"
-        screen.line(f"{where}: no shared capacity is full; the limit is the hosts' own links, or the hosts")
+        screen.line(f"{where}: {explain.unexplained(observed, others, by_run=basis.startswith(_BY_RUN))}")
     return EXIT_OK
 
 
@@ -86,6 +87,7 @@ def _bottlenecks(
     run: Run, index: int | None, observed: Observed, args: argparse.Namespace
 ) -> tuple[list[Bottleneck], str]:
     from crosscut.analysis.findings import cable_names, explain, of_run
+    from crosscut.network import message_paths
 
     described, way = _description(run, args.network)
     if described is not None and described.graph is not None:
@@ -105,7 +107,12 @@ def _bottlenecks(
     if (cabling := options.cabling_of(args, run.node_names)) is not None:
         _, structure = cable_names.named([], structure, cabling)
         assert structure is not None
-    return explain.by_structure(observed, structure), "as the run itself shows them"
+    why = ""
+    if described is not None:
+        why = ", because the paths of messages in its network are not known"
+        if described.hosts > message_paths.MOST_HOSTS:
+            why = f", because its network has more than {message_paths.MOST_HOSTS:,} hosts"
+    return explain.by_structure(observed, structure), _BY_RUN + why
 
 
 def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,6 +26,9 @@ _FEWEST_FLOWS = 2
 _ALMOST_AS_FAST = 0.7
 Way = Callable[[int, int], Sequence[Step]]
 """Returns the links on the path from a source host to a destination host; none if unknown."""
+# Messages that nothing hinders have the rate of this quantile; slow ones reach less than this share of it;
+# more than this share of messages is not a slow host or two.
+_UNHINDERED, _AS_FAST, _FEW = 0.98, 0.8, 0.1
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,18 @@ def _described(
             if capacity := graph.vertices[switch].capacity_bits_per_second:
                 found.append(_Capacity(f"{words} {names[switch]}", capacity * scale, _mask(those, messages)))
     return found
+
+
+def unexplained(observed: Observed, phases: Collection[int], *, by_run: bool) -> str:
+    """Returns what limits the phases in which no capacity is known to be full. `by_run`: capacities are those
+    that the run shows."""
+    rates = observed.rate[np.isin(observed.phase, list(phases))]
+    if by_run and (rates < _AS_FAST * np.quantile(observed.rate, _UNHINDERED)).mean() > _FEW:
+        return (
+            "messages are slow, but this run does not show what they share; crosscut locate --on PLACE "
+            "measures what would"
+        )
+    return "no shared capacity is full; the limit is the hosts' own links, or the hosts"
 
 
 def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
