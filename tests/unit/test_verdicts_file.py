@@ -81,7 +81,7 @@ def test_a_page_shows_verdicts_without_judging_again(tmp_path, document):
     view = View.of(few)
     read, found = verdicts_file.read(stored(tmp_path, document), 8)
     judgement = write.judged(read, [view], found)
-    assert words_check.headline(judgement.judged) == "Not accepted: 3 of 5 promises broken."
+    assert words_check.headline(judgement.judged) == "Not accepted: 3 of 5 promises broken, 1 undecided."
     assert set(judgement.measured_by) == {"routes", "nodes", "phases", "spread"}
 
 

@@ -15,6 +15,7 @@ from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, launching, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
+from crosscut.run.realm import is_simulated
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ def execute(args: argparse.Namespace) -> int:
     if args.spec is None:
         raise UsageError(
             "crosscut check: name a spec (examples/acceptance.toml is one), or give --quick --baseline RUN"
+        )
+    if args.spec.is_dir() and not measuring:
+        raise UsageError(
+            f"crosscut check: {args.spec} is a run; the specification comes first: crosscut check SPEC "
+            f"{args.spec} (examples/acceptance.toml is one)"
         )
     if bool(args.runs) == measuring:
         raise UsageError(
@@ -162,13 +168,14 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
         if run.ranks > len(names):
             names = of_run.rank_names(run)
     planted = check_cautions.planted(checked.runs)
+    simulated = any(is_simulated(run.attributes) for run in checked.runs)
     if args.junit is not None:
         whole_file.write_output(
             args.junit, junit.document(promised, checked.judged, names, cautions).encode()
         )
     told = (promised, checked.judged, names, cautions)
     tell(args, lambda: json_check.document(*told) | {"faults": planted},
-         lambda screen: terminal_check.render(screen, *told, planted))  # fmt: skip
+         lambda screen: terminal_check.render(screen, *told, planted, simulated))  # fmt: skip
     if args.protocol is not None:
         protocol.write(args.protocol, promised, checked, names, redact=args.redact, cautions=cautions)
 

@@ -21,13 +21,16 @@ _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "
 
 def render(
     screen: Screen, spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str],
-    cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
+    cautions: Sequence[Caution] = (), planted: Sequence[str] = (), simulated: bool = False,
 ) -> None:  # fmt: skip
+    if simulated:
+        screen.warn("computed by the simulator: these verdicts say nothing about a real network")
     screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[words_check.worst(judged)])
     rows = Rows("<verdict", "<promise", "<measured", "?error probability", "?repetitions")
     for one in judged:
+        promised = f"{one.promise.name}: {one.promise.said}{words_check.only(one.promise)}"
         rows.add(
-            words_check.VERDICTS[one.verdict], f"{one.promise.name}: {one.promise.said}",
+            words_check.VERDICTS[one.verdict], promised,
             words_check.measured(one, names), words_check.chance(one), str(one.repetitions),
             style=_STYLES[one.verdict],
         )  # fmt: skip

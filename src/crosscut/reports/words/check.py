@@ -34,6 +34,16 @@ def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
     return f"{names[of[0]]} → {names[of[1]]}"
 
 
+def only(promise: Promise) -> str:
+    """` (only routes within a group, of n00, n01)`; empty if the promise is about everything."""
+    words = [
+        f"routes {promise.routes}" if promise.routes else "",
+        f"of {', '.join(promise.nodes)}" if promise.nodes else "",
+    ]
+    told = ", ".join(filter(None, words))
+    return f" (only {told})" if told else ""
+
+
 def figure(promise: Promise, value: float) -> str:
     if promise.kind is PromiseKind.SPREAD:
         return units.percent(value) if math.isfinite(value) else "–"
@@ -76,9 +86,12 @@ def broken(one: PromiseVerdict, names: Sequence[str]) -> str:
 
 
 def sentence(judged: Sequence[PromiseVerdict]) -> str:
-    for verdict, told in ((Verdict.FAIL, "broken"), (Verdict.UNDECIDED, "undecided, none broken")):
-        if count := sum(one.verdict is verdict for one in judged):
-            return f"{count} of {units.count(len(judged), 'promise')} {told}"
+    broken, undecided = (sum(one.verdict is which for one in judged) for which in WORST_FIRST[:2])
+    of = units.count(len(judged), "promise")
+    if broken:
+        return f"{broken} of {of} broken" + (f", {undecided} undecided" if undecided else "")
+    if undecided:
+        return f"{undecided} of {of} undecided, none broken"
     return "All promises are kept" if len(judged) > 1 else "The promise is kept"
 
 
