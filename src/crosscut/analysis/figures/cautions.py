@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import EarlyEnd
 from crosscut.analysis.figures.summary import phase_seconds, phase_skew
@@ -46,8 +47,11 @@ class CautionKind(Enum):
     MACHINE_CHANGED = "emulating machine changed"
     NOT_WATCHED = "emulating machine not watched"
     PROCESSOR_TIME = "processor time far off"
+    NO_LATENCY = "the network's file gives no latency"
 
 
+# Share of the peak rate that no smallest message reaches if it has a latency.
+_NO_LATENCY = 0.9
 OF_REPETITIONS = (CautionKind.FEW_REPETITIONS, CautionKind.INDEPENDENCE_ASSUMED)
 
 
@@ -113,6 +117,18 @@ def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
         "the 95 % interval of {phases} at {sizes} is wider than "
         f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median", "more --repetitions, or --interval 5%",
     )  # fmt: skip
+
+
+def of_latency(shown: Sequence[Samples]) -> list[Caution]:
+    """Returns a caution if the smallest messages of a simulated sweep take only the time of their bytes."""
+    found = sweep([samples for samples in shown if samples.size_bytes > 0])
+    if not len(found.size_bytes) or not np.isfinite(found.rates.median).any():
+        return []
+    first = found.latency_index()
+    if found.rates.median[first] < _NO_LATENCY * found.rates.median[found.peak_index()]:
+        return []
+    text = "the network's file gives no latency: times of short messages are those of their bytes alone"
+    return [Caution(CautionKind.NO_LATENCY, text)]
 
 
 def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:

@@ -187,6 +187,8 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
     elif view.shape is not Shape.LOADED:  # its figures are those of single messages, not of phases
         found += cautions.of_intervals(shown)
+    if view.shape is Shape.SWEEP and is_simulated(view.attributes):
+        found += cautions.of_latency(shown)
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))
     if text(view.attributes, "backend", "name") == "null":
