@@ -33,6 +33,11 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     several = len({change.subject.size_bytes for change in found.classes}) > 1
     news = [change for change in found.changes if change.explained_by is None]
     _headline(screen, found, asked, news, names)
+    if found.changes and not found.of_launches and not found.computed:
+        screen.warn(
+            "two single runs cannot tell a change from ordinary variation between runs; measure each with "
+            "--launches 5"
+        )
     rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
     shown = [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))]
     for change in shown[:ROWS]:
@@ -128,16 +133,11 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
         return f"{units.count(found.tests, 'figure')} compared; both runs were computed without noise."
     one, other = found.repetitions
     repeated = "launches" if found.of_launches else "repetitions"
-    said = (
-        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; probability of "
-        f"reporting any change where there is none: at most {units.percent(asked.error_rate)} (step-down "
-        f"permutation of {repeated}, Westfall and Young 1993)."
-    )
-    if found.of_launches:
-        return said
+    proviso = "" if found.of_launches else ", if only repetitions vary"
     return (
-        f"{said} Ordinary variation between runs can look like a change; to rule it out, compare several "
-        "runs or launches."
+        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; probability of "
+        f"reporting any change where there is none: at most {units.percent(asked.error_rate)}{proviso} "
+        f"(step-down permutation of {repeated}, Westfall and Young 1993)."
     )
 
 
