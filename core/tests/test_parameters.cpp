@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -144,6 +145,15 @@ TEST(a_value_never_names_a_file_to_read) {
   std::ofstream(path) << "0-8\n";
   CHECK_THROWS_SAYING(UsageError, "--pairs", parameters({{"pairs", "@" + path.string()}}));
   std::filesystem::remove(path);
+}
+
+TEST(bytes_are_shown_in_three_digits) {
+  CHECK_EQ(about_bytes(0), "0 B");
+  CHECK_EQ(about_bytes(999), "999 B");
+  CHECK_EQ(about_bytes(999'999), "1 MB");
+  CHECK_EQ(about_bytes(2'147'483'648), "2.15 GB");
+  CHECK_EQ(about_bytes(std::numeric_limits<std::int64_t>::max()), "9.22 EB");
+  CHECK_EQ(about_bytes(-1), "too many bytes");
 }
 
 TEST(hostile_text_is_shown_harmless_and_short) {

@@ -106,7 +106,7 @@ TEST(resuming_something_else_is_refused_and_every_difference_named) {
   { const auto store = Store::create(run, options); }
   Shape more = small;
   more.repetitions = 6;
-  CHECK_THROWS_SAYING(UsageError, "extent of repetition", Store::resume(run, sample::options(more), true));
+  CHECK_THROWS_SAYING(UsageError, "number of repetitions", Store::resume(run, sample::options(more), true));
   Store::Options other = options;
   other.shape.sizes[1] = 3000;
   CHECK_THROWS_SAYING(UsageError, "coordinate size", Store::resume(run, other, true));

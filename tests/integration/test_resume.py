@@ -175,7 +175,7 @@ def test_two_runs_of_the_same_job_on_null_are_identical(quick_path: Path) -> Non
         ("-n 5", "the run has 3 ranks, not 5; leave out -n"),
         ("--size 10", "keeps the sizes and phases of the run"),
         ("--phases 1-1", "keeps the sizes and phases of the run"),
-        ("--repetitions 9", "extent of repetition (the run: 4; now: 9)"),
+        ("--repetitions 9", "number of repetitions (the run: 4; now: 9)"),
         ("--sync none", "sync"),
         ("--backend tcp", "backend"),
     ],

@@ -1,7 +1,9 @@
 #include "base/words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdio>
 #include <numeric>
 
 namespace crosscut {
@@ -27,6 +29,17 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string about_bytes(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 7> units{"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 0) return "too many bytes";
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 999.5; value /= 1000) ++unit;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g ", value);
+  return text.data() + std::string(units.at(unit));
+}
 
 std::string shown(std::string_view text) {
   constexpr std::size_t shown_at_most = 80;

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/words.hpp"
 #include "conduct/block_plan.hpp"
 #include "program/moved_bytes.hpp"
 #include "store/summary.hpp"
@@ -88,9 +89,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     const auto needed = extent.send_bytes + extent.receive_bytes;
     const bool takes_memory = backend_.serve == nullptr;
     if (needed < 0 || (takes_memory && needed > job_.memory_bytes)) {
-      throw UsageError("messages of " + std::to_string(bytes) + " bytes need " + std::to_string(needed) +
-                       " bytes for the buffers of a rank, more than --memory allows (" +
-                       std::to_string(job_.memory_bytes) + "); send less, or raise --memory");
+      throw UsageError("messages of " + about_bytes(bytes) + " need " + about_bytes(needed) +
+                       " for the buffers of a rank, more than the " + about_bytes(job_.memory_bytes) +
+                       " of --memory; send less, or raise it");
     }
   }
   shape_.phases = phases;

@@ -157,7 +157,7 @@ void compare_shapes(const std::string& array, const Value& then, const Value& me
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (same(then.array()[i], now[i])) continue;
     const std::string text =
-        differs("extent of " + names.at(i).string(), shortened(&then.array()[i]), shortened(&now[i]));
+        differs("number of " + names.at(i).string() + "s", shortened(&then.array()[i]), shortened(&now[i]));
     if (std::ranges::find(differences, text, &Difference::text) == differences.end())
       differences.push_back({text});
   }

@@ -151,7 +151,7 @@ QUANTITIES = {
         step="computing"),
     "time left": Quantity(
         Scaling.SHARE, False, _of_a_step,
-        "of a workload's run, as a share of what `base` takes", step="workload"),
+        "a workload's time, as a share of its time in the base run", step="workload"),
 }  # fmt: skip
 
 UNITS = {

@@ -332,7 +332,10 @@ def runs_in(directory: Path) -> list[Path]:
 def read_group(path: Path) -> RunGroup:
     """Reads a run's metadata. Raises UsageError if it is no run or too new, DamagedRun if it is damaged."""
     if not path.is_dir():
-        raise UsageError(f"{path}: {'a run is a directory' if path.exists() else missing(path, 'directory')}")
+        other = "it is a file, and a run is a directory"
+        if path.suffix == ".toml":
+            other += f"; if it describes a network: crosscut network show {path}"
+        raise UsageError(f"{path}: {other if path.exists() else missing(path, 'directory')}")
     if not (path / "zarr.json").exists():
         raise UsageError(_no_run(path))
     document = load_json(path / "zarr.json")

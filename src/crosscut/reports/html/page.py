@@ -250,12 +250,14 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             f": {tied(chapter.told[0].text)}",
             class_="warns" if chapter.told[0].warns else None,
         )
-        for chapter in chapters
+        for chapter in sorted(chapters, key=lambda chapter: not chapter.told[0].warns)
     ]  # fmt: skip
     return element("ol", entries, class_="findings")
 
 
 def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
+    if not shown:
+        return Markup("")
     patterns = {chapter.view.pattern for chapter in chapters}
     note = None
     if len(patterns) > 1:
@@ -264,8 +266,6 @@ def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
             "Only runs of the same pattern can share a picture; these runs are of "
             f"{', '.join(sorted(patterns))}.",
         )
-    if not shown and note is None:
-        return Markup("")
     return element("section", element("h2", "Side by side"), note, _figures(shown), id="together")
 
 

@@ -129,6 +129,6 @@ def in_the_middle(medians: Medians) -> Figure | None:
 
 
 def middle(medians: Medians) -> float:
-    """Returns the median of medians, or NaN if there is none."""
-    finite = medians.median[np.isfinite(medians.median)]
-    return float(np.median(finite)) if len(finite) else math.nan
+    """Returns the median of `in_the_middle`, or NaN if there is none."""
+    found = in_the_middle(medians)
+    return math.nan if found is None else found.median
