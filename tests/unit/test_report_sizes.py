@@ -98,7 +98,7 @@ def page_of(view, phase="80%"):
 def test_a_broken_promise_heads_the_page_and_its_picture_has_the_bound():
     text = page_of(aapc_view(ranks=6, sizes=(10_000, 1_000_000), seconds=0.02, repetitions=12))
     page = Page(text)
-    assert page.heading == "Not accepted: 1 of 3 promises broken."
+    assert page.heading == "Not accepted: 1 of 3 promises broken, 1 undecided."
     verdicts = [one for tag, one in page.elements if tag == "li" and one.get("class")][:3]
     assert [one["class"] for one in verdicts] == ["fail", "undecided", "pass"]
     assert "no run of pingpong at 1\u00a0B with these parameters" in text

@@ -23,7 +23,10 @@ def test_an_unknown_shape_is_drawn_by_phase_without_findings(shape: object) -> N
 
 
 def test_an_old_run_is_read_like_a_new_one_of_the_same_pattern() -> None:
+    newer = ("collective",)  # its runs always record a shape
     for pattern in core.load().patterns:
+        if pattern.name in newer:
+            continue
         before = reading({"pattern": {"name": pattern.name}})
         assert before.shape.value == pattern.shape, pattern.name
 
