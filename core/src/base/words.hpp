@@ -18,7 +18,8 @@ std::string shown(std::string_view text);
 // Returns two lower-case hexadecimal digits for each byte.
 std::string hex(std::span<const std::uint8_t> bytes);
 
-// Returns a number of bytes in three digits: "2.15 GB"; below zero, which an overflow gives, "too many bytes".
+// Returns a number of bytes in three digits, "2.15 GB", or "too many bytes" for what an overflow made
+// negative.
 std::string about_bytes(std::int64_t bytes);
 
 // Returns the words with a separator between them.
