@@ -124,7 +124,9 @@ def test_a_run_killed_at_any_moment_keeps_its_blocks_and_resumes_to_the_same_res
         assert main(["run", "--resume", str(job.out), "--quiet"]) == 0
         check_whole(job.out)
         again = Run.open(job.out).dataset["rank_seconds"].values
-        np.testing.assert_array_equal(again[kept], seconds[kept], "it was measured a second time")
+        # A rank killed at the end of a block fails in it alone; the phase is then measured again by all.
+        by_all = kept & kept.all(axis=-1, keepdims=True)
+        np.testing.assert_array_equal(again[by_all], seconds[by_all], "it was measured a second time")
         xr.testing.assert_identical(without_seconds(job.out), without_seconds(whole.out))
         if backend == "null":
             assert files_of(job.out) == files_of(whole.out)
