@@ -104,11 +104,14 @@ def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and
         for attempt in range(3):
             first = tmp_path / f"first{attempt}.zarr"
             crosscut(capsys, "run", "aapc", "--on", "lab:test", *words, "--out", str(first))
-            limited = limited_phases(Run.open(first).attributes, 400_000)
-            if len(limited) <= 2:
+            run = Run.open(first)
+            limited = limited_phases(run.attributes, 400_000)
+            late = float(np.nanmedian(run.dataset["skew_seconds"].values))
+            if len(limited) <= 2 and late < 4e-3:
                 break
         else:  # so many disturbed phases mean that the others were disturbed, too
-            pytest.skip(f"this machine was busy during {len(limited)} of 17 phases")
+            apart = f"{1000 * late:.1f} ms apart"
+            pytest.skip(f"this machine was busy: {len(limited)} of 17 phases; ranks started {apart}")
     said = crosscut(capsys, "explain", str(first))
     assert "from module0 to module1" in said
     # 94.9 % of 60 Mbit/s is payload, and a shaper's burst adds to what passes.
