@@ -16,6 +16,7 @@ from crosscut.prediction.replay import PROTOCOL
 from crosscut.prediction.source import ComputeSource
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
+_TOO_LONG = 1.1
 _WORDS = {
     "computing": "computing, which no network changes",
     "waiting": "waiting for ranks that compute longer, or for their results, which no network changes",
@@ -48,6 +49,11 @@ def tell(
         screen.field("left out", made.lacks)
     if noise is not None:
         screen.field("noise", _noise(noise))
+        if (times := noise.without_seconds / max(noise.measured_seconds, 1e-9)) > _TOO_LONG:
+            screen.warn(
+                f"replayed where it was traced, the program takes {times:.2f} times as long as it did: "
+                "the model does not fit it, and its predictions are too long"
+            )
     _times(screen, predicted)
     _what_if(screen, asked, predicted)
     screen.line()
