@@ -3,8 +3,8 @@
 // their sizes and their order are those of the operation.
 //
 // Sources: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
-// 19(1), 2005 (all but the pairwise exchange); Bruck et al., IEEE TPDS 8(11), 1997; van de Geijn 1994
-// (broadcast by scatter and all-gather).
+// 19(1), 2005, section 4; the rings of all-reduce and reduce-scatter: Patarasuk and Yuan, J. Parallel and
+// Distributed Computing 69(2), 2009.
 #include <bit>
 
 #include "patterns/operations.hpp"
@@ -208,9 +208,9 @@ struct Algorithm {
 struct Operation {
   std::string_view name;
   std::span<const Algorithm> algorithms;
-  // Bus bandwidth (nccl-tests, doc/PERFORMANCE.md): this factor times the vector, over the time. 0: 1 instead
-  // of a multiple of (P - 1) / P.
-  double rounds;
+  // Bus bandwidth (nccl-tests, doc/PERFORMANCE.md) counts the vector this many times, each but a rank's own
+  // block; 0: the whole vector once.
+  double times;
 };
 
 constexpr std::array all_reduce{
@@ -243,7 +243,7 @@ class Collective final : public PhasedPattern {
       algorithm.emit(rounds);
       rounds.finish();
     };
-    const double share = operation_.rounds == 0 ? 1 : operation_.rounds * (ranks - 1) / ranks;
+    const double share = operation_.times == 0 ? 1 : operation_.times * (ranks - 1) / ranks;
     return std::make_unique<UniformPhase>(emit, share * static_cast<double>(bytes),
                                           std::string(algorithm.name));
   }
@@ -252,8 +252,14 @@ class Collective final : public PhasedPattern {
   const Operation& operation_;
 };
 
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> found;
+  for (const Operation& one : operations) found.push_back(one.name);
+  return found;
+}
+
 const std::array parameters = {choice_parameter(
-    "operation", {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"},
+    "operation", names(),
     "The operation; each of its algorithms is a phase. The message size is that of the whole "
     "vector of a rank")};
 
@@ -267,7 +273,7 @@ CROSSCUT_DEFINE_PATTERN(
      .answers = "Which algorithm of a collective operation suits this network, by size?",
      .formula = "bus bandwidth: f m / t_slowest, f = 2 (P - 1) / P for all-reduce, 1 for broadcast, else "
                 "(P - 1) / P",
-     .source = "Thakur, Rabenseifner, Gropp 2005; bus bandwidth as nccl-tests defines it",
+     .source = "Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009; bus bandwidth as in nccl-tests",
      .formula_per = "rank",
      .shape = PatternShape::algorithms,
      .findings = false,

@@ -1,7 +1,7 @@
 """The algorithms of collective operations cost what their sources say, on a network without contention.
 
 Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005,
-sections 4 to 8, without the cost of sums. P is a power of two; a message of m bytes takes alpha + m beta.
+section 4, without the cost of sums. P is a power of two; a message of m bytes takes alpha + m beta.
 """
 
 from __future__ import annotations
