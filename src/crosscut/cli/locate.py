@@ -13,7 +13,7 @@ from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
-from crosscut.cli.parsing.parser import flag, number, option, record, whole
+from crosscut.cli.parsing.parser import Parser, flag, number, option, record, whole
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -34,28 +34,23 @@ _probability = number(
 )
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3
-_TO_MEASURE = {
-    "on": "--on", "ranks": "-n", "backend": "--backend", "repetitions": "--repetitions",
-    "most_phases": "--most-phases", "least_phases": "--least-phases", "confidence": "--confidence",
-    "most_seconds": "--time-limit", "keep": "--keep",
-}  # fmt: skip
-"""Options that mean nothing when a run is read."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     known = core.load()
     parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
     group = parser.add_argument_group("what to measure if no run is named")
     option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.")
+    of_a_run = len(parser.actions)
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
            "Largest number of phases to measure, not counting those of one-byte messages. Default: one less "
            "than there are ranks, but at least 48; fewer beyond two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Smallest number of phases in which every rank sends, even if nothing looks slow: more of them "
-           "find a limit that few reach. Default: the binary logarithm of the number of ranks; in small "
-           "clusters up to 16.")  # fmt: skip
+           "Measure at least this many phases in which every rank sends, even if nothing looks slow: a limit "
+           "that few phases reach needs more of them. Default: the binary logarithm of the number of ranks; "
+           "in small clusters up to 16.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip
@@ -65,13 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "--seed N", whole(0), "Seed of all random choices. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
+    options.add_keep(group)
+    # Those with a default cannot be told from those that were typed.
+    only_measuring = [one for one in parser.actions[of_a_run:] if one.default in (None, argparse.SUPPRESS)]
+    parser.set_defaults(only_measuring={one.dest: one.option_strings[0] for one in only_measuring})
     option(
         group,
         "-o --network FILE",
         Path,
         "Write the network that was found to this file, as a description (TOML).",
     )
-    options.add_keep(group)
     options.add_cabling(group)
     options.add_reading(group)
     flag(group, "--json", "Print one JSON object on standard output.")
@@ -89,10 +87,8 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--switch-counters: name the run during which the counters were read")
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
-        if to_measure := [name for dest, name in _TO_MEASURE.items() if dest in given]:
-            raise UsageError(
-                f"{to_measure[0]}: only for measuring; leave out either it or the run {args.run}"
-            )
+        if typed_too := [name for dest, name in args.only_measuring.items() if dest in given]:
+            raise UsageError(f"{typed_too[0]}: only for measuring; leave out either it or the run {args.run}")
         found, structure, planted = _of_run(args)
         interrupted = False
     else:
