@@ -15,7 +15,6 @@ from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, launching, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
-from crosscut.run.realm import is_simulated
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -168,14 +167,14 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
         if run.ranks > len(names):
             names = of_run.rank_names(run)
     planted = check_cautions.planted(checked.runs)
-    simulated = any(is_simulated(run.attributes) for run in checked.runs)
+    not_built = check_cautions.not_built(checked.runs)
     if args.junit is not None:
         whole_file.write_output(
             args.junit, junit.document(promised, checked.judged, names, cautions).encode()
         )
     told = (promised, checked.judged, names, cautions)
     tell(args, lambda: json_check.document(*told) | {"faults": planted},
-         lambda screen: terminal_check.render(screen, *told, planted, simulated))  # fmt: skip
+         lambda screen: terminal_check.render(screen, *told, planted, not_built))  # fmt: skip
     if args.protocol is not None:
         protocol.write(args.protocol, promised, checked, names, redact=args.redact, cautions=cautions)
 

@@ -22,7 +22,6 @@ from crosscut.reports.view import items
 from crosscut.reports.view import text as text_of
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words import check_cautions
-from crosscut.run.realm import Realm
 from crosscut.run.run import Run
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -32,10 +31,6 @@ _QUIETLY = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_NOT_BUILT = {
-    Realm.SIMULATED.value: "computed by the simulator",
-    Realm.EMULATED.value: "emulated on one machine",
-}
 
 
 def page(
@@ -124,9 +119,8 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
             ("Nodes", _few(sorted(nodes))),
             ("Command", " ".join(map(str, items(first, "command_line")))),
         ]
-    places = dict.fromkeys(text_of(run.attributes, "place") for run in runs)
-    if beware := ", ".join(_NOT_BUILT[place] for place in places if place in _NOT_BUILT):
-        facts.insert(0, ("Beware", f"{beware}: these verdicts say nothing about a real network"))
+    if beware := check_cautions.not_built(runs):
+        facts.insert(0, ("Beware", beware))
     rows = [join(element("dt", name), element("dd", value)) for name, value in facts if value.strip()]
     return element("dl", rows)
 

@@ -21,10 +21,10 @@ _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "
 
 def render(
     screen: Screen, spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str],
-    cautions: Sequence[Caution] = (), planted: Sequence[str] = (), simulated: bool = False,
+    cautions: Sequence[Caution] = (), planted: Sequence[str] = (), not_built: str = "",
 ) -> None:  # fmt: skip
-    if simulated:
-        screen.warn("computed by the simulator: these verdicts say nothing about a real network")
+    if not_built:
+        screen.warn(not_built)
     screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[words_check.worst(judged)])
     rows = Rows("<verdict", "<promise", "<measured", "?error probability", "?repetitions")
     for one in judged:

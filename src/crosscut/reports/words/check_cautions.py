@@ -10,6 +10,7 @@ from crosscut.analysis.figures.cautions import Caution, CautionKind
 from crosscut.reports.view import View
 from crosscut.reports.words import about
 from crosscut.reports.words.trust import emulations
+from crosscut.run.realm import is_emulated, is_simulated
 from crosscut.run.run import Run
 
 
@@ -36,6 +37,13 @@ def _together(alike: Sequence[Caution], runs: int) -> Caution:
     if len(alike) == 1:
         return alike[0]
     return replace(alike[0], text=f"{alike[0].text}; {len(alike)} of {runs} runs have a caution of this kind")
+
+
+def not_built(runs: Sequence[Run]) -> str:
+    """Says that the network of some runs was simulated or emulated; empty if none was."""
+    ways = {is_simulated: "computed by the simulator", is_emulated: "emulated on one machine"}
+    how = [said for is_so, said in ways.items() if any(is_so(run.attributes) for run in runs)]
+    return f"{', '.join(how)}: these verdicts say nothing about a real network" if how else ""
 
 
 def planted(runs: Sequence[Run]) -> list[str]:
