@@ -33,7 +33,6 @@ Capacities are those of the network's description, if the run has one (simulated
 --network names one; otherwise those that the run itself shows. How it works: docs/how-it-locates.md.
 """
 _SHOWN = 14
-_BY_RUN = "as the run itself shows them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
     observed = of_samples(samples)
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
-    found, basis = _bottlenecks(run, index, observed, args)
+    found, basis, by_run = _bottlenecks(run, index, observed, args)
     if args.json:
         print(json.dumps({"basis": basis, "bottlenecks": [asdict(bottleneck) for bottleneck in found]}))
         return EXIT_OK
@@ -79,13 +78,14 @@ def execute(args: argparse.Namespace) -> int:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
     if others := set(observed.phase.tolist()) - {phase for one in found for phase in one.phases}:
         where = _ranges(sorted(others)) if found else "all phases"
-        screen.line(f"{where}: {explain.unexplained(observed, others, by_run=basis.startswith(_BY_RUN))}")
+        screen.line(f"{where}: {explain.unexplained(observed, others, by_run=by_run)}")
     return EXIT_OK
 
 
 def _bottlenecks(
     run: Run, index: int | None, observed: Observed, args: argparse.Namespace
-) -> tuple[list[Bottleneck], str]:
+) -> tuple[list[Bottleneck], str, bool]:
+    """Returns the bottlenecks, where their capacities come from, and whether that is the run itself."""
     from crosscut.analysis.findings import cable_names, explain, of_run
     from crosscut.network import message_paths
 
@@ -96,7 +96,7 @@ def _bottlenecks(
         if min(of_rank) >= 0:
             found = explain.by_network(observed, described.graph, of_rank, way)
             if found is not None:
-                return found, f"of the network {described.name}"
+                return found, f"of the network {described.name}", False
         elif args.network:
             missing = run.node_names[of_rank.index(-1)]
             raise UsageError(f"--network {args.network}: it has no host '{missing}', which the run names")
@@ -112,7 +112,7 @@ def _bottlenecks(
         why = ", because the paths of messages in its network are not known"
         if described.hosts > message_paths.MOST_HOSTS:
             why = f", because its network has more than {message_paths.MOST_HOSTS:,} hosts"
-    return explain.by_structure(observed, structure), _BY_RUN + why
+    return explain.by_structure(observed, structure), f"as the run itself shows them{why}", True
 
 
 def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:

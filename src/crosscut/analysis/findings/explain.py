@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.model import Reach, Structure
+from crosscut.analysis.structure.model import LOCATE_ON, Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.totals import counted
 from crosscut.analysis.structure.unshared import unshared
@@ -111,10 +111,7 @@ def unexplained(observed: Observed, phases: Collection[int], *, by_run: bool) ->
     that the run shows."""
     rates = observed.rate[np.isin(observed.phase, list(phases))]
     if by_run and (rates < _AS_FAST * np.quantile(observed.rate, _UNHINDERED)).mean() > _FEW:
-        return (
-            "messages are slow, but this run does not show what they share; crosscut locate --on PLACE "
-            "measures what would"
-        )
+        return f"messages are slow, but this run does not show what they share; {LOCATE_ON}"
     return "no shared capacity is full; the limit is the hosts' own links, or the hosts"
 
 
