@@ -111,7 +111,7 @@ def _print(report: Report, *, repaired: bool) -> None:
     if report.damage and report.state != "unknown" and not repaired:
         print(f"repair it: crosscut fsck --repair {report.path}")
         if any(not problem.lost.startswith(fsck.NOTHING_LOST) for problem in report.damage):
-            print("  it marks damaged cells as not measured; what was in them is lost then")
+            print("  it marks damaged cells as not measured; their samples are lost")
             print(f"then measure them again: crosscut run --resume {report.path}")
 
 

@@ -52,7 +52,7 @@ def tell(
         if (times := noise.without_seconds / max(noise.measured_seconds, 1e-9)) > _TOO_LONG:
             screen.warn(
                 f"replayed where it was traced, the program takes {times:.2f} times as long as it did: "
-                "the model does not fit it, and its predictions are too long"
+                "the model does not fit the program, so its predicted times are too long"
             )
     _times(screen, predicted)
     _what_if(screen, asked, predicted)

@@ -273,9 +273,12 @@ def folder() -> Path | None:
     return None
 
 
-def names() -> list[str]:
-    where = folder()
+def _names_in(where: Path | None) -> list[str]:
     return sorted(path.stem for path in where.glob("*.toml")) if where else []
+
+
+def names() -> list[str]:
+    return _names_in(folder())
 
 
 def paper_folder() -> Path | None:
@@ -285,8 +288,7 @@ def paper_folder() -> Path | None:
 
 
 def paper_names() -> list[str]:
-    where = paper_folder()
-    return sorted(path.stem for path in where.glob("*.toml")) if where else []
+    return _names_in(paper_folder())
 
 
 def find(text: str) -> Path:
@@ -299,7 +301,6 @@ def find(text: str) -> Path:
     if where is None or text not in names():
         if Path(f"{text}.toml").is_file():
             raise UsageError(f"{text}: there is no such experiment; did you mean the file ./{text}.toml?")
-        known = [*paper_names(), *(names() if where else [])]
-        near = spelling.hint(text, known) or "; crosscut reproduce lists them"
+        near = spelling.hint(text, [*paper_names(), *names()]) or "; crosscut reproduce lists them"
         raise UsageError(f"{text}: there is no such experiment or paper{near}")
     return where / f"{text}.toml"

@@ -36,12 +36,14 @@ from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
+from crosscut.base import units
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
 # Fewer phases do not show who shares what.
 FEWEST_PHASES = 3
-# Of the ring of ranks. If only near ranks exchange, groups and limits follow the choice of phases.
+# Smallest distance to reach, as a share of the ring of ranks. Where only near ranks exchange messages, groups
+# and limits reflect the choice of phases, not the network.
 _FAR_ENOUGH = 0.25
 # Noise of a log rate that hides faults an operator wants to know; and how many standard deviations low a
 # single route must be to stand out among some thousands.
@@ -98,8 +100,8 @@ def look(
         return _inconclusive(run, "too few phases to tell hosts and limits apart")
     farthest = _farthest(observed)
     if farthest < _FAR_ENOUGH * run.ranks:
-        near = f"no message went farther than {farthest} of {run.ranks:,} ranks"
-        return _inconclusive(run, f"{near}, which is too near to tell hosts, groups and limits apart")
+        near = f"no message went farther than {units.count(farthest, 'rank')} of {run.ranks:,}"
+        return _inconclusive(run, f"{near}: too near to tell hosts, groups and limits apart")
     inferred = infer.infer(observed)
     # If the machine limited some phases, it disturbed others, too, which may look like groups.
     if infer.doubtful(inferred) or (limited and inferred.explained < infer.EXPLAINS_HARDLY_ANY):

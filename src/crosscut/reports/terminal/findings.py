@@ -47,7 +47,9 @@ def first(screen: Screen, run: Run, shown: str) -> None:
     if len(set(run.node_names)) < 2 or not reading(run.attributes).findings:
         return
     if run.ranks * run.dataset.sizes.get("phase", 0) > _MOST_MESSAGES:
-        screen.line(f"not searched for faults, which takes a while: crosscut show --findings {shown}", "bold")
+        screen.line(
+            f"Not searched for faults, as that takes a while: crosscut show --findings {shown}", "bold"
+        )
         return
     found, structure = of_run.look(run)
     if not found or (structure is None and not found[0].kind.warns):
