@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import HOST_RATE, Builder, Truth
+from benchmarks.truth.parts import HOST_RATE, Builder, Truth, uplinks
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.search import rare_limits
@@ -139,6 +139,23 @@ def test_a_rank_that_is_slow_towards_a_group_whose_limit_is_full_joins_the_other
     assert found[[5, 12, 13]].tolist() == [2, 2, 2]
 
 
+def squeezed() -> Truth:
+    """Three leaves of six, whose uplinks carry what 4, 4 and 2 hosts send; latency distinguishes none."""
+    labels = np.repeat(np.arange(3), 6)
+    builder, limits = Builder.of(labels), {}
+    uplinks(builder, [4 * HOST_RATE, 4 * HOST_RATE, 2 * HOST_RATE], limits)
+    idle = np.full((builder.ranks, builder.ranks), 0.5e-6)
+    capacities = np.array(builder.capacities)
+    return Truth("squeezed", builder.ranks, labels, builder.padded(), capacities, idle, limits, ())
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_sound_leaves_that_random_phases_seldom_fill_are_told_apart_beside_a_squeezed_one(seed):
+    """A random permutation within the two sound leaves fills their uplinks one time in 25."""
+    truth = squeezed()
+    assert adjusted_rand(truth.labels, searched(truth, seed).inferred.grouping.labels) == 1
+
+
 def test_a_rank_in_the_same_phase_by_chance_does_not_join_the_cluster():
     found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
     routes = rare_limits.again(found, 16, 3, np.random.default_rng(1))
@@ -150,7 +167,7 @@ def test_a_rank_in_the_same_phase_by_chance_does_not_join_the_cluster():
 
 def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_way_twice():
     random = np.random.default_rng(2)
-    first, second = (rare_limits.nearly_in_order(64, 16, random) for _ in range(2))
+    first, second = (rare_limits.nearly_in_order(np.arange(64), 16, random) for _ in range(2))
     assert len(set(first) & set(second)) < 20
     assert all(9 <= (d - s) % 64 <= 23 for s, d in first)
     for ends in zip(*first, strict=True):

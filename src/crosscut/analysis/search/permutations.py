@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import rare_limits, thresholds
@@ -20,12 +21,15 @@ from crosscut.analysis.search.trunks import Missing, Trunks
 from crosscut.analysis.structure import placing
 from crosscut.analysis.structure.infer import Inferred, infer
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
+from crosscut.analysis.structure.observed import Integers
 
 
 @dataclass(frozen=True)
 class Permutations:
     ordered: tuple[int, ...] | None = None
     """Phases in the order of rank numbers still to be judged; None: not proposed yet."""
+    inside: tuple[int, ...] | None = None
+    """Such phases within the groups found, still to be judged; None: not proposed yet."""
     judged: int = 0
     """Number of phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
@@ -44,7 +48,7 @@ class Permutations:
             if settled and state.quiet and not state.rare.on:
                 return stage.crossed(state, random)
             if settled:
-                return Asked([], state.explained(), Missing())
+                return stage.grouped(state)
             if state.rare.on or not state.quiet:
                 phases, near, latency = state.latency.ask(
                     state.full, state.measured, random, first=state.rare.on
@@ -69,6 +73,16 @@ class Permutations:
             return Asked(phases, state, self, Sent.SHORT)
         if near is not None and near.count > 1:
             return Asked([], replace(state, near=near, by_latency=True), Trunks(quiet=True))
+        return Asked([], state.explained(), Missing())
+
+    def grouped(self, state: State) -> Asked:
+        """Looks, once, whether a group is several; then passes on groups and limits."""
+        if self.inside is None and state.inferred is not None and not state.rare.on:
+            labels = state.inferred.grouping.labels
+            phases = rare_limits.in_order_within(labels, min(thresholds.IN_ORDER_WITHIN, state.spare))
+            if phases:
+                numbers = range(state.used, state.used + len(phases))
+                return Asked(phases, state, replace(self, inside=tuple(numbers)))
         return Asked([], state.explained(), Missing())
 
     def everybody(self, state: State, random: Generator) -> Asked:
@@ -102,6 +116,10 @@ class Permutations:
         if self.ordered:
             by_number = rare_limits.numbered_so(slow, np.isin(state.full.phase, self.ordered))
             stage, state = replace(self, ordered=()), replace(state, by_number=by_number)
+        if self.inside:
+            stage, several = replace(stage, inside=()), _several(state, slow, self.inside)
+            if several is not None:
+                stage, state = replace(stage, last_labels=()), replace(state, several=several)
         return stage, replace(state, rare=state.rare.notice(state.full, slow))
 
     def settled(self, state: State) -> tuple[Permutations, State, bool]:
@@ -132,6 +150,19 @@ class Permutations:
         sure = same and not unsure.any() and found.grouping.count > 1
         enough = found.explained > WELL_EXPLAINED or state.measured >= state.budget // 2
         return stage, replace(state, sure=sure), sure and enough
+
+
+def _several(state: State, slow: NDArray[np.bool_], inside: tuple[int, ...]) -> Integers | None:
+    """Returns [rank] its group if a group looks like several: most of its messages were slow in one of the
+    phases `inside`. Otherwise None."""
+    assert state.inferred is not None
+    labels, full = state.inferred.grouping.labels, state.full
+    for phase in inside:
+        mine = full.phase == phase
+        group = labels[full.source[mine]]
+        if (np.bincount(group, weights=slow[mine]) > thresholds.SLOW_AGAIN * np.bincount(group)).any():
+            return labels
+    return None
 
 
 def _blurred(state: State) -> bool:

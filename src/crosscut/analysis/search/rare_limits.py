@@ -253,15 +253,39 @@ def in_order(ranks: int, count: int) -> list[list[Route]]:
     return [[(rank, (rank + distance) % ranks) for rank in range(ranks)] for distance in distances]
 
 
-def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]:
-    """Returns a phase at that distance, with receivers shuffled within each eighth of the ranks.
+def nearly_in_order(ranks: Integers, distance: int, random: Generator) -> list[Route]:
+    """Returns routes from these ranks to those at that distance, shuffled within each eighth of them.
 
     Whole groups still send to one other group. In strict order, the edges of groups would look like groups.
     """
-    width = max(1, ranks // thresholds.WINDOWS)
-    receivers = (np.arange(ranks) + distance) % ranks
-    order = [random.permutation(receivers[at : at + width]) for at in range(0, ranks, width)]
-    return completed(pairs_of(np.arange(ranks), np.concatenate(order)), ranks, random)
+    width = max(1, len(ranks) // thresholds.WINDOWS)
+    receivers = np.roll(ranks, -distance)
+    order = [random.permutation(receivers[at : at + width]) for at in range(0, len(ranks), width)]
+    return pairs_of(ranks, np.concatenate(order))
+
+
+def in_order_within(labels: Integers, count: int) -> list[list[Route]]:
+    """Returns up to `count` phases in which each rank sends to the one half of its group further on, a third,
+    and so on. If a group is several, whole groups then send to one other. `labels`: [rank] its group."""
+    groups = [ranks for ranks in _members(labels) if len(ranks) >= thresholds.SMALLEST_OF_SEVERAL]
+    phases = [
+        [route for ranks in groups for route in pairs_of(ranks, np.roll(ranks, -(len(ranks) // part)))]
+        for part in range(2, 2 + count)
+    ]
+    return phases if groups else []
+
+
+def nearly_in_order_within(labels: Integers, random: Generator) -> list[Route]:
+    """Returns a phase that is nearly in order, each group for itself, at distances of their own."""
+    routes: list[Route] = []
+    for ranks in _members(labels):
+        routes += nearly_in_order(ranks, int(random.integers(1, max(2, len(ranks)))), random)
+    return completed(routes, len(labels), random)
+
+
+def _members(labels: Integers) -> list[Integers]:
+    """Returns the ranks of each group, in the order of their numbers."""
+    return [np.nonzero(labels == group)[0] for group in range(int(labels.max()) + 1)]
 
 
 def numbered_so(slow: Slow, ordered: Slow) -> bool:

@@ -16,7 +16,7 @@ from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.host_kinds import HostKinds
 from crosscut.analysis.search.latency import Latency
-from crosscut.analysis.search.rare_limits import RareLimit, nearly_in_order
+from crosscut.analysis.search.rare_limits import RareLimit, completed, nearly_in_order, nearly_in_order_within
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
 from crosscut.analysis.structure import idle, levels, subgroups
 from crosscut.analysis.structure.grouping import Grouping
@@ -104,6 +104,8 @@ class State:
     by_latency: bool = False
     by_number: bool = False
     """Further permutations approximately follow the order of the ranks' numbers."""
+    several: Integers | None = None
+    """[rank] its group when a group turned out to be several; None: none did."""
     toured: bool = False
     """All trunks were filled at once."""
     crossed: int = 0
@@ -176,8 +178,11 @@ class State:
         for number in range(count):
             if number % 2 and groups is not None:
                 phases += idle.phases(self.full, groups, 1, random, within=False)[:1]
+            elif number % 2 and self.several is not None:
+                phases.append(nearly_in_order_within(self.several, random))
             elif self.by_number and distances:
-                phases.append(nearly_in_order(self.ranks, distances.pop(), random))
+                routes = nearly_in_order(np.arange(self.ranks), distances.pop(), random)
+                phases.append(completed(routes, self.ranks, random))
             else:
                 # Once all routes were measured, further permutations let other routes meet.
                 order = self.order if distances else random.permutation(self.ranks)

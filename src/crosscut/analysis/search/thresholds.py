@@ -60,6 +60,10 @@ SLOW_AGAIN = 0.5  # share of repeated messages that are slow again, if the suspi
 SPARE = 3  # with this many pairs beyond those that just fit the link, one more message is sent
 TURNS = 3  # phases: one with whole groups, the others to find members [three modules: with 2, 3 of 4]
 ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups before only whole groups send; before it ends
+# Phases in the order of rank numbers within groups, to see whether a group is several [leaves of six hosts
+# whose uplinks carry what 4, 4 and 2 send, 24 seeds: without, the two sound leaves are merged in half].
+IN_ORDER_WITHIN = 2
+SMALLEST_OF_SEVERAL = 4  # ranks of a group that may be several
 WINDOWS = 8  # parts of the ranks, each shuffled within itself, in a permutation nearly in order
 MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in numbered order: above MORE plus TIMES times others'
 
