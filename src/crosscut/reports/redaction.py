@@ -38,6 +38,7 @@ _KEPT_OF = {
     "backend": ("name",),
     "network": ("kind", "hosts", "switches", "ranks_per_host"),
     "lab": ("switch", "dilation", "mtu_bytes"),
+    "imported": ("program", "repetition", "hosts_named"),
 }  # fmt: skip
 _KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
 _KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")

@@ -19,6 +19,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.shift import Shift, shift
 from crosscut.base import units
 from crosscut.base.errors import UsageError
+from crosscut.run.imported import MORE, imported
 from crosscut.run.run import Run
 
 
@@ -215,10 +216,12 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
             f"{need}), or raise --error-rate",
             conditions.differences((first, second)),
         )
+    from_others = imported(first.attributes) is not None and imported(second.attributes) is not None
+    more = f"{MORE}, at least {need} of each" if from_others else f"measure at least {need} of each (--repetitions)"
     raise UsageError(
         f"{first.path} has {units.count(one, 'independent repetition')} and {second.path} {other}: too few "
-        f"for any difference, however large, to be significant at {units.percent(error_rate)}; measure at "
-        f"least {need} of each (--repetitions), or raise --error-rate"
+        f"for any difference, however large, to be significant at {units.percent(error_rate)}; {more}, or "
+        "raise --error-rate"
     )
 
 

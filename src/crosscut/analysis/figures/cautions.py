@@ -47,6 +47,7 @@ class CautionKind(Enum):
     MACHINE_CHANGED = "emulating machine changed"
     NOT_WATCHED = "emulating machine not watched"
     PROCESSOR_TIME = "processor time far off"
+    IMPORTED = "measured by another program"
     NO_LATENCY = "the network's file gives no latency"
 
 

@@ -17,6 +17,7 @@ from crosscut.reports.terminal.plot import bar, scatter_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
 from crosscut.reports.words import costs, figures, loggp
+from crosscut.run.imported import imported
 
 MOST_ROWS = 24
 PLOT_HEIGHT = 10
@@ -79,7 +80,7 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
     """Returns o, if processor time is known, and how to measure the remaining parameters."""
     send, receive = loggp.overhead(view)
     if not math.isfinite(send + receive):
-        rest = "" if stream else "; g: --mode stream"
+        rest = "" if stream or imported(view.attributes) else "; g: --mode stream"
         why = "the ranks poll" if costs.polls(view) else "no processor time was recorded"
         return f"o and L cannot be separated: {why}{rest}"
     if stream:

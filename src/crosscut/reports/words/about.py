@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,15 +19,20 @@ from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
 from crosscut.reports.words.trust import emulations
 from crosscut.run.format import SKEW
+from crosscut.run.imported import MORE, Imported, imported
 from crosscut.run.realm import has_virtual_clock, is_emulated, is_simulated
 from crosscut.run.shape import Shape
 
 
+_FILES_NAMED = 3
+
+
 def what(view: View) -> str:
     """`aapc over tcp: 8 ranks, 7 phases`"""
-    backend = text(view.attributes, "backend", "name") or text(view.attributes, "job", "backend") or "?"
+    backend = text(view.attributes, "backend", "name") or text(view.attributes, "job", "backend")
+    over = f" over {backend or '?'}" if backend or not imported(view.attributes) else ""
     phases = int(view.dataset.sizes["phase"])
-    return f"{view.pattern} over {backend}: {units.count(view.ranks, 'rank')}, {units.count(phases, 'phase')}"
+    return f"{view.pattern}{over}: {units.count(view.ranks, 'rank')}, {units.count(phases, 'phase')}"
 
 
 def where(view: View) -> str:
@@ -38,6 +45,8 @@ def where(view: View) -> str:
         all_hosts = units.count(int(hosts), "host") if math.isfinite(hosts) else "? hosts"
         used = f"{len(view.nodes):,} of its " if hosts != len(view.nodes) else "all "
         return f"simulated network {name}: {used}{all_hosts}"
+    if (other := imported(view.attributes)) is not None and not other.hosts_named:
+        return f"{place}: {' and '.join(view.nodes[:2])}, on hosts that {other.program} does not name"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
         return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
@@ -67,6 +76,8 @@ def when(view: View) -> str:
     elapsed = view.elapsed_seconds()
     # Both ends are recorded in whole seconds.
     took = f", took {units.duration(elapsed) if elapsed >= 1 else 'less than 1 s'}" if elapsed >= 0 else ""
+    if not start and (other := imported(view.attributes)) is not None:
+        return f"unknown: {other.program} does not say"
     return f"{start} UTC{took}" if start else "?"
 
 
@@ -103,6 +114,8 @@ def how(view: View) -> list[str]:
     """Returns one clause each for cadence, skew, repetitions, waits and clock, as far as known."""
     if is_simulated(view.attributes):
         return _how_simulated(view)
+    if (other := imported(view.attributes)) is not None:
+        return _how_imported(view, other)
     clauses = []
     cadence = text(view.attributes, "cadence")
     middle, largest = skew_seconds(view)
@@ -120,6 +133,15 @@ def how(view: View) -> list[str]:
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses
+
+
+def _how_imported(view: View, other: Imported) -> list[str]:
+    shown = ", ".join(other.files[:_FILES_NAMED]) + (" …" if len(other.files) > _FILES_NAMED else "")
+    each = f", each {other.repetition}" if view.repetitions > 1 and other.repetition else ""
+    return [
+        f"measured by {other.program}, not by crosscut" + (f"; imported from {shown}" if shown else ""),
+        repetitions(view) + each,
+    ]
 
 
 def _how_simulated(view: View) -> list[str]:
@@ -189,12 +211,29 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         found += cautions.of_intervals(shown)
     if view.shape is Shape.SWEEP and is_simulated(view.attributes):
         found += cautions.of_latency(shown)
+    if (other := imported(view.attributes)) is not None:
+        found = [*_lacks(other), *_importable(found, repeated)]
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))
     if text(view.attributes, "backend", "name") == "null":
         own = "the backend null moves nothing: these are crosscut's own costs"
         found.append(Caution(CautionKind.NOTHING_MOVED, own))
     return found
+
+
+def _lacks(other: Imported) -> Iterator[Caution]:
+    yield from (Caution(CautionKind.IMPORTED, lack) for lack in other.lacks)
+
+
+def _importable(found: list[Caution], repeated: int) -> Iterator[Caution]:
+    """Yields the cautions that say anything of an imported run, with advice that can be followed."""
+    for caution in found:
+        if caution.kind is CautionKind.COARSE_CLOCK or (
+            repeated == 1 and caution.kind is CautionKind.FEW_REPETITIONS
+        ):
+            continue  # unknown; and said by what the run lacks
+        of_repetitions = caution.kind in (*cautions.OF_REPETITIONS, CautionKind.WIDE_INTERVALS)
+        yield replace(caution, advice=MORE) if of_repetitions else caution
 
 
 def _state(view: View) -> list[Caution]:

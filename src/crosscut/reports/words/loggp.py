@@ -15,6 +15,7 @@ from crosscut.analysis.figures.pingpong import Sweep, sweep
 from crosscut.base import records, units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import costs
+from crosscut.run.imported import imported
 from crosscut.run.shape import Shape
 
 
@@ -71,8 +72,10 @@ def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) ->
 
 
 def together(views: Sequence[View]) -> Parts | None:
-    """Combines the first ping-pong and the first stream. None if one is missing or their nodes differ."""
-    first_of = {mode(view): view for view in reversed(views) if view.shape is Shape.SWEEP}
+    """Combines the first ping-pong and the first stream. None if one is missing or their nodes differ.
+    Imported runs have neither the number of messages in a stream nor, often, names of hosts."""
+    swept = [view for view in views if view.shape is Shape.SWEEP and imported(view.attributes) is None]
+    first_of = {mode(view): view for view in reversed(swept)}
     bouncing, streaming = first_of.get("pingpong"), first_of.get("stream")
     if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:
         return None

@@ -1,0 +1,87 @@
+"""`crosscut import`: makes a run of what another program measured."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import flag, option
+
+if TYPE_CHECKING:
+    from crosscut.imports.measured import Measured
+
+EPILOG = """
+examples:
+  crosscut import osu_bw.txt                                 writes osu_bw.zarr
+  crosscut import mpigraph.out && crosscut show mpigraph.zarr --findings
+  crosscut import np.out --hosts n1,n2                       NetPIPE's file does not name its hosts
+  crosscut import monday-*.json -o monday.zarr               outputs of repeated runs: repetitions of one run
+  crosscut compare monday.zarr friday.zarr                   needs a few outputs on each side
+
+formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, iperf3 (-J), netpipe (np.out of NetPIPE 3), sockperf
+(ping-pong --full-log). A run that is imported says what it lacks.
+"""
+
+
+_UNNAMED = "hosts are not named; name them with --hosts, to compare with runs of the same hosts only"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", type=options.folder, metavar="FILE",
+        help="Output of another program. Several files: outputs of repeated runs.",
+    )  # fmt: skip
+    option(parser, "--format NAME", str, "Format of the files. Default: the one that their content has.")
+    option(parser, "-o --out DIR", Path, "Run to write. Default, for one file: its name with .zarr.")
+    option(
+        parser, "--hosts NAMES", _names, "Names of the hosts, one for each rank, separated by commas: for "
+        "outputs that do not name them, or by other names.",
+    )  # fmt: skip
+    flag(parser, "--force", "Replace the run if it exists.")
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"'{text}': a name is empty")
+    return names
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut.imports import output, runs  # numpy takes a moment to import
+    from crosscut.imports.formats import FORMATS, guessed
+    from crosscut.run import writing
+
+    if args.format is not None and args.format not in FORMATS:
+        raise UsageError(f"--format {args.format}: not one of {', '.join(FORMATS)}")
+    if args.out is None and len(args.files) > 1:
+        raise UsageError("several files were named: name their run with -o DIR")
+    out = args.out or Path(args.files[0].absolute().name).with_suffix(".zarr")
+    writing.refuse(out, overwrite=args.force)
+    parts = []
+    for path in args.files:
+        text = output.read(path)
+        one = FORMATS[args.format] if args.format else guessed(text)
+        parts.append((text, one.parse(text)))
+    measured = runs.joined(parts)
+    if args.hosts is not None:
+        measured = runs.named(measured, args.hosts)
+    runs.write(measured, [text for text, _ in parts], out, overwrite=args.force)
+    _tell(measured, out, runs.lacks(measured))
+    return EXIT_OK
+
+
+def _tell(measured: Measured, out: Path, lacks: tuple[str, ...]) -> None:
+    sizes, repetitions, phases = measured.message_seconds.shape[:3]
+    counts = (
+        units.count(sizes, "size"), units.count(repetitions, "repetition"), units.count(phases, "phase"),
+        units.count(len(measured.hosts), "rank"),
+    )  # fmt: skip
+    print(f"{measured.program}: {', '.join(counts)}")
+    for one in (*lacks, *(() if measured.hosts_named else (_UNNAMED,))):
+        print(f"  {one}")
+    print(f"wrote {out}")

@@ -1,0 +1,1 @@
+"""What other programs measured, as runs: a reader for each program's output."""

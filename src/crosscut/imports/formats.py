@@ -1,0 +1,29 @@
+"""The formats, and which of them a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crosscut.imports import iperf3, mpigraph, netpipe, osu, sockperf
+from crosscut.imports.measured import Format
+from crosscut.imports.output import Output
+
+# One line a format, in the order of the help.
+_ALL = (
+    osu.FORMAT,
+    mpigraph.FORMAT,
+    iperf3.FORMAT,
+    netpipe.FORMAT,
+    sockperf.FORMAT,
+)
+FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}
+
+
+def guessed(output: Output) -> Format:
+    """Returns the only format that a file can have. Raises UsageError that lists the candidates."""
+    found = [one for one in _ALL if one.recognises(output)]
+    if len(found) == 1:
+        return found[0]
+    what = "may be in several formats" if found else "is in none of the formats that crosscut imports"
+    names = "; ".join(f"{one.name}: {one.what}" for one in found or _ALL)
+    raise output.fault(f"its content {what}; give --format ({names})")

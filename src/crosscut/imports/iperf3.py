@@ -1,0 +1,260 @@
+"""iperf3 with -J: streams between a client and a server, interval by interval.
+
+Units (iperf_api.c, iperf_print_intermediate): `bytes` and `seconds` of each stream and interval, and `bits_per_second`, 8 times their ratio. The client writes the
+document, so an interval counts bytes where the client is: those that it handed to TCP, or received (-R).
+A time is that of one block (`blksize`, -l) at the rate of its stream in the interval.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+import numpy as np
+
+from crosscut.base.errors import plainly
+from crosscut.imports.measured import Format, Measured, Method
+from crosscut.imports.output import Output, quoted
+from crosscut.run.shape import Shape
+
+_MOST_STREAMS = 1024
+_MOST_BLOCK_BYTES = 1 << 40
+_CLIENT, _SERVER = 0, 1
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One stream in one interval."""
+
+    socket: int
+    receiver: int
+    """Rank."""
+    bytes_per_second: float
+
+
+class _Document:
+    """Members of the document, each checked as it is read."""
+
+    def __init__(self, output: Output, value: object) -> None:
+        self.output, self.value = output, value
+
+    def fault(self, where: str, what: str) -> NoReturn:
+        raise self.output.fault(f"{where}: {what}")
+
+    def member(self, value: object, key: str, where: str) -> object:
+        if not isinstance(value, Mapping) or key not in value:
+            self.fault(where or "the document", f"it has no member '{key}', which iperf3 writes")
+        return value[key]
+
+    def number(self, value: object, key: str, where: str, *, least: float = 0) -> float:
+        found = self.member(value, key, where)
+        fits = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+        if not fits or found < least:  # type: ignore[operator]
+            shown = quoted(json.dumps(found))
+            self.fault(f"{where}.{key}", f"{shown} is not a number from {least:g} on")
+        return float(found)  # type: ignore[arg-type]
+
+    def items(self, value: object, key: str, where: str) -> Sequence[object]:
+        found = self.member(value, key, where)
+        if not isinstance(found, list):
+            self.fault(f"{where}.{key}", "it is no list")
+        return found
+
+    def text(self, value: object, key: str, where: str) -> str:
+        found = self.member(value, key, where)
+        if not isinstance(found, str) or not found:
+            self.fault(f"{where}.{key}", "it is no text")
+        return found
+
+
+def _recognises(output: Output) -> bool:
+    start = output.text[:4096].lstrip()
+    return start.startswith("{") and '"start"' in start and ('"connected"' in start or '"version"' in start)
+
+
+def _loaded(output: Output) -> Mapping[str, object]:
+    try:
+        value = json.loads(output.text)
+    except (ValueError, RecursionError) as error:
+        line = error.lineno - 1 if isinstance(error, json.JSONDecodeError) else None
+        cut = "" if output.text.rstrip().endswith("}") else "; the file is cut off: iperf3's ends in '}'"
+        raise output.fault(f"{plainly(error)}{cut}", line) from error
+    if not isinstance(value, dict):
+        raise output.fault("it is no JSON object")
+    return value
+
+
+def _parse(output: Output) -> Measured:
+    value = _loaded(output)
+    document, start = _Document(output, value), value.get("start")
+    if not value.get("intervals"):
+        said = value.get("error")
+        why = f"iperf3 says: {quoted(str(said))}" if said else "no intervals"
+        raise output.fault(f"nothing was measured ({why})")
+    test = document.member(start, "test_start", "start")
+    udp = document.text(test, "protocol", "start.test_start") == "UDP"
+    size = int(document.number(test, "blksize", "start.test_start", least=1))
+    if size > _MOST_BLOCK_BYTES:
+        document.fault("start.test_start.blksize", f"{size} bytes are impossible")
+    if document.text(test, "protocol", "start.test_start") not in ("TCP", "UDP"):
+        document.fault("start.test_start.protocol", "neither TCP nor UDP")
+    intervals, left_out = _intervals(document, udp=udp)
+    hosts = _hosts(document, start)
+    arrays = _arrays(intervals, size)
+    took = document.number(test, "duration", "start.test_start") if isinstance(test, Mapping) else 0
+    began = _began(document, start)
+    label = _label(intervals[0])
+    return Measured(
+        program=document.text(start, "version", "start").replace("iperf ", "iperf3 "),
+        method=Method(
+            "iperf3", f"A client and a server, {label}", "sum of m received / t_slowest", "iperf3, ESnet",
+            Shape.STREAMS, formula_per="phase",
+            parameters={"streams": str(len(intervals[0])), "direction": label.partition(", ")[2]},
+        ),
+        carrier="udp" if udp else "tcp", hosts=hosts, hosts_named=True, size_bytes=(size,),
+        repetition="an interval of one test" if len(intervals) > 1 else "one test",
+        lacks=_lacks(value, udp=udp), left_out=tuple(left_out),
+        phase_labels=(label,), start=_stamp(began), end=_stamp(began + took) if began else "",
+        further=_tcp(value), **arrays,
+    )  # fmt: skip
+
+
+def _intervals(document: _Document, *, udp: bool) -> tuple[list[list[_Stream]], list[str]]:
+    """Returns the streams of every interval that counts, or one entry for the whole test if intervals do not
+    tell what arrived; and what was left out."""
+    found, omitted = [], 0
+    intervals = document.items(document.value, "intervals", "the document")
+    for number, interval in enumerate(intervals):
+        where = f"intervals[{number}]"
+        streams = document.items(interval, "streams", where)
+        _check_count(document, streams, where)
+        if any(isinstance(one, Mapping) and one.get("omitted") is True for one in streams):
+            omitted += 1
+            continue
+        found.append([_stream(document, one, f"{where}.streams[{at}]") for at, one in enumerate(streams)])
+        if [one.socket for one in found[-1]] != [one.socket for one in found[0]]:
+            document.fault(where, "other streams than in the intervals before")
+    if not found:
+        raise document.output.fault("iperf3 was told to omit every interval (--omit)")
+    left_out = [f"left out, as iperf3's --omit asks: the first {omitted} of {len(intervals)} intervals"] if omitted else []
+    if udp and any(one.receiver == _SERVER for one in found[0]):
+        return [_whole(document)], [*left_out, "intervals left out: over UDP the client counts what it sent, "
+                                    "not what arrived"]  # fmt: skip
+    if stalled := sum(any(one.bytes_per_second <= 0 for one in streams) for streams in found):
+        why = f"intervals left out: in {stalled} of {len(found)} a stream moved nothing, so it had no rate"
+        return [_whole(document)], [*left_out, why]
+    return found, left_out
+
+
+def _check_count(document: _Document, streams: Sequence[object], where: str) -> None:
+    if not 0 < len(streams) <= _MOST_STREAMS:
+        document.fault(where, f"{len(streams)} streams; there must be 1 to {_MOST_STREAMS:,}")
+
+
+def _stream(document: _Document, of: object, where: str) -> _Stream:
+    seconds = document.number(of, "seconds", where)
+    if seconds <= 0:
+        document.fault(f"{where}.seconds", "it must be more than 0")
+    is_sender = document.member(of, "sender", where) is True
+    socket = int(document.number(of, "socket", where))
+    return _Stream(
+        socket, _SERVER if is_sender else _CLIENT, document.number(of, "bytes", where) / seconds
+    )  # fmt: skip
+
+
+def _whole(document: _Document) -> list[_Stream]:
+    """Returns each stream's rate over the whole test, of the bytes that arrived."""
+    found = []
+    streams = document.items(document.member(document.value, "end", ""), "streams", "end")
+    _check_count(document, streams, "end.streams")
+    for at, one in enumerate(streams):
+        is_udp = isinstance(one, Mapping) and "udp" in one
+        where = f"end.streams[{at}].{'udp' if is_udp else 'receiver'}"
+        stream = _stream(document, document.member(one, "udp" if is_udp else "receiver", where), where)
+        if is_udp:
+            stream = replace(stream, bytes_per_second=stream.bytes_per_second * _arrived(document, one, where))
+        if stream.bytes_per_second <= 0:
+            document.fault(where, "nothing arrived, so there is no rate")
+        found.append(stream)
+    return found
+
+
+def _arrived(document: _Document, of: object, where: str) -> float:
+    """Returns the share of a UDP stream's packets that arrived."""
+    udp = document.member(of, "udp", where)
+    return 1 - document.number(udp, "lost_packets", where) / document.number(udp, "packets", where, least=1)
+
+
+def _arrays(intervals: Sequence[Sequence[_Stream]], size: int) -> dict[str, Any]:
+    by_receiver = {
+        rank: [at for at, one in enumerate(intervals[0]) if one.receiver == rank]
+        for rank in (_CLIENT, _SERVER)
+    }
+    slots = max(map(len, by_receiver.values()))
+    peer = np.full((1, 2, slots), -1, np.int32)
+    seconds = np.full((1, len(intervals), 1, 2, slots), np.nan)
+    ranks = np.full(seconds.shape[:-1], np.nan)
+    for rank, members in by_receiver.items():
+        peer[0, rank, : len(members)] = 1 - rank
+        for repetition, streams in enumerate(intervals):
+            rates = np.array([streams[at].bytes_per_second for at in members])
+            seconds[0, repetition, 0, rank, : len(members)] = size / rates
+            if members:
+                ranks[0, repetition, 0, rank] = len(members) * size / rates.sum()
+    return {
+        "peer": peer,
+        "message_seconds": seconds,
+        "rank_seconds": np.where(np.isnan(ranks), np.nanmax(ranks, axis=-1, keepdims=True), ranks),
+        "credited_bytes": np.full((1, 1), float(size * len(intervals[0]))),
+    }
+
+
+def _label(streams: Sequence[_Stream]) -> str:
+    ways = {one.receiver for one in streams}
+    way = "both ways" if len(ways) > 1 else "to the server" if _SERVER in ways else "to the client"
+    return f"{len(streams)} stream{'s' if len(streams) > 1 else ''}, {way}"
+
+
+def _hosts(document: _Document, start: object) -> tuple[str, str]:
+    connected = document.items(start, "connected", "start")
+    if not connected:
+        document.fault("start.connected", "no connection")
+    where = "start.connected[0]"
+    server = start.get("connecting_to") if isinstance(start, Mapping) else None
+    named = server.get("host") if isinstance(server, Mapping) else None
+    remote = document.text(connected[0], "remote_host", where)
+    return document.text(connected[0], "local_host", where), named if isinstance(named, str) else remote
+
+
+def _began(document: _Document, start: object) -> float:
+    stamp = document.member(start, "timestamp", "start")
+    return document.number(stamp, "timesecs", "start.timestamp")
+
+
+def _stamp(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _lacks(value: Mapping[str, object], *, udp: bool) -> tuple[str, ...]:
+    found = ["iperf3 does not time blocks: a time is that of one block at the rate of its stream"]
+    if not udp:
+        found.append("intervals count bytes at the client, so before the network if the client sends")
+    if isinstance(said := value.get("error"), str):
+        found.append(f"the test did not end: iperf3 says {quoted(said)}")
+    return tuple(found)
+
+
+def _tcp(value: Mapping[str, object]) -> dict[str, object]:
+    end = value.get("end")
+    control = end.get("sender_tcp_congestion") if isinstance(end, Mapping) else None
+    return {"tcp": {"congestion_control": control}} if isinstance(control, str) and control else {}
+
+
+FORMAT = Format("iperf3", "what iperf3 -J prints", _recognises, _parse)

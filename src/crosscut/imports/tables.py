@@ -1,0 +1,52 @@
+"""Tables of one size a line, in which a number may be wrong, twice, or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from crosscut.imports.output import Output, decimals
+
+MOST_SIZES = 4096  # as in a run (run/format.py)
+
+
+@dataclass(frozen=True)
+class Row:
+    line: int
+    """Counted from 0."""
+    size_bytes: int
+    words: tuple[str, ...]
+    """The columns after the size."""
+
+
+def rows(output: Output, lines: Iterable[int], columns: int) -> tuple[list[Row], list[str]]:
+    """Parses lines of a size and `columns` further words, at least; returns them, and what was left out.
+
+    Only the last line of a file may be cut off, and only it is left out. Raises UsageError.
+    """
+    found: list[Row] = []
+    seen: dict[int, int] = {}
+    for line in lines:
+        words = output.lines[line].split()
+        if _cut_off(output, line, words, columns, found):
+            return found, [f"{output.path.name} ends within line {line + 1}: that size is left out"]
+        if len(words) <= columns:
+            raise output.fault(f"{len(words)} columns; a row has a size and {columns} more", line)
+        size = output.whole(words[0], "the size", line, 1 << 50)
+        if size in seen:
+            raise output.fault(f"size {size} again; it is in line {seen[size] + 1} already", line)
+        seen[size] = line
+        found.append(Row(line, size, tuple(words[1:])))
+        if len(found) > MOST_SIZES:
+            raise output.fault(f"more than {MOST_SIZES:,} sizes", line)
+    return found, []
+
+
+def _cut_off(output: Output, line: int, words: Sequence[str], columns: int, before: Sequence[Row]) -> bool:
+    """True for a last line without line feed that has too few columns, or a number with fewer decimals than
+    the row before: these programs print a fixed number."""
+    if output.ended or line != len(output.lines) - 1:
+        return False
+    if len(words) <= columns:
+        return True
+    return bool(before) and decimals(words[-1]) < decimals(before[-1].words[-1])
