@@ -17,7 +17,7 @@ PACKAGE = Path(crosscut.__file__).parent
 LAYERS = (
     {"base"},
     {"network", "run", "profile", "cabling"},
-    {"lab", "analysis"},
+    {"lab", "analysis", "imports"},
     {"places", "reports"},
     {"session", "workloads", "prediction"},
     {"campaigns", "clone", "reproduce", "pricing"},

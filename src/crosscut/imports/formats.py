@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from crosscut.imports import iperf3, mpigraph, netpipe, osu, sockperf
 from crosscut.imports.measured import Format
-from crosscut.imports.output import Output
+from crosscut.imports.output import OutputFile
 
 # One line a format, in the order of the help.
 _ALL = (
@@ -19,7 +19,7 @@ _ALL = (
 FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}
 
 
-def guessed(output: Output) -> Format:
+def guessed(output: OutputFile) -> Format:
     """Returns the only format that a file can have. Raises UsageError that lists the candidates."""
     found = [one for one in _ALL if one.recognises(output)]
     if len(found) == 1:

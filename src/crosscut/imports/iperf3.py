@@ -1,8 +1,9 @@
 """iperf3 with -J: streams between a client and a server, interval by interval.
 
-Units (iperf_api.c, iperf_print_intermediate): `bytes` and `seconds` of each stream and interval, and `bits_per_second`, 8 times their ratio. The client writes the
-document, so an interval counts bytes where the client is: those that it handed to TCP, or received (-R).
-A time is that of one block (`blksize`, -l) at the rate of its stream in the interval.
+Units (iperf_api.c, iperf_print_intermediate): `bytes` and `seconds` of each stream and interval, and
+`bits_per_second`, 8 times their ratio. The client writes the document, so an interval counts bytes where the
+client is: those that it handed to TCP, or received (-R). A time is that of one block (`blksize`, -l) at the
+rate of its stream in the interval.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from crosscut.base import units
 from crosscut.base.errors import plainly
 from crosscut.imports.measured import Format, Measured, Method
-from crosscut.imports.output import Output, quoted
+from crosscut.imports.output import OutputFile, quoted
 from crosscut.run.shape import Shape
 
 _MOST_STREAMS = 1024
+_LONGEST_ERROR = 200
 _MOST_BLOCK_BYTES = 1 << 40
 _CLIENT, _SERVER = 0, 1
 
@@ -39,7 +42,7 @@ class _Stream:
 class _Document:
     """Members of the document, each checked as it is read."""
 
-    def __init__(self, output: Output, value: object) -> None:
+    def __init__(self, output: OutputFile, value: object) -> None:
         self.output, self.value = output, value
 
     def fault(self, where: str, what: str) -> NoReturn:
@@ -54,8 +57,8 @@ class _Document:
         found = self.member(value, key, where)
         fits = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
         if not fits or found < least:  # type: ignore[operator]
-            shown = quoted(json.dumps(found))
-            self.fault(f"{where}.{key}", f"{shown} is not a number from {least:g} on")
+            shown = json.dumps(found)[:40]
+            self.fault(f"{where}.{key}", f"{shown} is no number from {least:g} on")
         return float(found)  # type: ignore[arg-type]
 
     def items(self, value: object, key: str, where: str) -> Sequence[object]:
@@ -71,12 +74,12 @@ class _Document:
         return found
 
 
-def _recognises(output: Output) -> bool:
+def _recognises(output: OutputFile) -> bool:
     start = output.text[:4096].lstrip()
     return start.startswith("{") and '"start"' in start and ('"connected"' in start or '"version"' in start)
 
 
-def _loaded(output: Output) -> Mapping[str, object]:
+def _loaded(output: OutputFile) -> Mapping[str, object]:
     try:
         value = json.loads(output.text)
     except (ValueError, RecursionError) as error:
@@ -88,12 +91,12 @@ def _loaded(output: Output) -> Mapping[str, object]:
     return value
 
 
-def _parse(output: Output) -> Measured:
+def _parse(output: OutputFile) -> Measured:
     value = _loaded(output)
     document, start = _Document(output, value), value.get("start")
     if not value.get("intervals"):
         said = value.get("error")
-        why = f"iperf3 says: {quoted(str(said))}" if said else "no intervals"
+        why = f"iperf3 says: {quoted(str(said), _LONGEST_ERROR)}" if said else "no intervals"
         raise output.fault(f"nothing was measured ({why})")
     test = document.member(start, "test_start", "start")
     udp = document.text(test, "protocol", "start.test_start") == "UDP"
@@ -105,7 +108,7 @@ def _parse(output: Output) -> Measured:
     intervals, left_out = _intervals(document, udp=udp)
     hosts = _hosts(document, start)
     arrays = _arrays(intervals, size)
-    took = document.number(test, "duration", "start.test_start") if isinstance(test, Mapping) else 0
+    took = document.number(test, "duration", "start.test_start")
     began = _began(document, start)
     label = _label(intervals[0])
     return Measured(
@@ -117,7 +120,7 @@ def _parse(output: Output) -> Measured:
         ),
         carrier="udp" if udp else "tcp", hosts=hosts, hosts_named=True, size_bytes=(size,),
         repetition="an interval of one test" if len(intervals) > 1 else "one test",
-        lacks=_lacks(value, udp=udp), left_out=tuple(left_out),
+        lacks=_lacks(document, test, udp=udp), left_out=tuple(left_out),
         phase_labels=(label,), start=_stamp(began), end=_stamp(began + took) if began else "",
         further=_tcp(value), **arrays,
     )  # fmt: skip
@@ -140,7 +143,7 @@ def _intervals(document: _Document, *, udp: bool) -> tuple[list[list[_Stream]], 
             document.fault(where, "other streams than in the intervals before")
     if not found:
         raise document.output.fault("iperf3 was told to omit every interval (--omit)")
-    left_out = [f"left out, as iperf3's --omit asks: the first {omitted} of {len(intervals)} intervals"] if omitted else []
+    left_out = [f"{omitted} of {len(intervals)} intervals left out, as --omit asked"] if omitted else []
     if udp and any(one.receiver == _SERVER for one in found[0]):
         return [_whole(document)], [*left_out, "intervals left out: over UDP the client counts what it sent, "
                                     "not what arrived"]  # fmt: skip
@@ -176,7 +179,8 @@ def _whole(document: _Document) -> list[_Stream]:
         where = f"end.streams[{at}].{'udp' if is_udp else 'receiver'}"
         stream = _stream(document, document.member(one, "udp" if is_udp else "receiver", where), where)
         if is_udp:
-            stream = replace(stream, bytes_per_second=stream.bytes_per_second * _arrived(document, one, where))
+            arrived = _arrived(document, one, where)
+            stream = replace(stream, bytes_per_second=arrived * stream.bytes_per_second)
         if stream.bytes_per_second <= 0:
             document.fault(where, "nothing arrived, so there is no rate")
         found.append(stream)
@@ -242,12 +246,20 @@ def _stamp(seconds: float) -> str:
         return ""
 
 
-def _lacks(value: Mapping[str, object], *, udp: bool) -> tuple[str, ...]:
+def _lacks(document: _Document, test: object, *, udp: bool) -> tuple[str, ...]:
+    value: Any = document.value
     found = ["iperf3 does not time blocks: a time is that of one block at the rate of its stream"]
     if not udp:
         found.append("intervals count bytes at the client, so before the network if the client sends")
+    if (asked := document.number(test, "target_bitrate", "start.test_start")) > 0:
+        found.append(f"iperf3 was asked to send no faster than {units.bit_rate(asked)} a stream (-b)")
+    end = value.get("end")
+    total = end.get("sum") if isinstance(end, Mapping) else None
+    lost = total.get("lost_percent") if isinstance(total, Mapping) else None
+    if udp and isinstance(lost, int | float) and lost > 0:
+        found.append(f"{lost:.2g} % of the packets were lost; rates count those that arrived")
     if isinstance(said := value.get("error"), str):
-        found.append(f"the test did not end: iperf3 says {quoted(said)}")
+        found.append(f"the test did not end: iperf3 says {quoted(said, _LONGEST_ERROR)}")
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.imports.output import Output
+from crosscut.imports.output import OutputFile
 from crosscut.run.shape import Shape
 
 Floats = NDArray[np.float64]
@@ -77,6 +77,6 @@ class Format:
     name: str
     what: str
     """`what osu_latency, osu_bw and osu_bibw print`"""
-    recognises: Callable[[Output], bool]
-    parse: Callable[[Output], Measured]
+    recognises: Callable[[OutputFile], bool]
+    parse: Callable[[OutputFile], Measured]
     """Raises UsageError with file and line."""

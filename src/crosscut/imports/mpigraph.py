@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crosscut.imports.measured import Floats, Format, Measured, Method
-from crosscut.imports.output import Output
+from crosscut.imports.output import OutputFile
 from crosscut.run.shape import Shape
 
 _MEGABYTE = 1 << 20
@@ -25,11 +25,11 @@ _MOST_RANKS = 1 << 14
 _FEWEST_RANKS = 2
 
 
-def _recognises(output: Output) -> bool:
+def _recognises(output: OutputFile) -> bool:
     return any(map(_START.match, output.lines[:200]))
 
 
-def _parse(output: Output) -> Measured:
+def _parse(output: OutputFile) -> Measured:
     first = next((n for n, text in enumerate(output.lines[:200]) if _START.match(text)), None)
     if first is None:
         raise output.fault("no line 'START mpiGraph v…' in its first lines")
@@ -57,13 +57,13 @@ def _parse(output: Output) -> Measured:
         credited_bytes=np.full((1, ranks - 1), 2.0 * size),
         repetition=f"the mean of {each}", iterations=times * window,
         lacks=(
-            "mpiGraph does not print how long ranks took to send and receive: the longer of a rank's two means "
+            "mpiGraph does not print how long a rank took to send and receive: the longer of its two means "
             "stands for it",
         ),
     )  # fmt: skip
 
 
-def _header(output: Output, first: int) -> tuple[int, ...]:
+def _header(output: OutputFile, first: int) -> tuple[int, ...]:
     values: dict[str, int] = {}
     for line in range(first + 1, min(first + 20, len(output.lines))):
         name, _, value = output.lines[line].partition("\t")
@@ -78,7 +78,7 @@ def _header(output: Output, first: int) -> tuple[int, ...]:
     return tuple(values[name] for name in _HEADER)
 
 
-def _matrix(output: Output, title: str, way: str, ranks: int, first: int) -> tuple[list[str], Floats]:
+def _matrix(output: OutputFile, title: str, way: str, ranks: int, first: int) -> tuple[list[str], Floats]:
     """Returns the hosts and [rank, other rank] the rates, NaN on the diagonal."""
     start = f"{title}\t"
     heads = [n for n in range(first, len(output.lines)) if output.lines[n].startswith(start)]
@@ -98,7 +98,7 @@ def _matrix(output: Output, title: str, way: str, ranks: int, first: int) -> tup
     return names, rates
 
 
-def _hosts(output: Output, line: int, ranks: int) -> list[str]:
+def _hosts(output: OutputFile, line: int, ranks: int) -> list[str]:
     words = output.lines[line].split("\t")[1:-1]
     names = [word.rpartition(":")[0] for word in words]
     numbers = [word.rpartition(":")[2] for word in words]
@@ -107,7 +107,7 @@ def _hosts(output: Output, line: int, ranks: int) -> list[str]:
     return names
 
 
-def _row(output: Output, line: int, words: Sequence[str], rank: int) -> Floats:
+def _row(output: OutputFile, line: int, words: Sequence[str], rank: int) -> Floats:
     rates = np.full(len(words), np.nan)
     for other, word in enumerate(words):
         if other != rank:
@@ -115,7 +115,7 @@ def _row(output: Output, line: int, words: Sequence[str], rank: int) -> Floats:
     return rates
 
 
-def _cut(output: Output, what: str) -> str:
+def _cut(output: OutputFile, what: str) -> str:
     """Adds that the output is not whole, if so: mpiGraph prints its matrices at the end."""
     if any(text.startswith("END mpiGraph") for text in output.lines[-200:]):
         return what

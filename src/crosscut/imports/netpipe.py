@@ -15,25 +15,26 @@ import numpy as np
 
 from crosscut.imports import sweep, tables
 from crosscut.imports.measured import Format, Measured, Method
-from crosscut.imports.output import Output
+from crosscut.imports.output import OutputFile
 from crosscut.run.shape import Shape
 
 _MEGABIT = 1 << 20
-_TIME_STEP = 1e-8  # printed with 8 decimals
+_DECIMALS = 8
+_TIME_STEP = 1e-8
 _LINE = re.compile(r"\s*\d+\s+\d+\.\d{6}\s+\d+\.\d{8}\s*")
 _SCREEN = re.compile(r"\s*\d+:\s+\d+ bytes\s+\d+ times")
 
 
-def _recognises(output: Output) -> bool:
+def _recognises(output: OutputFile) -> bool:
     return bool(_LINE.fullmatch(output.lines[0])) or any(map(_SCREEN.match, output.lines[:20]))
 
 
-def _parse(output: Output) -> Measured:
+def _parse(output: OutputFile) -> Measured:
     for line, text in enumerate(output.lines[:20]):
         if _SCREEN.match(text):
-            raise output.fault("this is what NetPIPE shows; import the file that it writes (-o, np.out)", line)
-    lines = [line for line, text in enumerate(output.lines) if text.strip()]
-    rows, left_out = tables.rows(output, lines, 2)
+            raise output.fault("this is what NetPIPE shows: import the file it writes (-o, np.out)", line)
+    lines = [line for line, text in enumerate(output.lines) if text.strip() or (text and not output.ended)]
+    rows, left_out = tables.rows(output, lines, 2, _DECIMALS)
     times = {row.size_bytes: np.array([_seconds(output, row)]) for row in rows}
     if not times:
         raise output.fault("no complete line of bytes, Mbps and seconds")
@@ -55,7 +56,7 @@ def _parse(output: Output) -> Measured:
     )  # fmt: skip
 
 
-def _seconds(output: Output, row: tables.Row) -> float:
+def _seconds(output: OutputFile, row: tables.Row) -> float:
     """Returns the time of a message one way, if rate and time agree."""
     if row.size_bytes == 0:
         raise output.fault("a rate of messages of 0 bytes", row.line)
@@ -64,8 +65,8 @@ def _seconds(output: Output, row: tables.Row) -> float:
     seconds = output.seconds(8 * row.size_bytes / (rate * _MEGABIT), row.line)
     if abs(seconds - printed) > _TIME_STEP + 1e-4 * printed:
         raise output.fault(
-            f"{row.size_bytes} bytes at {rate:g} Mbit/s (of 2^20 bits) take {seconds:.8f} s, but the line says "
-            f"{printed:.8f}; this is no file of NetPIPE 3",
+            f"{row.size_bytes} bytes at {rate:g} Mbit/s (of 2^20 bits) take {seconds:.8f} s, but the "
+            f"line says {printed:.8f}; this is no file of NetPIPE 3",
             row.line,
         )
     return seconds

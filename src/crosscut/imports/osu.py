@@ -17,9 +17,10 @@ import numpy as np
 
 from crosscut.imports import sweep, tables
 from crosscut.imports.measured import Format, Measured, Method
-from crosscut.imports.output import Output, decimals, quoted
+from crosscut.imports.output import OutputFile, decimals, quoted
 from crosscut.run.shape import Shape
 
+_DECIMALS = 2  # FLOAT_PRECISION
 _TITLE = re.compile(r"# (OSU .+? Test)(?: v(\S+))?")
 
 
@@ -56,11 +57,11 @@ _TESTS: Mapping[str, _Test] = {
 }  # fmt: skip
 
 
-def _recognises(output: Output) -> bool:
+def _recognises(output: OutputFile) -> bool:
     return any(_TITLE.match(line) for line in output.lines[:100])
 
 
-def _parse(output: Output) -> Measured:
+def _parse(output: OutputFile) -> Measured:
     at, title, version = _title(output)
     # osu_bw of CUDA buffers calls itself `OSU MPI-CUDA Bandwidth Test` (osu_util_mpi.c, print_preamble).
     accelerator = found[1] if (found := re.match(r"OSU MPI-(\w+)", title)) else ""
@@ -73,7 +74,7 @@ def _parse(output: Output) -> Measured:
     head = _head(output, at, test.unit)
     lines = [line for line in range(head + 1, len(output.lines)) if output.lines[line][:1].isdigit()]
     _refuse_more(output, head, lines)
-    rows, left_out = tables.rows(output, lines, 1)
+    rows, left_out = tables.rows(output, lines, 1, _DECIMALS)
     times = {}
     for row in rows:
         if "Fail" in row.words:
@@ -89,23 +90,24 @@ def _parse(output: Output) -> Measured:
         program=f"{test.program} {version}".strip(),
         method=Method(
             test.program, test.summary + (f" ({accelerator} buffers)" if accelerator else ""),
-            sweep.FORMULAS[test.mode], f"OSU micro-benchmarks, {test.program}.c", Shape.SWEEP, latency=test.mode == "pingpong",
+            sweep.FORMULAS[test.mode], f"OSU micro-benchmarks, {test.program}.c", Shape.SWEEP,
+            latency=test.mode == "pingpong",
             parameters={"mode": test.mode} | ({"buffers": accelerator} if accelerator else {}),
         ),
         carrier="mpi", hosts=("rank 0", "rank 1"), hosts_named=False,
-        repetition=f"{test.sample}; {test.program} does not print how many", lacks=_rounding(rows, test.unit),
-        left_out=(*_further_columns(output, head, test.unit), *left_out), **members,
+        repetition=f"{test.sample}; {test.program} does not print how many", lacks=_rounding(rows),
+        left_out=(*_further_columns(output, head, test.unit), *left_out, *_after(output, lines)), **members,
     )  # fmt: skip
 
 
-def _title(output: Output) -> tuple[int, str, str]:
+def _title(output: OutputFile) -> tuple[int, str, str]:
     for line, text in enumerate(output.lines[:100]):
         if found := _TITLE.match(text):
             return line, found[1], found[2] or ""
     raise output.fault("no title of an OSU test, such as '# OSU MPI Bandwidth Test v7.4', in its first lines")
 
 
-def _head(output: Output, title: int, unit: str) -> int:
+def _head(output: OutputFile, title: int, unit: str) -> int:
     """Returns the line with the names of the columns, if they are those of the test."""
     for line in range(title + 1, min(title + 20, len(output.lines))):
         text = output.lines[line]
@@ -116,7 +118,7 @@ def _head(output: Output, title: int, unit: str) -> int:
     raise output.fault("no line '# Size …' follows the title", title)
 
 
-def _refuse_more(output: Output, head: int, rows: list[int]) -> None:
+def _refuse_more(output: OutputFile, head: int, rows: list[int]) -> None:
     """Raises UsageError if the file has another table, or a row that is not like one."""
     for line in range(head + 1, len(output.lines)):
         text = output.lines[line]
@@ -126,15 +128,22 @@ def _refuse_more(output: Output, head: int, rows: list[int]) -> None:
             raise output.fault(f"{quoted(text)} in the middle of the table", line)
 
 
-def _rounding(rows: list[tables.Row], unit: str) -> tuple[str, ...]:
+def _after(output: OutputFile, rows: list[int]) -> tuple[str, ...]:
+    """Quotes what follows the table: a launcher says there that the program was killed."""
+    following = (line.strip("= ") for line in output.lines[rows[-1] + 1 :])
+    said = next(filter(None, following), "")
+    return (f"the table may lack sizes: it is followed by {quoted(said, 80)}",) if said else ()
+
+
+def _rounding(rows: list[tables.Row]) -> tuple[str, ...]:
     """Says how far figures are rounded: small ones are printed with two decimals like large ones."""
     coarsest = max(0.5 * 10.0 ** -decimals(row.words[0]) / float(row.words[0]) for row in rows)
     if coarsest < 0.01:
         return ()
-    return (f"figures in {unit} have two decimals, so the smallest are rounded by up to {100 * coarsest:.0f} %",)
+    return (f"the smallest figures are rounded by up to {100 * coarsest:.0f} %: all have two decimals",)
 
 
-def _further_columns(output: Output, head: int, unit: str) -> tuple[str, ...]:
+def _further_columns(output: OutputFile, head: int, unit: str) -> tuple[str, ...]:
     """Names the columns that the run leaves out, such as percentiles (-z)."""
     after = output.lines[head].partition(f"({unit})")[2].replace("Validation", "").split("  ")
     names = [name.strip() for name in after if name.strip()]

@@ -21,7 +21,7 @@ _QUOTED = 40
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputFile:
     path: Path
     text: str
     size_bytes: int
@@ -62,11 +62,11 @@ class Output:
         return value
 
 
-def quoted(word: str) -> str:
-    return repr(word if len(word) <= _QUOTED else word[:_QUOTED] + "…")
+def quoted(word: str, most: int = _QUOTED) -> str:
+    return repr(word if len(word) <= most else word[:most] + "…")
 
 
-def read(path: Path) -> Output:
+def read(path: Path) -> OutputFile:
     """Reads a file. Raises UsageError if it cannot be read, is too long, empty or not text."""
     content = bounded_file.read(path, MOST_BYTES, "the output of a benchmark")
     if not content.strip():
@@ -74,7 +74,7 @@ def read(path: Path) -> Output:
     if (at := content.find(b"\0")) >= 0:
         raise UsageError(f"{path}: it is not text (byte {at} is 0)")
     text = content.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    return Output(path, _COLOURS.sub("", text), len(content), hashlib.sha256(content).hexdigest())
+    return OutputFile(path, _COLOURS.sub("", text), len(content), hashlib.sha256(content).hexdigest())
 
 
 def decimals(word: str) -> int:

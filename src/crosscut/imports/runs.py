@@ -14,28 +14,28 @@ import crosscut
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.imports.measured import Floats, Measured
-from crosscut.imports.output import Output
+from crosscut.imports.output import OutputFile
 from crosscut.run import writing
 from crosscut.run.format import MEASURED, UNMEASURED
 
 _MOST_REPETITIONS = 1 << 20
 
 
-def joined(parts: Sequence[tuple[Output, Measured]]) -> Measured:
+def joined(parts: Sequence[tuple[OutputFile, Measured]]) -> Measured:
     """Returns one measurement with the repetitions of all. Raises UsageError if they measured different
     things."""
     (first_output, first), *others = parts
     for output, other in others:
         if difference := _difference(first, other):
             raise UsageError(
-                f"{first_output.path} and {output.path} are not repetitions of one measurement: {difference}; "
-                "import them into runs of their own"
+                f"{first_output.path} and {output.path} are not repetitions of one measurement: "
+                f"{difference}; import them into runs of their own"
             )
     every = [measured for _, measured in parts]
     sizes = tuple(sorted({size for one in every for size in one.size_bytes}))
     repetitions = sum(one.message_seconds.shape[1] for one in every)
     if repetitions > _MOST_REPETITIONS:
-        raise UsageError(f"{repetitions:,} repetitions; a run that is imported has at most {_MOST_REPETITIONS:,}")
+        raise UsageError(f"{repetitions:,} repetitions; an imported run has at most {_MOST_REPETITIONS:,}")
     credited = np.full((len(sizes), *first.credited_bytes.shape[1:]), np.nan)
     for one in every:
         credited[np.searchsorted(sizes, one.size_bytes)] = one.credited_bytes
@@ -93,7 +93,7 @@ def named(measured: Measured, hosts: Sequence[str]) -> Measured:
     return replace(measured, hosts=tuple(hosts), hosts_named=True)
 
 
-def write(measured: Measured, sources: Sequence[Output], path: Path, *, overwrite: bool) -> None:
+def write(measured: Measured, sources: Sequence[OutputFile], path: Path, *, overwrite: bool) -> None:
     """Writes the run. Raises UsageError or CrosscutError; then nothing has changed."""
     writing.write(path, _attributes(measured, sources), _arrays(measured), overwrite=overwrite)
 
@@ -105,7 +105,7 @@ def lacks(measured: Measured) -> tuple[str, ...]:
     return (*measured.left_out, *((none,) if single else ()), *measured.lacks)
 
 
-def _attributes(measured: Measured, sources: Sequence[Output]) -> dict[str, object]:
+def _attributes(measured: Measured, sources: Sequence[OutputFile]) -> dict[str, object]:
     method, nodes = measured.method, tuple(dict.fromkeys(measured.hosts))
     return {
         "crosscut": crosscut.__version__,

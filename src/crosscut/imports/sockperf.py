@@ -14,7 +14,7 @@ import numpy as np
 
 from crosscut.imports import sweep
 from crosscut.imports.measured import Format, Measured, Method
-from crosscut.imports.output import Output, decimals, quoted
+from crosscut.imports.output import OutputFile, decimals, quoted
 from crosscut.run.shape import Shape
 
 _HEAD = re.compile(r"packet, txTime\(sec\), rxTime\(sec\), (\S+)\(usec\)")
@@ -25,11 +25,11 @@ _COLUMNS = 4
 _LARGEST_MESSAGE = 1 << 40
 
 
-def _recognises(output: Output) -> bool:
+def _recognises(output: OutputFile) -> bool:
     return any(_SETTINGS.match(line) or line.startswith("sockperf: ") for line in output.lines[:50])
 
 
-def _parse(output: Output) -> Measured:
+def _parse(output: OutputFile) -> Measured:
     head, halves = _head(output)
     size = _size(output, head)
     taken, left_out = _messages(output, head, halves)
@@ -47,7 +47,7 @@ def _parse(output: Output) -> Measured:
     )  # fmt: skip
 
 
-def _head(output: Output) -> tuple[int, float]:
+def _head(output: OutputFile) -> tuple[int, float]:
     """Returns the line with the names of the columns, and the halves of a round trip in its last column."""
     for line, text in enumerate(output.lines[:200]):
         if found := _HEAD.fullmatch(text.strip()):
@@ -60,7 +60,7 @@ def _head(output: Output) -> tuple[int, float]:
     )
 
 
-def _size(output: Output, head: int) -> int:
+def _size(output: OutputFile, head: int) -> int:
     for line in range(head):
         if found := _SETTINGS.match(output.lines[line]):
             given = dict(re.findall(r"--([a-z-]+)=(\S+)", found[1]))
@@ -73,10 +73,10 @@ def _size(output: Output, head: int) -> int:
             if "msg-size" not in given:
                 raise output.fault("no --msg-size among the parameters", line)
             return output.whole(given["msg-size"], "--msg-size", line, _LARGEST_MESSAGE)
-    raise output.fault("no line 'test was performed using the following parameters: …' before the table", head)
+    raise output.fault("no line 'test was performed using the following parameters: …' above", head)
 
 
-def _messages(output: Output, head: int, halves: float) -> tuple[list[float], tuple[str, ...]]:
+def _messages(output: OutputFile, head: int, halves: float) -> tuple[list[float], tuple[str, ...]]:
     """Returns the half round trips in seconds, and what was left out."""
     taken: list[float] = []
     for line in range(head + 1, len(output.lines)):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from crosscut.imports.output import Output, decimals
+from crosscut.imports.output import OutputFile, decimals
 
 MOST_SIZES = 4096  # as in a run (run/format.py)
 
@@ -19,16 +19,18 @@ class Row:
     """The columns after the size."""
 
 
-def rows(output: Output, lines: Iterable[int], columns: int) -> tuple[list[Row], list[str]]:
+def rows(output: OutputFile, lines: Iterable[int], columns: int, places: int) -> tuple[list[Row], list[str]]:
     """Parses lines of a size and `columns` further words, at least; returns them, and what was left out.
 
-    Only the last line of a file may be cut off, and only it is left out. Raises UsageError.
+    Only the last line of a file may be cut off, and only it is left out. The program prints the last of the
+    columns with `places` decimals. Raises UsageError.
     """
     found: list[Row] = []
     seen: dict[int, int] = {}
     for line in lines:
         words = output.lines[line].split()
-        if _cut_off(output, line, words, columns, found):
+        is_last = not output.ended and line == len(output.lines) - 1
+        if is_last and (len(words) <= columns or decimals(words[columns]) < places):
             return found, [f"{output.path.name} ends within line {line + 1}: that size is left out"]
         if len(words) <= columns:
             raise output.fault(f"{len(words)} columns; a row has a size and {columns} more", line)
@@ -40,13 +42,3 @@ def rows(output: Output, lines: Iterable[int], columns: int) -> tuple[list[Row],
         if len(found) > MOST_SIZES:
             raise output.fault(f"more than {MOST_SIZES:,} sizes", line)
     return found, []
-
-
-def _cut_off(output: Output, line: int, words: Sequence[str], columns: int, before: Sequence[Row]) -> bool:
-    """True for a last line without line feed that has too few columns, or a number with fewer decimals than
-    the row before: these programs print a fixed number."""
-    if output.ended or line != len(output.lines) - 1:
-        return False
-    if len(words) <= columns:
-        return True
-    return bool(before) and decimals(words[-1]) < decimals(before[-1].words[-1])

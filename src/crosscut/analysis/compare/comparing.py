@@ -217,7 +217,9 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
             conditions.differences((first, second)),
         )
     from_others = imported(first.attributes) is not None and imported(second.attributes) is not None
-    more = f"{MORE}, at least {need} of each" if from_others else f"measure at least {need} of each (--repetitions)"
+    more = f"measure at least {need} of each (--repetitions)"
+    if from_others:
+        more = f"{MORE}, at least {need} of each"
     raise UsageError(
         f"{first.path} has {units.count(one, 'independent repetition')} and {second.path} {other}: too few "
         f"for any difference, however large, to be significant at {units.percent(error_rate)}; {more}, or "

@@ -27,9 +27,10 @@ from crosscut.reports.html.pictures.sizes import SizeChoice
 from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.view import View, chosen
-from crosscut.reports.words import about, costs
+from crosscut.reports.words import about, costs, loggp
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
+from crosscut.run.imported import imported
 from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
 
@@ -237,6 +238,8 @@ def _several(chapters: Sequence[Chapter]) -> str:
 
 def _kicker(view: View) -> Markup:
     how = " · computed, not measured" if is_simulated(view.attributes) else ""
+    if (other := imported(view.attributes)) is not None:
+        how = f" · measured by {other.program}, not by crosscut"
     faults = "; ".join(about.planted(view))
     planted = f" · planted: {faults}" if faults else ""
     return element("p", about.what(view), " · ", about.where(view), how, planted, class_="kicker")
@@ -317,7 +320,7 @@ def _tables(chapter: Chapter) -> list[Markup]:
     if view.shape is Shape.ALGORITHMS:
         return [tables.of_algorithms(view), tables.effort(view)]
     if view.shape is Shape.SWEEP:
-        parts.append(tables.of_sweep(sweep(view.measured())))
+        parts.append(tables.of_sweep(sweep(view.measured()), loggp.mode(view)))
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=view.by_formula))
     parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]

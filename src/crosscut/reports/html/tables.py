@@ -28,12 +28,12 @@ def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
     return table(head, rows, words=frozenset(), caption="By message size")
 
 
-def of_sweep(found: Sweep) -> Markup:
+def of_sweep(found: Sweep, mode: str) -> Markup:
     rows = [
         (*figures.of_sweep(found, index), f"{count:,}")
         for index, count in enumerate(found.seconds.count.tolist())
     ]
-    head = ("size", "half round trip", "95 % interval", "rate", "samples")
+    head = ("size", figures.timed(mode), "95 % interval", "rate", "samples")
     return table(head, rows, words=frozenset(), caption="By message size")
 
 

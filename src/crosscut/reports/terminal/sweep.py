@@ -29,9 +29,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         screen.line("No size has a rate: no bytes moved.")
         return
     mode = text(view.attributes, "pattern", "parameters", "mode")
-    timed = (
-        "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
-    )
+    timed = figures.timed(mode)
     _headline(screen, found, timed)
     _model(screen, view, found, mode)
     _table(screen, found, timed)
@@ -48,7 +46,7 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
         screen.field("time", figures.latency(found))
         screen.field("rate", figures.peak(found))
         return
-    screen.field("latency", figures.latency(found))
+    screen.field("latency" if timed == figures.timed("") else "smallest", figures.latency(found))
     screen.field("peak rate", figures.peak(found))
     screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")
 

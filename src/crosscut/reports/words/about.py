@@ -23,7 +23,6 @@ from crosscut.run.imported import MORE, Imported, imported
 from crosscut.run.realm import has_virtual_clock, is_emulated, is_simulated
 from crosscut.run.shape import Shape
 
-
 _FILES_NAMED = 3
 
 

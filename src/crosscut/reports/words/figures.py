@@ -68,6 +68,16 @@ def cells(
     return f"{median} {unit[1]}", interval
 
 
+def timed(mode: str) -> str:
+    """Returns what the times of a sweep in this mode are."""
+    return "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
+
+
+def shortest(mode: str) -> str:
+    """Returns what the time of the smallest message is called: only half a round trip is a latency."""
+    return "latency" if timed(mode) == timed("") else "time of the smallest message"
+
+
 def latency(found: Sweep) -> str:
     """`12.3 µs [12.1 – 12.9] at 1 B`, with several pairs `12.3 µs [12.1 – 12.9] at 1 B, median of 6 pairs`"""
     index = found.latency_index()

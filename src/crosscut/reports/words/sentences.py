@@ -17,6 +17,7 @@ from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.view import View
 from crosscut.reports.words import algorithms, figures
+from crosscut.reports.words.loggp import mode
 from crosscut.run.shape import Shape
 
 
@@ -29,13 +30,15 @@ def figures_of(view: View) -> list[str]:
     return sentences(view, measured)
 
 
-def _sweep(_view: View, measured: list[Samples]) -> list[str]:
+def _sweep(view: View, measured: list[Samples]) -> list[str]:
     found = sweep(measured)
     if not np.isfinite(found.rates.median).any():
         return ["no size has a rate: no bytes moved"]
     if len(found.size_bytes) == 1:
         return [f"time {figures.latency(found)}", f"rate {figures.peak(found)}"]
-    return [f"latency {figures.latency(found)}", f"peak rate {figures.peak(found)}"]
+    peak, shortest = f"peak rate {figures.peak(found)}", figures.shortest(mode(view))
+    told = [f"{shortest} {figures.latency(found)}", peak]
+    return told if shortest == "latency" else told[::-1]
 
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:

@@ -22,6 +22,7 @@ from crosscut.reports.html.pictures import (  # fmt: skip
     sweep,
 )
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
+from crosscut.reports.words import loggp
 from crosscut.run.shape import Shape
 
 Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
@@ -70,8 +71,11 @@ def _sweep(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
 
 
 def _sweeps(series: Sequence[RunAtSize], name: str) -> list[Picture]:
+    modes = {loggp.mode(one.view) for one in series}
     return sweep.pictures(
-        [(one.name, pingpong.sweep(one.view.measured())) for one in series], f"{name}-sweep"
+        [(one.name, pingpong.sweep(one.view.measured())) for one in series],
+        f"{name}-sweep",
+        modes.pop() if len(modes) == 1 else "of several modes",
     )
 
 

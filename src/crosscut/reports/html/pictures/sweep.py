@@ -8,12 +8,14 @@ import numpy as np
 
 from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.html.pictures.picture import Axis, Column, Picture, captions, laid_over, time_axis
 from crosscut.reports.words import figures
 
 
-def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
-    """Draws rate and time by message size. Empty if no size has a rate or no run has two sizes."""
+def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str, mode: str = "") -> list[Picture]:
+    """Draws rate and time by message size. Empty if no size has a rate or no run has two sizes. `mode`: of
+    the ping-pong, in all runs."""
     shown = [(label, found) for label, found in sweeps if np.isfinite(found.rates.median).any()]
     if not shown or max(len(found.size_bytes) for _, found in shown) < 2:
         return []
@@ -24,6 +26,7 @@ def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
         (label, f"peak rate {figures.peak(found)}; half of it from {units.size(found.half_rate_bytes())} on.")
         for label, found in shown
     ]
+    timed, shortest = figures.timed(mode), figures.shortest(mode)
     size_axis = Axis("message size, bytes", log=True)
     return [
         Picture(
@@ -32,9 +35,9 @@ def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
             columns, size_axis, Axis("rate", units.rate_unit(fastest)), {"value": "rate"},
         ),
         Picture(
-            "sweep", f"{name}-time", "Half round trip by message size",
-            captions([(label, f"latency {figures.latency(found)}.") for label, found in shown]),
-            columns, size_axis, time_axis("half round trip", quickest, log=True), {"value": "seconds"},
+            "sweep", f"{name}-time", f"{capital(timed)} by message size",
+            captions([(label, f"{shortest} {figures.latency(found)}.") for label, found in shown]),
+            columns, size_axis, time_axis(timed, quickest, log=True), {"value": "seconds"},
         ),
     ]  # fmt: skip
 

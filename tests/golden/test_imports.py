@@ -1,0 +1,330 @@
+"""Runs made of real output of other programs (tests/golden/imports): figures, damage, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.base.errors import UsageError
+from crosscut.cli import main
+from crosscut.imports import output
+from crosscut.imports.formats import FORMATS, guessed
+from crosscut.imports.measured import Measured
+from crosscut.reports.view import View
+from crosscut.run import fsck
+from crosscut.run.run import Run
+
+FILES = Path(__file__).parent / "imports"
+MIB = 1 << 20
+READABLE = (
+    "osu_latency.txt", "osu_bw.txt", "osu_bibw.txt", "osu_bw-validated.txt", "osu_latency-percentiles.txt",
+    "mpigraph-one-machine.txt", "mpigraph-slow-host.txt", "iperf3-two-streams.json", "iperf3-both-ways.json",
+    "iperf3-udp.json", "netpipe.out", "sockperf.csv",
+)  # fmt: skip
+TABLES = ("osu_latency.txt", "osu_bw.txt", "netpipe.out", "sockperf.csv")
+
+
+def parsed(path: Path) -> Measured:
+    read = output.read(path)
+    return guessed(read).parse(read)
+
+
+def changed(tmp_path: Path, name: str, *edits: tuple[str, str]) -> Path:
+    """Writes a copy of a fixture with words replaced."""
+    text = (FILES / name).read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / name
+
+
+@pytest.fixture
+def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    monkeypatch.chdir(tmp_path)
+
+    def make(*words: str) -> Run:
+        files = [str(FILES / word) if (FILES / word).exists() else word for word in words]
+        assert main(["import", *files, "-o", "run.zarr", "--force"]) == 0
+        return Run.open(tmp_path / "run.zarr")
+
+    return make
+
+
+def rates(run: Run) -> dict[int, float]:
+    """Median bytes per second by size, of a sweep."""
+    found = sweep(View.of(run).measured())
+    return dict(zip(found.size_bytes, found.rates.median.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_every_sample_becomes_an_intact_run_that_can_be_shown_reported_and_exported(
+    name: str, imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = imported(name)
+    assert fsck.check(run.path).ok
+    for words in (["show"], ["show", "--findings"], ["show", "--json"], ["export"], ["fsck"]):
+        assert main([words[0], "run.zarr", *words[1:]]) == 0
+    assert main(["report", "run.zarr", "-o", "page.html", "--redact"]) == 0
+    assert main(["report", "run.zarr", "-o", "page.html", "--force"]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    visible = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    shown = capsys.readouterr().out
+    assert "not by crosscut" in shown
+    assert "not by crosscut" in visible
+    for text in (shown.replace('"skew_seconds": null', ""), visible):
+        assert not re.search(r"\b(skew|clock|warm)", text)
+
+
+def test_osu_s_megabytes_are_millions_of_bytes_and_its_latency_half_a_round_trip(
+    imported: Callable[..., Run],
+) -> None:
+    assert rates(imported("osu_bw.txt"))[MIB] == pytest.approx(2591.43e6)
+    both = imported("osu_bibw.txt")
+    assert rates(both)[MIB] == pytest.approx(4067.88e6 / 2)  # OSU adds both directions
+    assert float(both.phase_rates(20).max()) == pytest.approx(4067.88e6)  # as the formula does
+    latency = imported("osu_latency.txt")
+    assert float(latency.message_seconds(0).max()) == pytest.approx(1637.05e-6)
+    assert float(latency.phase_rates(0).max()) == pytest.approx(1 / 1637.05e-6)
+
+
+def test_netpipe_s_megabits_are_of_2_to_the_20_bits(imported: Callable[..., Run]) -> None:
+    assert rates(imported("netpipe.out"))[1] == pytest.approx(1.048231 * MIB / 8)
+
+
+def test_mpigraph_s_rows_are_receivers_and_its_megabytes_of_2_to_the_20_bytes(
+    imported: Callable[..., Run],
+) -> None:
+    run = imported("mpigraph-slow-host.txt")
+    assert run.dataset["peer"].values[0, :3, 0].tolist() == [11, 0, 1]  # phase 1: from rank - 1
+    seconds = run.message_seconds(0).values[0, 0, 1, 0]  # r01 from r00
+    sent, received = (
+        float((FILES / "mpigraph-slow-host.txt").read_text().split(f"{row}\t")[1].split("\t")[column])
+        for row, column in (("r01:1 to", 2), ("r01:1 from", 0))
+    )
+    assert seconds == pytest.approx(MIB / (received * MIB))
+    assert float(run.rank_seconds(0).values[0, 0, 1]) == pytest.approx(1 / min(sent, received))
+    # The cables have 10 Gbit/s = 1,192 MiB/s.
+    assert 0.9 * 1.25e9 < np.nanmedian(run.message_rates(0).values) < 1.25e9
+
+
+def test_the_slow_host_is_found_in_mpigraph_s_matrix(
+    imported: Callable[..., Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported("mpigraph-slow-host.txt")
+    capsys.readouterr()
+    assert main(["show", "run.zarr", "--findings", "--json"]) == 0
+    (first, *_) = json.loads(capsys.readouterr().out)["findings"]
+    assert (first["kind"], first["hosts"]) == ("slow host", ["r06"])
+    assert first["effect"]["share"] == pytest.approx(0.4, abs=0.02)
+
+
+def test_iperf3_s_streams_add_up_and_over_udp_only_what_arrived_counts(imported: Callable[..., Run]) -> None:
+    document = json.loads((FILES / "iperf3-two-streams.json").read_text())
+    sums = [one["sum"]["bits_per_second"] / 8 for one in document["intervals"]]
+    run = imported("iperf3-two-streams.json")
+    assert run.phase_rates(0).values[:, 0] == pytest.approx(sums, rel=1e-3)
+    assert run.node_names == ("127.0.0.1", "127.0.0.1")
+    received = json.loads((FILES / "iperf3-udp.json").read_text())["end"]["streams"][0]["udp"]
+    lost = received["lost_packets"] / received["packets"]
+    arrived = received["bytes"] * (1 - lost) / received["seconds"]
+    assert float(imported("iperf3-udp.json").phase_rates(0).max()) == pytest.approx(arrived)
+
+
+def test_every_message_of_sockperf_is_a_repetition(imported: Callable[..., Run]) -> None:
+    run = imported("sockperf.csv")
+    seconds = run.message_seconds(0).values[:, 0, 0, 0]
+    assert len(seconds) == 55
+    assert seconds[:2].tolist() == pytest.approx([33.835e-6, 6.594e-6])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_that_is_cut_off_anywhere_keeps_its_whole_rows_and_says_so(name: str, tmp_path: Path) -> None:
+    whole, text = parsed(FILES / name), (FILES / name).read_bytes()
+    there = {size: whole.message_seconds[at, :, 0, 0, 0].tolist() for at, size in enumerate(whole.size_bytes)}
+    kept = 0
+    for end in range(1, len(text), 3):
+        (tmp_path / name).write_bytes(text[:end])
+        try:
+            part = parsed(tmp_path / name)
+        except UsageError:
+            continue
+        kept += 1
+        for at, size in enumerate(part.size_bytes):
+            seconds = part.message_seconds[at, :, 0, 0, 0].tolist()
+            assert seconds == there[size][: len(seconds)]
+        is_less = part.message_seconds.size < whole.message_seconds.size
+        cut_in_a_line = not text[:end].endswith(b"\n") and text[end : end + 1] != b"\n"
+        assert any("ends within" in said for said in part.left_out) or not (is_less and cut_in_a_line)
+    assert kept > 10
+
+
+@pytest.mark.parametrize("name", ["mpigraph-slow-host.txt", "iperf3-two-streams.json"])
+def test_a_matrix_or_document_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
+    text = (FILES / name).read_bytes().rstrip()
+    for end in range(0, len(text) - len("END mpiGraph") - 3, 37):
+        (tmp_path / name).write_bytes(text[:end])
+        with pytest.raises(UsageError, match=re.escape(name)):
+            FORMATS[name.split("-")[0]].parse(output.read(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "words"),
+    [
+        ("osu_bw.txt", ("2591.43", "nan"), "line 25: the figure in MB/s is 'nan', which is no number"),
+        ("osu_bw.txt", ("2591.43", "-1.0"), "line 25: the figure in MB/s is -1.0; it must be more than 0"),
+        ("osu_bw.txt", ("2591.43", "0.00"), "line 25: the figure in MB/s is 0.00"),
+        ("osu_bw.txt", ("2591.43", "1e400"), "line 25"),
+        ("osu_bw.txt", ("1048576 ", "524288  "), "line 25: size 524288 again; it is in line 24 already"),
+        ("osu_bw.txt", ("1048576 ", "99999999999999999999 "), "line 25: the size is"),
+        ("osu_bw.txt", ("1048576 ", "1048576x"), "line 25: the size is '1048576x'"),
+        ("osu_bw.txt", ("524288 ", "# OSU MPI Latency Test v7.4\n524288 "), "line 24: another table"),
+        ("osu_bw.txt", ("# Size      Bandwidth (MB/s)", "# Size      Latency (us)"), "no column in MB/s"),
+        ("osu_bw-validated.txt", ("28.24              Pass", "28.24              Fail"), "wrong bytes"),
+        ("osu_latency.txt", ("2257.11", "1e30"), "line 25: a time of 1e+24 s is impossible"),
+        ("netpipe.out", ("1.048231   0.00000728", "8.385848   0.00000728"), "line 1: 1 bytes at 8.38585"),
+        ("mpigraph-slow-host.txt", ("Procs\t12", "Procs\t11"), "names of ranks 0 to 10"),
+        ("mpigraph-slow-host.txt", ("Procs\t12", "Procs\t99999999"), "99,999,999 ranks"),
+        ("mpigraph-slow-host.txt", ("r06:6 from", "r05:6 from"), "the row 'r06:6 from'"),
+        ("mpigraph-slow-host.txt", ("Window\t4\n", ""), "no Window follows"),
+        ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\t-5'), "streams[0].bytes: -5 is"),
+        ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\tNaN'), "is no number from 0 on"),
+        ("iperf3-two-streams.json", ('"blksize":\t131072', '"blksize":\t0'), "start.test_start.blksize"),
+        ("sockperf.csv", ("33.835", "-33.835"), "line 22: the latency is -33.835"),
+        ("sockperf.csv", ("--reply-every=1", "--reply-every=100"), "sockperf under-load"),
+    ],
+)  # fmt: skip
+def test_what_no_measurement_gives_is_refused_with_file_and_line(
+    name: str, edit: tuple[str, str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    file = changed(tmp_path, name, edit)
+    assert main(["import", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert f"error: {file}" in error
+    assert words in error
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"\x7fELF\0\0", "it is not text"),
+        (b"hello\n", "in none of the formats"),
+        (b"START mpiGraph v1.5\n# OSU MPI Latency Test v7.4\n", "in several formats; give --format .osu: "),
+        (b'{"start": {"version": ' + b"[" * 100_000, "nested too deeply|not valid JSON"),
+    ],
+)
+def test_other_files_are_refused(
+    content: bytes, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes(content)
+    assert main(["import", "file"]) == 2
+    assert re.search(words, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("osu_multi_lat.txt", "'OSU MPI Multi Latency Test' has no figures of single messages"),
+        ("iperf3-refused.json", "iperf3 says: 'unable to connect to server: Connection refused'"),
+        ("sockperf-screen.txt", "import the file that 'sockperf ping-pong --full-log FILE' writes"),
+    ],
+)
+def test_output_without_the_figures_of_a_run_is_refused(
+    name: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", str(FILES / name)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_huge_file_is_refused_without_reading_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        os.truncate(file.fileno(), 10 << 30)
+    assert main(["import", str(tmp_path / "huge")]) == 2
+    assert "larger than 128 MiB" in capsys.readouterr().err
+
+
+def test_what_was_cut_off_or_killed_is_told_in_the_run(imported: Callable[..., Run], tmp_path: Path) -> None:
+    (tmp_path / "cut.txt").write_bytes((FILES / "osu_bw.txt").read_bytes()[:-3])
+    lacks = imported("cut.txt").attributes["imported"]["lacks"]  # type: ignore[index]
+    assert lacks[0] == "cut.txt ends within line 25: that size is left out"
+    lacks = imported("osu_latency-percentiles.txt").attributes["imported"]["lacks"]  # type: ignore[index]
+    assert "columns left out: P50 Tail Lat(us), P99 Tail Lat(us)" in lacks
+    assert any("BAD TERMINATION" in one for one in lacks)
+
+
+def test_odd_names_of_hosts_stay_names(imported: Callable[..., Run], tmp_path: Path) -> None:
+    odd = "=n\x1b]0;title\x07 ü:"
+    run = imported(str(changed(tmp_path, "mpigraph-slow-host.txt", ("r06:", f"{odd}:"))))
+    assert run.node_names[6] == odd
+    assert main(["show", "run.zarr"]) == 0
+
+
+def test_outputs_of_repeated_runs_are_repetitions_of_one_run(
+    imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shorter = changed(tmp_path, "osu_bw.txt", ("1048576              2591.43\n", ""))
+    assert "1048576" not in shorter.read_text()
+    run = imported("osu_latency.txt", "osu_latency.txt")
+    assert run.repetitions == 2
+    assert main(["import", str(FILES / "osu_bw.txt"), str(FILES / "osu_latency.txt"), "-o", "x.zarr"]) == 2
+    assert "not repetitions of one measurement: program: osu_bw 7.4 and osu_" in capsys.readouterr().err
+    assert main(["import", str(FILES / "osu_bw.txt"), str(shorter), "-o", "two.zarr"]) == 0
+    two = Run.open(Path("two.zarr"))
+    assert two.dataset["repetitions_done"].values[-2:, 0].tolist() == [2, 1]
+    assert fsck.check(two.path).ok
+
+
+def test_a_few_outputs_on_each_side_can_be_compared(
+    imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [str(FILES / "mpigraph-slow-host.txt")] * 5
+    text = (FILES / "mpigraph-slow-host.txt").read_text()
+    better = tmp_path / "better.txt"
+    better.write_text(re.sub(r"\b4[67]\d\.", "1150.", text))
+    assert main(["import", *before, "-o", "before.zarr"]) == 0
+    assert main(["import", *[str(better)] * 5, "-o", "after.zarr"]) == 0
+    assert main(["compare", "after.zarr", "before.zarr"]) == 1
+    assert "r06" in capsys.readouterr().out
+    imported("mpigraph-slow-host.txt")
+    assert main(["compare", "run.zarr", "run.zarr"]) == 2
+    assert "import the outputs of several runs of the program together" in capsys.readouterr().err
+
+
+def test_hosts_can_be_named(imported: Callable[..., Run], capsys: pytest.CaptureFixture[str]) -> None:
+    assert imported("netpipe.out", "--hosts", "n1, n2").node_names == ("n1", "n2")
+    assert main(["import", str(FILES / "netpipe.out"), "-o", "x.zarr", "--hosts", "n1"]) == 2
+    assert "--hosts names 1 host, but NetPIPE 3 measured between 2 ranks" in capsys.readouterr().err
+
+
+def test_what_exists_is_replaced_only_on_request_and_only_if_it_is_a_run(
+    imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported("osu_bw.txt")
+    words = ["import", str(FILES / "osu_latency.txt"), "-o"]
+    assert main([*words, "run.zarr"]) == 2
+    assert "run.zarr exists; name another run, or replace it with --force" in capsys.readouterr().err
+    assert Run.open(tmp_path / "run.zarr").attributes["pattern"]["name"] == "osu_bw"  # type: ignore[index]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
+    (tmp_path / "link").symlink_to("run.zarr")
+    for name in ("mine", "link"):
+        assert main([*words, name, "--force"]) == 2
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
+    assert main([*words, "absent/run.zarr"]) == 1
+    assert main([*words, "run.zarr", "--force"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "mine", "run.zarr"]
