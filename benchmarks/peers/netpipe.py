@@ -14,13 +14,13 @@ from pathlib import Path
 
 from benchmarks.measuring import Session, samples
 from benchmarks.processes import (
-    BenchmarkError,
     await_listener,
     free_port,
     output_of,
     pinned,
     running,
 )
+from crosscut.imports import netpipe, output
 
 TRIALS = 3
 
@@ -57,15 +57,9 @@ PEAK = Sweep(128 << 10, 768 << 10, 120)
 
 
 def read_seconds(path: Path) -> dict[int, float]:
-    """Returns seconds by bytes, from lines of `bytes megabits_per_second seconds`."""
-    try:
-        words = [line.split() for line in path.read_text().splitlines()]
-        found = {int(word[0]): float(word[2]) for word in words}
-    except (OSError, ValueError, IndexError) as error:
-        raise BenchmarkError(f"NetPIPE left no table in {path}: {error}") from error
-    if not found:
-        raise BenchmarkError(f"NetPIPE left an empty table in {path}")
-    return found
+    """Returns seconds by bytes. Raises UsageError."""
+    measured = netpipe.FORMAT.parse(output.read(path))
+    return dict(zip(measured.size_bytes, measured.message_seconds[:, 0, 0, 0, 0].tolist(), strict=True))
 
 
 def tcp_seconds(cores: Sequence[int], sweep: Sweep) -> dict[int, float]:

@@ -14,24 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.processes import BenchmarkError, await_listener, free_port, output_of, pinned, running
+from crosscut.imports import output, sockperf
 
 MESSAGE_BYTES = 14
 PARTS = 3
 ITERATIONS = 8000
 RUN_SECONDS = 1  # its minimum; half of it is warm-up and cool-down, not in the log
-TABLE_HEAD = "packet,"
 
 
 def half_trip_seconds(log: Path) -> list[float]:
-    """Returns each message's time, in order, from the log's last column (microseconds, already halved)."""
-    lines = iter(log.read_text().splitlines())
-    for line in lines:
-        if line.startswith(TABLE_HEAD):
-            break
-    try:
-        return [float(line.rsplit(",", 1)[1]) * 1e-6 for line in lines if "," in line]
-    except ValueError as error:
-        raise BenchmarkError(f"{log}: this version of sockperf logs in another format: {error}") from error
+    """Returns each message's time, in order. Raises UsageError."""
+    seconds: list[float] = sockperf.FORMAT.parse(output.read(log)).message_seconds.ravel().tolist()
+    return [value for value in seconds if np.isfinite(value)]
 
 
 def fastest_part(seconds: Sequence[float]) -> float:

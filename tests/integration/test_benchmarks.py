@@ -17,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from crosscut.base.core import CORE, find_executable
+from crosscut.base.errors import UsageError
 from crosscut.network import description
 
 ROOT = Path(__file__).parents[2]
@@ -101,19 +102,20 @@ def test_sizes_are_those_of_netpipe() -> None:
 
 def test_netpipes_peak_is_that_of_its_fastest_size(tmp_path: Path) -> None:
     table = tmp_path / "np.out"
-    table.write_text("     100 0.8   0.00001000\n     300 1.2   0.00001500\n     400 1.0   0.00004000\n")
+    table.write_text("100 76.293945 0.00001000\n300 152.587891 0.00001500\n400 76.293945 0.00004000\n")
     seconds = netpipe.read_seconds(table)
     assert netpipe.peak_rate(seconds) == pytest.approx(300 / 15e-6)
     assert netpipe.latency(seconds) == pytest.approx(10e-6)
     table.write_text("netpipe died\n")
-    with pytest.raises(BenchmarkError, match="no table"):
+    with pytest.raises(UsageError, match="a row has a size"):
         netpipe.read_seconds(table)
 
 
 def test_the_fastest_third_of_sockperfs_log_counts(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
-    rows = "".join(f"{i}, 2.1, 2.2, {latency}\n" for i, latency in enumerate([9, 9, 3, 5, 8, 8]))
-    log.write_text("sockperf: 6, prose\npacket, txTime(sec), rxTime(sec), latency(usec)\n" + rows + "-----\n")
+    rows = "".join(f"{i}, 2.1, 2.2, {latency}.000\n" for i, latency in enumerate([9, 9, 3, 5, 8, 8]))
+    head = "test was performed using the following parameters: --reply-every=1 --msg-size=14\n"
+    log.write_text(head + "packet, txTime(sec), rxTime(sec), latency(usec)\n" + rows + "-----\n")
     assert sockperf.fastest_part(sockperf.half_trip_seconds(log)) == pytest.approx(4e-6)
     with pytest.raises(BenchmarkError, match="too few"):
         sockperf.fastest_part([1.0])

@@ -1,15 +1,15 @@
 """iperf3 with -J: streams between a client and a server, interval by interval.
 
-Units (iperf_api.c, iperf_print_intermediate): `bytes` and `seconds` of each stream and interval, and
-`bits_per_second`, 8 times their ratio. The client writes the document, so an interval counts bytes where the
-client is: those that it handed to TCP, or received (-R). A time is that of one block (`blksize`, -l) at the
-rate of its stream in the interval.
+Units, from iperf_api.c of iperf 3.21: an interval has each stream's `bytes` and `seconds`, and
+`bits_per_second`, 8 times their ratio (line 4899, `bandwidth * 8`). It counts bytes where the document was
+written (-J at the client or at the server): those handed to TCP, or received. At the end, the receiver's
+bytes came until `end`, not within `seconds`, which are the sender's (line 4543). A time is that of one block
+(`blksize`, -l) at the rate of its stream in the interval.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,8 +25,14 @@ from crosscut.run.shape import Shape
 
 _MOST_STREAMS = 1024
 _LONGEST_ERROR = 200
+# A server writes a fragment at the end of a test as an interval.
+_WHOLE_INTERVAL = 0.5
 _MOST_BLOCK_BYTES = 1 << 40
-_CLIENT, _SERVER = 0, 1
+_MOST_BYTES = 32 << 20
+_MOST, _SHORTEST_SECONDS = 1e18, 1e-6
+"""Of any number, and of an interval."""
+_HERE, _THERE = 0, 1
+"""Ranks: the end that wrote the document, and the other."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class _Stream:
     receiver: int
     """Rank."""
     bytes_per_second: float
+    seconds: float
 
 
 class _Document:
@@ -55,11 +62,10 @@ class _Document:
 
     def number(self, value: object, key: str, where: str, *, least: float = 0) -> float:
         found = self.member(value, key, where)
-        fits = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
-        if not fits or found < least:  # type: ignore[operator]
+        if not isinstance(found, int | float) or isinstance(found, bool) or not least <= found <= _MOST:
             shown = json.dumps(found)[:40]
-            self.fault(f"{where}.{key}", f"{shown} is no number from {least:g} on")
-        return float(found)  # type: ignore[arg-type]
+            self.fault(f"{where}.{key}", f"{shown} is no number from {least:g} to {_MOST:g}")
+        return float(found)
 
     def items(self, value: object, key: str, where: str) -> Sequence[object]:
         found = self.member(value, key, where)
@@ -80,6 +86,8 @@ def _recognises(output: OutputFile) -> bool:
 
 
 def _loaded(output: OutputFile) -> Mapping[str, object]:
+    if output.size_bytes > _MOST_BYTES:
+        raise output.fault(f"larger than {_MOST_BYTES >> 20} MiB: no test of iperf3 writes that much")
     try:
         value = json.loads(output.text)
     except (ValueError, RecursionError) as error:
@@ -110,7 +118,10 @@ def _parse(output: OutputFile) -> Measured:
     arrays = _arrays(intervals, size)
     took = document.number(test, "duration", "start.test_start")
     began = _began(document, start)
-    label = _label(intervals[0])
+    accepted = isinstance(start, Mapping) and "accepted_connection" in start
+    roles = ("server", "client") if accepted else ("client", "server")
+    label = _label(intervals[0], roles)
+    sends = any(one.receiver == _THERE for one in intervals[0])
     return Measured(
         program=document.text(start, "version", "start").replace("iperf ", "iperf3 "),
         method=Method(
@@ -120,7 +131,7 @@ def _parse(output: OutputFile) -> Measured:
         ),
         carrier="udp" if udp else "tcp", hosts=hosts, hosts_named=True, size_bytes=(size,),
         repetition="an interval of one test" if len(intervals) > 1 else "one test",
-        lacks=_lacks(document, test, udp=udp), left_out=tuple(left_out),
+        lacks=_lacks(document, test, roles[_HERE], sends=sends, udp=udp), left_out=tuple(left_out),
         phase_labels=(label,), start=_stamp(began), end=_stamp(began + took) if began else "",
         further=_tcp(value), **arrays,
     )  # fmt: skip
@@ -129,6 +140,22 @@ def _parse(output: OutputFile) -> Measured:
 def _intervals(document: _Document, *, udp: bool) -> tuple[list[list[_Stream]], list[str]]:
     """Returns the streams of every interval that counts, or one entry for the whole test if intervals do not
     tell what arrived; and what was left out."""
+    found, left_out = _after_omitted(document)
+    if udp and any(one.receiver == _THERE for one in found[0]):
+        why = "intervals left out: over UDP a sender counts what it sent, not what arrived"
+        return [_whole(document)], [*left_out, why]
+    longest = max(streams[0].seconds for streams in found)
+    whole = [streams for streams in found if streams[0].seconds >= _WHOLE_INTERVAL * longest]
+    if short := len(found) - len(whole):
+        left_out.append(f"{units.count(short, 'interval')} left out: shorter than half of the longest")
+    if stalled := sum(any(one.bytes_per_second <= 0 for one in streams) for streams in whole):
+        why = f"intervals left out: in {stalled} of {len(whole)} a stream moved nothing, so it had no rate"
+        return [_whole(document)], [*left_out, why]
+    return whole, left_out
+
+
+def _after_omitted(document: _Document) -> tuple[list[list[_Stream]], list[str]]:
+    """Returns the streams of every interval that iperf3 was not told to omit; and what it was."""
     found, omitted = [], 0
     intervals = document.items(document.value, "intervals", "the document")
     for number, interval in enumerate(intervals):
@@ -144,12 +171,6 @@ def _intervals(document: _Document, *, udp: bool) -> tuple[list[list[_Stream]], 
     if not found:
         raise document.output.fault("iperf3 was told to omit every interval (--omit)")
     left_out = [f"{omitted} of {len(intervals)} intervals left out, as --omit asked"] if omitted else []
-    if udp and any(one.receiver == _SERVER for one in found[0]):
-        return [_whole(document)], [*left_out, "intervals left out: over UDP the client counts what it sent, "
-                                    "not what arrived"]  # fmt: skip
-    if stalled := sum(any(one.bytes_per_second <= 0 for one in streams) for streams in found):
-        why = f"intervals left out: in {stalled} of {len(found)} a stream moved nothing, so it had no rate"
-        return [_whole(document)], [*left_out, why]
     return found, left_out
 
 
@@ -158,15 +179,13 @@ def _check_count(document: _Document, streams: Sequence[object], where: str) -> 
         document.fault(where, f"{len(streams)} streams; there must be 1 to {_MOST_STREAMS:,}")
 
 
-def _stream(document: _Document, of: object, where: str) -> _Stream:
-    seconds = document.number(of, "seconds", where)
-    if seconds <= 0:
-        document.fault(f"{where}.seconds", "it must be more than 0")
+def _stream(document: _Document, of: object, where: str, *, took: str = "seconds") -> _Stream:
+    """`took`: name of the member with the time."""
+    seconds = document.number(of, took, where, least=_SHORTEST_SECONDS)
     is_sender = document.member(of, "sender", where) is True
     socket = int(document.number(of, "socket", where))
-    return _Stream(
-        socket, _SERVER if is_sender else _CLIENT, document.number(of, "bytes", where) / seconds
-    )  # fmt: skip
+    moved = document.number(of, "bytes", where)
+    return _Stream(socket, _THERE if is_sender else _HERE, moved / seconds, seconds)
 
 
 def _whole(document: _Document) -> list[_Stream]:
@@ -177,9 +196,10 @@ def _whole(document: _Document) -> list[_Stream]:
     for at, one in enumerate(streams):
         is_udp = isinstance(one, Mapping) and "udp" in one
         where = f"end.streams[{at}].{'udp' if is_udp else 'receiver'}"
-        stream = _stream(document, document.member(one, "udp" if is_udp else "receiver", where), where)
+        of = document.member(one, "udp" if is_udp else "receiver", where)
+        stream = _stream(document, of, where, took="end")
         if is_udp:
-            arrived = _arrived(document, one, where)
+            arrived = _arrived(document, of, where)
             stream = replace(stream, bytes_per_second=arrived * stream.bytes_per_second)
         if stream.bytes_per_second <= 0:
             document.fault(where, "nothing arrived, so there is no rate")
@@ -187,16 +207,14 @@ def _whole(document: _Document) -> list[_Stream]:
     return found
 
 
-def _arrived(document: _Document, of: object, where: str) -> float:
+def _arrived(document: _Document, udp: object, where: str) -> float:
     """Returns the share of a UDP stream's packets that arrived."""
-    udp = document.member(of, "udp", where)
     return 1 - document.number(udp, "lost_packets", where) / document.number(udp, "packets", where, least=1)
 
 
 def _arrays(intervals: Sequence[Sequence[_Stream]], size: int) -> dict[str, Any]:
     by_receiver = {
-        rank: [at for at, one in enumerate(intervals[0]) if one.receiver == rank]
-        for rank in (_CLIENT, _SERVER)
+        rank: [at for at, one in enumerate(intervals[0]) if one.receiver == rank] for rank in (_HERE, _THERE)
     }
     slots = max(map(len, by_receiver.values()))
     peer = np.full((1, 2, slots), -1, np.int32)
@@ -217,10 +235,10 @@ def _arrays(intervals: Sequence[Sequence[_Stream]], size: int) -> dict[str, Any]
     }
 
 
-def _label(streams: Sequence[_Stream]) -> str:
+def _label(streams: Sequence[_Stream], roles: tuple[str, str]) -> str:
     ways = {one.receiver for one in streams}
-    way = "both ways" if len(ways) > 1 else "to the server" if _SERVER in ways else "to the client"
-    return f"{len(streams)} stream{'s' if len(streams) > 1 else ''}, {way}"
+    way = "both ways" if len(ways) > 1 else f"to the {roles[ways.pop()]}"
+    return f"{units.count(len(streams), 'stream')}, {way}"
 
 
 def _hosts(document: _Document, start: object) -> tuple[str, str]:
@@ -246,11 +264,11 @@ def _stamp(seconds: float) -> str:
         return ""
 
 
-def _lacks(document: _Document, test: object, *, udp: bool) -> tuple[str, ...]:
+def _lacks(document: _Document, test: object, here: str, *, sends: bool, udp: bool) -> tuple[str, ...]:
     value: Any = document.value
     found = ["iperf3 does not time blocks: a time is that of one block at the rate of its stream"]
-    if not udp:
-        found.append("intervals count bytes at the client, so before the network if the client sends")
+    if sends and not udp:
+        found.append(f"what the {here} sent is counted when it is handed to TCP, not when it arrives")
     if (asked := document.number(test, "target_bitrate", "start.test_start")) > 0:
         found.append(f"iperf3 was asked to send no faster than {units.bit_rate(asked)} a stream (-b)")
     end = value.get("end")
