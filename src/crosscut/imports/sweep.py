@@ -1,4 +1,5 @@
-"""One pair of ranks over message sizes, like the pattern pingpong: rank 0 times."""
+"""One pair of ranks over message sizes, like the pattern pingpong. Samples are at rank 0, which receives the
+answers; those of a stream are at rank 1, which receives its messages."""
 
 from __future__ import annotations
 
@@ -25,13 +26,16 @@ def arrays(times: Mapping[int, Floats], mode: Mode) -> dict[str, object]:
     sizes = tuple(sorted(times))
     repetitions = max(map(len, times.values()))
     seconds = np.full((len(sizes), repetitions, 1, 2, 1), np.nan)
+    receiver = 1 if mode == "stream" else 0
     for at, size in enumerate(sizes):
-        seconds[at, : len(times[size]), 0, 0, 0] = times[size]
-    ranks = np.broadcast_to(_SPANS[mode] * seconds[..., :1, 0], seconds.shape[:-1]).copy()
+        seconds[at, : len(times[size]), 0, receiver, 0] = times[size]
+    taken = _SPANS[mode] * seconds[..., receiver : receiver + 1, 0]
+    peer = np.full((1, 2, 1), -1, np.int32)
+    peer[0, receiver, 0] = 1 - receiver
     return {
         "size_bytes": sizes,
-        "peer": np.array([[[1], [-1]]], np.int32),
+        "peer": peer,
         "message_seconds": seconds,
-        "rank_seconds": ranks,
+        "rank_seconds": np.broadcast_to(taken, seconds.shape[:-1]),
         "credited_bytes": _CREDITED[mode] * np.array(sizes, np.float64)[:, None],
     }
