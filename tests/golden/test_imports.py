@@ -201,6 +201,8 @@ def test_a_matrix_or_document_that_is_cut_off_is_refused(name: str, tmp_path: Pa
         ("mpigraph-slow-host.txt", ("Procs\t12", "Procs\t99999999"), "99,999,999 ranks"),
         ("mpigraph-slow-host.txt", ("r06:6 from", "r05:6 from"), "the row 'r06:6 from'"),
         ("mpigraph-slow-host.txt", ("Window\t4\n", ""), "no Window follows"),
+        ("mpigraph-slow-host.txt", ("1185.747", "0.000"), "line 52: the rate of column 10 is 0.000"),
+        ("mpigraph-slow-host.txt", ("1185.747", "inf"), "line 52: the rate of column 10 is 'inf'"),
         ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\t-5'), "streams[0].bytes: -5 is"),
         ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\tNaN'), "NaN is no number from 0 "),
         ("iperf3-two-streams.json", ('"blksize":\t131072', '"blksize":\t0'), "start.test_start.blksize"),

@@ -108,10 +108,19 @@ def _hosts(output: OutputFile, line: int, ranks: int) -> list[str]:
 
 
 def _row(output: OutputFile, line: int, words: Sequence[str], rank: int) -> Floats:
-    rates = np.full(len(words), np.nan)
-    for other, word in enumerate(words):
-        if other != rank:
-            rates[other] = output.number(word, f"the rate of column {other}", line)
+    """Returns the rates of a row, NaN at its own rank."""
+    try:
+        rates = np.array(words, np.float64)  # many times as fast as one by one
+        rates[rank] = 1
+        good = bool((np.isfinite(rates) & (rates > 0)).all())
+    except ValueError:
+        good = False
+    if not good:
+        for other, word in enumerate(words):
+            if other != rank:
+                output.number(word, f"the rate of column {other}", line)
+        raise output.fault("a rate is no number", line)
+    rates[rank] = np.nan
     return rates
 
 

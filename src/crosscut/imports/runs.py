@@ -35,7 +35,10 @@ def joined(parts: Sequence[tuple[OutputFile, Measured]]) -> Measured:
     sizes = tuple(sorted({size for one in every for size in one.size_bytes}))
     repetitions = sum(one.message_seconds.shape[1] for one in every)
     if repetitions > _MOST_REPETITIONS:
-        raise UsageError(f"{repetitions:,} repetitions; an imported run has at most {_MOST_REPETITIONS:,}")
+        raise UsageError(
+            f"{repetitions:,} repetitions; an imported run has at most "
+            f"{_MOST_REPETITIONS:,}: import less of the output"
+        )
     credited = np.full((len(sizes), *first.credited_bytes.shape[1:]), np.nan)
     for one in every:
         credited[np.searchsorted(sizes, one.size_bytes)] = one.credited_bytes

@@ -28,6 +28,7 @@ from crosscut.run.format import (
     load_json,
     read_group,
 )
+from crosscut.run.imported import imported
 
 STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed", SKIPPED: "skipped"}
 _MOST_PROBLEMS = 10_000
@@ -87,6 +88,10 @@ def check(path: Path) -> Report:
             Problem(left, "was left by a writer that was killed", NOTHING_LOST) for left in left_behind
         ]
     notes = [*_notes(group), *([f"{more} more problems are not listed"] if more else [])]
+    if problems and (other := imported(group.attributes)) is not None:
+        notes.append(
+            f"the run cannot be measured again: import it from {', '.join(other.files)}, with --force"
+        )
     return Report(path, group.state, _each_once(problems), tuple(notes), cells)
 
 
