@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -77,9 +78,15 @@ def test_every_sample_becomes_an_intact_run_that_can_be_shown_reported_and_expor
     assert fsck.check(run.path).ok
     for words in (["show"], ["show", "--findings"], ["show", "--json"], ["export"], ["fsck"]):
         assert main([words[0], "run.zarr", *words[1:]]) == 0
-    assert main(["report", "run.zarr", "-o", "page.html", "--redact"]) == 0
-    assert main(["report", "run.zarr", "-o", "page.html", "--force"]) == 0
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert main(["report", "run.zarr", "-o", "page.html"]) == 0
+    assert main(["report", "run.zarr", "-o", "redacted.html", "--redact"]) == 0
+    page, redacted = (
+        (tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("page", "redacted")
+    )
+    assert name in page
+    assert name not in redacted
+    for lack in run.attributes["imported"]["lacks"]:  # type: ignore[index]
+        assert lack in html.unescape(redacted)
     visible = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
     shown = capsys.readouterr().out
     assert "not by crosscut" in shown
@@ -270,7 +277,7 @@ def test_a_huge_file_is_refused_without_reading_it(
 def test_what_was_cut_off_or_killed_is_told_in_the_run(imported: Callable[..., Run], tmp_path: Path) -> None:
     (tmp_path / "cut.txt").write_bytes((FILES / "osu_bw.txt").read_bytes()[:-3])
     lacks = imported("cut.txt").attributes["imported"]["lacks"]  # type: ignore[index]
-    assert lacks[0] == "cut.txt ends within line 25: that size is left out"
+    assert lacks[0] == "the file ends within line 25: that size is left out"
     lacks = imported("osu_latency-percentiles.txt").attributes["imported"]["lacks"]  # type: ignore[index]
     assert "columns left out: P50 Tail Lat(us), P99 Tail Lat(us)" in lacks
     assert any("BAD TERMINATION" in one for one in lacks)

@@ -25,9 +25,7 @@ examples:
 formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, iperf3 (-J), netpipe (np.out of NetPIPE 3), sockperf
 (ping-pong --full-log). A run that is imported says what it lacks.
 """
-
-
-_UNNAMED = "hosts are not named; name them with --hosts, to compare with runs of the same hosts only"
+_UNNAMED = "hosts are not named: give their names with --hosts if you want to compare runs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

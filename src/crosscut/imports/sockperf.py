@@ -94,7 +94,7 @@ def _messages(output: OutputFile, head: int, halves: float) -> tuple[list[float]
             taken.append(output.seconds(value * 1e-6, line))
     if not taken:
         raise output.fault("no message follows the names of the columns", head)
-    return taken, (f"{output.path.name} ends within its table: later messages are missing",)
+    return taken, ("the file ends within its table: later messages are missing",)
 
 
 FORMAT = Format("sockperf", "what sockperf ping-pong --full-log writes", _recognises, _parse)

@@ -31,7 +31,7 @@ def rows(output: OutputFile, lines: Iterable[int], columns: int, places: int) ->
         words = output.lines[line].split()
         is_last = not output.ended and line == len(output.lines) - 1
         if is_last and (len(words) <= columns or decimals(words[columns]) < places):
-            return found, [f"{output.path.name} ends within line {line + 1}: that size is left out"]
+            return found, [f"the file ends within line {line + 1}: that size is left out"]
         if len(words) <= columns:
             raise output.fault(f"{len(words)} columns; a row has a size and {columns} more", line)
         size = output.whole(words[0], "the size", line, 1 << 50)

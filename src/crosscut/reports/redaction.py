@@ -40,6 +40,7 @@ _KEPT_OF = {
     "lab": ("switch", "dilation", "mtu_bytes"),
     "imported": ("program", "repetition", "hosts_named"),
 }  # fmt: skip
+_SEARCHED_OF = ("parameters", "lacks")
 _KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
 _KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")
 _REDACTED = "(redacted)"
@@ -146,8 +147,7 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
     for key, members in _KEPT_OF.items():
         if isinstance(table := of.get(key), Mapping):
             kept = {name: table[name] for name in members if name in table}
-            if "parameters" in table:
-                kept["parameters"] = known.value(table["parameters"])
+            kept |= {name: known.value(table[name]) for name in _SEARCHED_OF if name in table}
             found[key] = kept | ({"name": _REDACTED} if key == "network" else {})
     found["nodes"] = _nodes(of.get("nodes"), known)
     told: dict[str, Callable[[Mapping[str, object]], object]] = {
