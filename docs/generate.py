@@ -6,6 +6,7 @@ docs/reference/cli.md from the help of each command.
 
 import argparse
 import os
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -149,6 +150,8 @@ def pages() -> dict[str, str]:
 
 
 def main() -> None:
+    if missing := [backend.name for backend in core.load().backends if backend.unavailable]:
+        sys.exit(f"generate.py: not here: {', '.join(missing)}; the pages would say so; run `make install`")
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
 
