@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.conditions import describe, preferred, print_table, sentence
-from benchmarks.processes import BenchmarkError
+from benchmarks.processes import BenchmarkError, crosscut, exit_when_terminated
 from crosscut.analysis.findings.model import Finding, from_json
 from crosscut.lab import enter, lifecycle, state
 from crosscut.lab.faults import plant
@@ -243,13 +243,8 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
             with _traffic(record, case.other_job):
                 words = ["locate", "--on", f"lab:{record.name}", "--seed", str(seed), "--size", "400KB"]
                 began = time.monotonic()
-                done = subprocess.run(
-                    [sys.executable, "-m", "crosscut", *words, "--json", "--quiet"],
-                    capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-                )  # fmt: skip
-            if done.returncode != 0:
-                raise BenchmarkError(f"{case.name}: {done.stderr.strip()[-600:]}")
-            right, alarms, told = judge(case, json.loads(done.stdout))
+                found = crosscut([*words, "--json", "--quiet"], LIMIT_SECONDS)
+            right, alarms, told = judge(case, json.loads(found))
             seconds = time.monotonic() - began
             kept.add(Search(case.name, seed, right, alarms, told, seconds))
             print(f"{case.name}, seed {seed}: {'right' if right else 'WRONG'}", flush=True)
@@ -264,6 +259,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--first-seed", type=int, default=1000, help="seed of the first search (1000)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="keep every search, one line of JSON each")
     args = parser.parse_args(words)
+    exit_when_terminated()
     print(sentence(describe()), flush=True)
     kept = Kept(args.out)
     kept.load()

@@ -9,11 +9,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from crosscut.base import process_group
 
 # Everything measured here takes a second or two; a program that takes longer hangs.
 LIMIT_SECONDS = 60.0
@@ -56,6 +59,31 @@ def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float 
         tail = " ".join(text.split())[-400:]
         raise BenchmarkError(f"{shlex.join(map(str, words))} failed (status {process.returncode}): {tail}")
     return text
+
+
+def crosscut(words: Sequence[str], limit_seconds: float) -> str:
+    """Returns the output of a crosscut command that must succeed. It ends with this program, however that
+    ends, and in this program's session, whose priority `preferred` sets."""
+    process = process_group.start(
+        [sys.executable, "-m", "crosscut", *words],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=process_group.end_with_parent,
+    )  # fmt: skip
+    said = shlex.join(["crosscut", *words])
+    try:
+        printed, complained = process.communicate(timeout=limit_seconds)
+    except subprocess.TimeoutExpired as error:
+        raise BenchmarkError(f"{said} did not end within {limit_seconds:.0f} s") from error
+    finally:
+        process_group.end(process)
+    if process.returncode != 0:
+        raise BenchmarkError(f"{said}: {complained.strip()[-600:]}")
+    return str(printed)
+
+
+def exit_when_terminated() -> None:
+    """Lets SIGTERM unwind this program, so that it leaves neither a lab nor a command behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.agreement.networks import Network, random_network
 from benchmarks.agreement.sharing import Tied, carried, fairly_shared, full_alone, passed
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
-from benchmarks.processes import BenchmarkError
+from benchmarks.processes import BenchmarkError, crosscut, exit_when_terminated
 from crosscut.analysis.figures.limited import limited_phases
 from crosscut.base.errors import CrosscutError
 from crosscut.network import description
@@ -122,7 +121,8 @@ def compare(one: Network, folder: Path, size: str, repetitions: int, switch: str
         ),
     ):
         out = folder / f"{one.name}-{place}.zarr"
-        _crosscut("run", "aapc", "--on", f"{place}:{file}", *words, *more, "--out", str(out))
+        command = ["run", "aapc", "--on", f"{place}:{file}", *words, *more, "--out", str(out)]
+        crosscut(command, LIMIT_SECONDS)
         runs[place] = Run.open(out)
     peers = runs["sim"].message_rates(0).coords
     sources = np.asarray(peers["peer"].values[:, :, 0], np.int64)
@@ -159,13 +159,6 @@ def _rates(run: Run) -> Floats:
     """[repetition, phase, receiver]"""
     found = run.message_rates(0).transpose("repetition", "phase", "rank", "slot").values
     return np.asarray(found[..., 0], np.float64)
-
-
-def _crosscut(*words: str) -> None:
-    command = [sys.executable, "-m", "crosscut", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    if done.returncode != 0:
-        raise BenchmarkError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
 
 
 HEAD = (
@@ -228,6 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if os.geteuid() != 0:
         print("not root: labs run in user namespaces, if the kernel permits them", flush=True)
+    exit_when_terminated()
     machine = describe()
     print(sentence(machine), flush=True)
     networks = [random_network(seed) for seed in range(options.seed, options.seed + options.networks)]
@@ -239,7 +233,7 @@ def main(arguments: list[str] | None = None) -> int:
             for one in networks:
                 everything[one.name] = compare(one, folder, options.size, options.repetitions, options.switch)
                 print(f"{one.name}: {len(everything[one.name])} classes of routes", flush=True)
-    except (BenchmarkError, CrosscutError, subprocess.TimeoutExpired) as error:
+    except (BenchmarkError, CrosscutError) as error:
         print(f"agreement: {error}", file=sys.stderr)
         return 1
     print_table(HEAD, [row(name, found) for name, found in everything.items()])

@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +23,7 @@ import numpy as np
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.e7_located.clusters import CLUSTERS, Cluster, shuffled
 from benchmarks.e7_located.scoring import Explained, Score, explained, score
-from benchmarks.processes import BenchmarkError
+from benchmarks.processes import BenchmarkError, crosscut, exit_when_terminated
 from crosscut.analysis.findings.model import from_json
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
@@ -70,19 +68,17 @@ def measure(cluster: Cluster, place: str, how: How, folder: Path) -> Outcome:
     with _site(file, place, how) as on:
         longer = ["--least-phases", str(cluster.least_phases)] if cluster.least_phases else []
         began = time.monotonic()
-        said = _crosscut(
-            "locate", "--on", on, "--size", how.size, *lab_only, *longer, "--json", "--quiet",
-            "-o", str(inferred),
-        )  # fmt: skip
+        words = ["locate", "--on", on, "--size", how.size, *lab_only, *longer, "--json", "--quiet"]
+        said = crosscut([*words, "-o", str(inferred)], LIMIT_SECONDS)
         seconds = time.monotonic() - began
         once = ["--warm-up", "1", "--iterations", "1", "--phases", how.phases] if place == "lab" else []
-        _crosscut(
-            "run", "aapc", "--on", on, "--size", how.size, *lab_only, *once, "--quiet", "--out", str(run)
-        )
+        words = ["run", "aapc", "--on", on, "--size", how.size, *lab_only, *once, "--quiet"]
+        crosscut([*words, "--out", str(run)], LIMIT_SECONDS)
     _, structure = from_json(json.loads(said))
     if structure is None:
         raise BenchmarkError(f"{stem}: nothing was inferred")
-    told = json.loads(_crosscut("explain", str(run), "--network", str(inferred), "--json"))["bottlenecks"]
+    limits = crosscut(["explain", str(run), "--network", str(inferred), "--json"], LIMIT_SECONDS)
+    told = json.loads(limits)["bottlenecks"]
     coordinates = Run.open(run).message_rates(0).coords
     sources = np.asarray(coordinates["peer"].values[:, :, 0], np.int64)
     phases = np.asarray(coordinates["phase"].values, np.int64)
@@ -105,14 +101,6 @@ def _site(file: Path, place: str, how: How) -> Iterator[str]:
         yield f"lab:{record.name}"
     finally:
         lifecycle.taking_down(record)()
-
-
-def _crosscut(*words: str) -> str:
-    command = [sys.executable, "-m", "crosscut", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    if done.returncode != 0:
-        raise BenchmarkError(f"crosscut {' '.join(words)}: {done.stderr.strip()[-600:]}")
-    return done.stdout
 
 
 HEAD = (
@@ -158,7 +146,7 @@ def _options(words: list[str] | None) -> argparse.Namespace:
 def main(words: list[str] | None = None) -> int:
     options = _options(words)
     how = How(options.dilate, options.size, options.repetitions, options.phases, options.switch, options.seed)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no lab is left behind
+    exit_when_terminated()
     machine = describe()
     print(sentence(machine), flush=True)
     wanted = [one for one in CLUSTERS if options.only is None or one.name in options.only]
@@ -172,7 +160,7 @@ def main(words: list[str] | None = None) -> int:
                     if place == "sim" or cluster.emulated:
                         found.append(measure(cluster, place, how, folder))
                         print(f"{cluster.name} on {place}: {found[-1].seconds:.0f} s", flush=True)
-    except (BenchmarkError, CrosscutError, subprocess.TimeoutExpired) as error:
+    except (BenchmarkError, CrosscutError) as error:
         print(f"e7_located: {error}", file=sys.stderr)
         return 1
     finally:
