@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from changed_runs import aapc, halves
 
+from crosscut.analysis.compare import causes
 from crosscut.analysis.compare.comparing import ComparisonSettings, compare
 from crosscut.analysis.figures.route_class import BETWEEN_GROUPS, NO_GROUPS
 from crosscut.analysis.figures.series import Family
+from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.shift import shift
 from crosscut.base.errors import UsageError
@@ -197,3 +199,21 @@ def test_only_phases_that_both_have_are_compared():
 def test_runs_without_common_phases_are_refused():
     with pytest.raises(UsageError, match="phases: 1 to 3 and 4 to 7, none in common"):
         compare(phases(aapc(1), 1, 3), phases(aapc(2), 4, 7), halves(), ASKED)
+
+
+def test_a_slow_host_comes_before_the_routes_that_it_slows():
+    """Half of its routes were slow already, so its own median does not tell."""
+    far = {(a, b): 0.5 for a in range(12) for b in range(12) if (a < 6) != (b < 6)}
+    before = aapc(1, ranks=12, route=far)
+    after = aapc(2, ranks=12, route={**far, **{(3, other): 0.5 for other in range(12)}})
+    found = compare(before, after, halves(12), ASKED)
+    faults = causes.host_causes(found, before, after)
+    assert [(one.ranks, one.direction, one.worse) for one in faults] == [((3,), Direction.OUT, True)]
+    found = causes.explained(found, faults, ASKED.matters)
+    assert all(Family.ROUTE is not family for family, _ in news(found))
+    stream = io.StringIO()
+    names = [f"n{rank}" for rank in range(12)]
+    terminal.render(screen_for(stream), found, ASKED, names, faults)
+    assert stream.getvalue().startswith("Only in the later run: n003 sends at 50 %")
+    repaired = compare(after, before, halves(12), ASKED)
+    assert [one.worse for one in causes.host_causes(repaired, after, before)] == [False]

@@ -60,6 +60,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace) -> int:
     # numpy and xarray take a second to import
+    from crosscut.analysis.compare import causes
     from crosscut.analysis.compare.comparing import ComparisonSettings, compare
     from crosscut.analysis.compare.conditions import UndecidedError
     from crosscut.analysis.compare.trend import trends
@@ -80,6 +81,8 @@ def _compare(args: argparse.Namespace) -> int:
     except UndecidedError as error:
         return tell_untold(args, error)
     names = of_run.rank_names(runs[0])
+    faults = causes.host_causes(comparison, runs[0], runs[-1])
+    comparison = causes.explained(comparison, faults, asked.matters)
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
 
     def render(screen: Screen) -> None:
@@ -88,9 +91,9 @@ def _compare(args: argparse.Namespace) -> int:
         if found is not None:
             terminal_compare.render_trend(screen, found, asked, names)
             screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
-        terminal_compare.render(screen, comparison, asked, names)
+        terminal_compare.render(screen, comparison, asked, names, faults)
 
-    tell(args, lambda: json_compare.document(comparison, asked, names, found), render)
+    tell(args, lambda: json_compare.document(comparison, asked, names, found, faults), render)
     return EXIT_FAILED if worse else EXIT_OK
 
 

@@ -266,12 +266,11 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
             causes = [c for (of, _), c in classes.items() if of == size]
         elif subject.family is Family.PHASE:  # a phase is as slow as its slowest rank
             causes = [c for c in others if c.subject.size_bytes == size]
-        cause = next((c for c in causes if c is not None and _alike(c, change, matters)), None)
+        cause = next((c for c in causes if c and alike(c.shift.middle, change.shift.middle, matters)), None)
         found.append(replace(change, explained_by=cause.subject) if cause is not None else change)
     return found
 
 
-def _alike(cause: Difference, change: Difference, matters: float) -> bool:
-    """True if both changed in the same direction, and `change` not much more than `cause`."""
-    same_side = cause.worse == change.worse
-    return same_side and abs(change.shift.middle) <= abs(cause.shift.middle) + max(2 * matters, 0.1)
+def alike(cause: float, change: float, matters: float) -> bool:
+    """True if both logarithms of ratios have the same sign, and `change` is not much larger than `cause`."""
+    return (cause < 0) == (change < 0) and abs(change) <= abs(cause) + max(2 * matters, 0.1)

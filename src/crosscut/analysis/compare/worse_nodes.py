@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from crosscut.analysis.compare.comparing import Comparison, Difference
 from crosscut.analysis.figures.series import Family
-from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.kinds import OF_ONE_HOST
 from crosscut.analysis.findings.model import Finding
 from crosscut.run.run import Run
-
-_OF_A_HOST = (FindingKind.SLOW_HOST, FindingKind.LOSSY_HOST)
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class WorseNodes:
 def worse_nodes(found: Comparison, baseline: Run, findings: Sequence[Finding]) -> WorseNodes:
     """`findings`: of the new run."""
     does = {Family.OUT: "sends", Family.IN: "receives"}
-    at_fault = {rank for one in findings if one.kind in _OF_A_HOST for rank in one.ranks}
+    at_fault = {rank for one in findings if one.kind in OF_ONE_HOST for rank in one.ranks}
     worst: dict[int, Difference] = {}
     for change in found.changes:
         if not change.worse or change.subject.family not in does:

@@ -78,3 +78,5 @@ class FindingKind(Enum):
 
 
 ORDER = {kind: rank for rank, kind in enumerate(FindingKind)}
+OF_ONE_HOST = (FindingKind.SLOW_HOST, FindingKind.LOSSY_HOST)
+"""Faults of a host as a whole, which slow all that it exchanges."""

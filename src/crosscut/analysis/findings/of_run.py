@@ -48,6 +48,7 @@ _FAR_ENOUGH = 0.25
 # Noise of a log rate that hides faults an operator wants to know; and how many standard deviations low a
 # single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
+_MOST_MESSAGES = 300_000
 Load = Callable[[xr.Dataset, int], Samples]
 
 
@@ -185,6 +186,11 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     what += f", which would hide a route that loses less than {100 * hidden:.0f} %"
     advice = "more --repetitions, longer messages, or a time when nothing else runs"
     return Finding(FindingKind.NOTHING, what, advice=advice)
+
+
+def is_quick(run: Run) -> bool:
+    """True if finding takes at most some seconds of one processor."""
+    return int(run.ranks * run.dataset.sizes.get("phase", 0)) <= _MOST_MESSAGES
 
 
 def rank_names(run: Run) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from crosscut.analysis.compare.causes import HostCause
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trends
@@ -16,8 +17,9 @@ SCHEMA = {"name": "crosscut-comparison", "version": 1}
 
 
 def document(
-    comparison: Comparison, asked: ComparisonSettings, names: Sequence[str], found: Trends | None = None
-) -> dict[str, Any]:
+    comparison: Comparison, asked: ComparisonSettings, names: Sequence[str], found: Trends | None = None,
+    causes: Sequence[HostCause] = (),
+) -> dict[str, Any]:  # fmt: skip
     value: dict[str, Any] = {
         "schema": SCHEMA,
         "error_rate": asked.error_rate,
@@ -28,6 +30,10 @@ def document(
         "computed": comparison.computed,
         "conditions": list(found.conditions if found else comparison.conditions),
         "notes": list(comparison.notes),
+        "faults": [
+            {"nodes": [names[rank] for rank in one.ranks], "what": one.what, "worse": one.worse}
+            for one in causes
+        ],
         "classes": [_change(change, names) for change in comparison.classes],
         "changes": [_change(change, names) for change in comparison.changes],
     }

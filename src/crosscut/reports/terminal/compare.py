@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crosscut.analysis.compare.causes import HostCause, touches
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trend, Trends
@@ -29,10 +30,19 @@ def render_conditions(screen: Screen, said: Sequence[str]) -> None:
         screen.line()
 
 
-def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: Sequence[str]) -> None:
+def render(
+    screen: Screen, found: Comparison, asked: ComparisonSettings, names: Sequence[str],
+    causes: Sequence[HostCause] = (),
+) -> None:  # fmt: skip
+    """Prints the comparison. `causes`: faults of hosts that began or ended between the runs, told first."""
     several = len({change.subject.size_bytes for change in found.classes}) > 1
     news = [change for change in found.changes if change.explained_by is None]
-    _headline(screen, found, asked, news, names)
+    news.sort(key=lambda c: (not touches(c, causes), c.shift.middle))
+    for one in causes[:SHOWN]:
+        screen.line(f"{words.fault(one)}.", _style(one.worse))
+    rest = [change for change in news if not touches(change, causes)]
+    if rest or not causes:
+        _headline(screen, found, asked, rest, names, "Not explained by this: " if causes else "")
     if found.changes and not found.of_launches and not found.computed:
         screen.warn(
             "two single runs cannot tell a change from ordinary variation between runs; measure each with "
@@ -81,6 +91,7 @@ def _headline(
     asked: ComparisonSettings,
     news: Sequence[Difference],
     names: Sequence[str],
+    begin: str,
 ) -> None:
     if not found.changes:
         screen.line(f"Nothing changed by {units.percent(asked.matters)} or more beyond the noise.", "bold")
@@ -95,11 +106,11 @@ def _headline(
         f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
     )
     said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "
-    screen.line(said + text, _style(worse > 0))
+    screen.line(begin + said + text, _style(worse > 0))
 
 
 def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
-    routes = sorted((c for c in news if c.subject.family is Family.ROUTE), key=lambda c: c.shift.middle)
+    routes = [c for c in news if c.subject.family is Family.ROUTE]
     said = [
         f"{words.subject(c.subject, names)}: {words.percent(c.shift.middle)} ({words.from_to(c)})"
         for c in routes[:SHOWN]

@@ -16,8 +16,6 @@ from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
 FINDINGS_SHOWN = 10
-# Some seconds of one processor.
-_MOST_MESSAGES = 300_000
 GROUPS_SHOWN = 8
 
 
@@ -46,7 +44,7 @@ def first(screen: Screen, run: Run, shown: str) -> None:
     """
     if len(set(run.node_names)) < 2 or not reading(run.attributes).findings:
         return
-    if run.ranks * run.dataset.sizes.get("phase", 0) > _MOST_MESSAGES:
+    if not of_run.is_quick(run):
         screen.line(
             f"Not searched for faults, as that takes a while: crosscut show --findings {shown}", "bold"
         )
