@@ -15,12 +15,14 @@ from made_runs import aapc_view, pingpong_view
 from stored_run import make_run
 
 from crosscut import cli
+from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.findings import model as findings
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import P_MEANS, Effect, Finding
 from crosscut.base.errors import UsageError
 from crosscut.reports.html import assets, story
 from crosscut.reports.html.page import Found, distinct_names, render
+from crosscut.reports.html.pictures.picture import RunAtSize
 
 HOSTILE = "</script><script>document.title='owned'</script><b onmouseover=x>&lt;"
 
@@ -162,7 +164,7 @@ def test_without_findings_the_first_sentence_says_how_far_the_phases_fall_short(
     view.dataset["rank_seconds"][:, :, 2] *= 4
     heading = Page(render([view])).heading.replace("\u00a0", " ")
     assert heading.startswith(
-        "1 of 5 phases is significantly slower than the fastest, down to 25 % of its rate"
+        "1 of 5 phases is significantly slower than the fastest phase, down to 25 % of its rate"
     )
     assert heading.endswith("in phase 3.")
 
@@ -189,6 +191,15 @@ def test_equal_phases_are_called_alike():
     assert "All 3 phases run at about the same rate" in Page(
         render([aapc_view(repetitions=1)])
     ).heading.replace("\u00a0", " ")
+
+
+def test_equal_phases_that_a_slow_host_slows_are_not_called_even():
+    view = aapc_view(ranks=6, repetitions=10)
+    view.dataset["message_seconds"][:, :, :, 2] *= 3
+    view.dataset["rank_seconds"][:, :, :, 2] *= 3
+    said = story.told([], RunAtSize("", view, digest(view.dataset, 1)), [])[0].text
+    assert "each is as slow as its slowest message, and its fastest reaches" in said
+    assert "% of the fastest" not in said
 
 
 def test_cautions_are_those_of_the_terminal():

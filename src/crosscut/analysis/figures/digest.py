@@ -5,6 +5,7 @@ Phases are read in blocks, so that millions of routes take little more memory th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,6 +44,13 @@ class Digest:
     @property
     def size_bytes(self) -> int:
         return self.phases.size_bytes
+
+    @property
+    def free_rate(self) -> float:
+        """Bytes per second of a phase's fastest message, which hardly anything hinders: the median over the
+        phases; NaN if unknown."""
+        there = self.messages[2][np.isfinite(self.messages[2])]
+        return float(np.median(there)) if len(there) else math.nan
 
 
 @dataclass(frozen=True)

@@ -73,11 +73,17 @@ def _shape(one: RunAtSize) -> str:
         return ""
     slowest, fastest = figures.at(rates, worst), figures.at(rates, best)
     share = units.percent(slowest.median / fastest.median)
+    # One slow host slows every phase of an all-to-all, so phases alone would make the network look even.
+    free = units.rate(one.digest.free_rate)
+    held_back = fastest.median < ALIKE * one.digest.free_rate
     if slowest.median >= ALIKE * fastest.median:
-        return (
-            f"All {count:,} phases run at about the same rate: the slowest reaches {share} of the fastest, "
-            f"{fastest.rate()}."
-        )
+        same = f"All {count:,} phases run at about the same rate"
+        if held_back:
+            return (
+                f"{same}, {fastest.rate()}: each is as slow as its slowest message, and its fastest reaches "
+                f"{free}."
+            )
+        return f"{same}: the slowest reaches {share} of the fastest phase's, {fastest.rate()}."
     upper = np.where(np.isfinite(rates.high), rates.high, rates.median)
     lower = fastest.low if math.isfinite(fastest.low) else fastest.median
     short = int((upper < ALIKE * lower).sum())
@@ -87,11 +93,12 @@ def _shape(one: RunAtSize) -> str:
             f"{slowest.rate()} and {fastest.rate()}, overlap."
         )
     are = "is" if short == 1 else "are"
-    than = f"{'significantly ' if math.isfinite(fastest.low) else ''}slower than the fastest"
+    even = f" Even the fastest phase waits for a slow message: others reach {free}." if held_back else ""
+    than = f"{'significantly ' if math.isfinite(fastest.low) else ''}slower than the fastest phase"
     return (
         f"{short:,} of {units.count(count, 'phase')} {are} {than}, down to {share} of its "
         f"rate: {units.rate(slowest.median)} against {units.rate(fastest.median)}, in "
-        f"{one.view.phase_name(one.samples, worst)}."
+        f"{one.view.phase_name(one.samples, worst)}.{even}"
     )
 
 

@@ -92,9 +92,11 @@ def _caption(one: RunAtSize) -> str:
     low, high = figures.at(one.rates, worst), figures.at(one.rates, best)
     size = units.size(one.digest.size_bytes)
     if low.median >= 0.995 * high.median:
-        return f"the phases all run at {low.rate()} ({size} messages)."
+        free = one.digest.free_rate
+        slowed = f"; their fastest messages reach {units.rate(free)}" if high.median < 0.995 * free else ""
+        return f"the phases all run at {low.rate()} ({size} messages){slowed}."
     return (
         f"the slowest phase, {one.view.phase_name(one.samples, worst)}, reaches {low.rate()}, "
-        f"{units.percent(low.median / high.median)} of the fastest ({high.rate()}, "
+        f"{units.percent(low.median / high.median)} of the fastest phase's ({high.rate()}, "
         f"{one.view.phase_name(one.samples, best)}; {size} messages)."
     )
