@@ -147,3 +147,21 @@ def test_a_limit_has_the_share_of_the_messages_that_it_holds_back(
     share = {one["what"]: one["slowest_share"] for one in found}
     assert share["from leaf2 to root"] == pytest.approx(0.25, rel=0.02)
     assert share["from leaf0 to root"] == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_slow_host_that_the_findings_name_is_named_with_its_phases(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file, run = tmp_path / "one-slow.toml", tmp_path / "run.zarr"
+    rates = {6: 500}
+    links = "".join(
+        f'[[links]]\nbetween = ["n{host}", "switch0"]\nrate = "{rates.get(host, 1000)} Mbit/s"\n'
+        for host in range(12)
+    )
+    file.write_text(f'[[hosts]]\nnames = "n[0-11]"\n[[switches]]\nnames = "switch0"\n{links}')
+    crosscut(capsys, "run", "aapc", "--on", f"sim:{file}", "--size", "1MB", "--quiet", "--out", str(run))
+    said = crosscut(capsys, "explain", str(run))
+    assert "all phases: n6's link is slow: n6 sends and receives at 50 %" in said
+    assert "all else is limited by the hosts' own links" in said
+    (fault,) = json.loads(crosscut(capsys, "explain", str(run), "--json"))["faults"]
+    assert fault["phases"] == list(range(1, 12))

@@ -20,6 +20,7 @@ from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.other_traffic import Traffic
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
+from crosscut.reports.words import advice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
 NOISE, RANKS = 0.005, 24
@@ -166,3 +167,19 @@ def test_a_slow_trunk_is_not_also_a_limit_by_design() -> None:
     (limit,) = (one for one in found if one.what.startswith("shared limit: traffic leaving"))
     assert "group0" not in limit.groups
     assert " to " not in limit.what, "the slow trunk is not among these"
+
+
+@pytest.mark.parametrize(
+    ("on", "advised"),
+    [
+        ("sim:two racks.toml", "try crosscut locate --on 'sim:two racks.toml' now"),
+        ("hosts:nodes.txt", "try crosscut locate --on hosts:nodes.txt now"),
+        (None, "try crosscut locate --on PLACE now"),
+        ("lab:\x1b[31m", "try crosscut locate --on PLACE now"),
+        ("lab:" + "n" * 200, "try crosscut locate --on PLACE now"),
+    ],
+)
+def test_advice_names_the_place_of_the_run_if_that_is_plausible(on: object, advised: str) -> None:
+    found = Finding(FindingKind.SUSPECT, "n1 may be slow", advice="try crosscut locate --on PLACE now")
+    (told,), _ = advice.placed([found], None, advice.place_of({"on": on}))
+    assert told.advice == advised

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +53,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.analysis.findings import explain, of_run
     from crosscut.analysis.structure.observed import of_samples
     from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reports.words import advice
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
@@ -66,19 +67,23 @@ def execute(args: argparse.Namespace) -> int:
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
     found, basis, by_run = _bottlenecks(run, index, observed, args)
+    faults = explain.faulty(observed, of_run.find(run, index)) if of_run.is_quick(run) else []
     if args.json:
-        print(json.dumps({"basis": basis, "bottlenecks": [asdict(bottleneck) for bottleneck in found]}))
+        told = {"faults": [*map(asdict, faults)], "bottlenecks": [*map(asdict, found)]}
+        print(json.dumps({"basis": basis, **told}))
         return EXIT_OK
     screen = screen_for()
     screen.line(f"{units.size(samples.size_bytes)} messages, capacities {basis}", "bold")
-    lines = sentences(found)
+    every = set(observed.phase.tolist())
+    lines = [f"{_named(one.phases, every)}: {one.what}" for one in faults] + sentences(found)
     for line in lines[:_SHOWN]:
         screen.line(line)
     if len(lines) > _SHOWN:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
-    if others := set(observed.phase.tolist()) - {phase for one in found for phase in one.phases}:
-        where = _ranges(sorted(others)) if found else "all phases"
-        screen.line(f"{where}: {explain.unexplained(observed, others, by_run=by_run)}")
+    if others := every - {phase for one in found for phase in one.phases}:
+        why = explain.unexplained(observed, others, by_run=by_run, with_faults=bool(faults))
+        on = advice.place_of(run.attributes)
+        screen.line(f"{_named(sorted(others), every)}: {advice.at_place(why, on)}")
     return EXIT_OK
 
 
@@ -164,6 +169,10 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
             f"of them reaches {100 * slowest:.0f} % of a host's rate"
         )
     return lines
+
+
+def _named(phases: Sequence[int], every: Collection[int]) -> str:
+    return "all phases" if len(phases) == len(every) else _ranges(phases)
 
 
 def _ranges(phases: Sequence[int]) -> str:

@@ -99,7 +99,7 @@ def execute(args: argparse.Namespace) -> int:
         if structure is not None and (why := cabling.stranger_to(structure.hosts)):
             print(f"crosscut: --cabling: {why}", file=sys.stderr)
         found, structure = cable_names.named(found, structure, cabling)
-    _tell(args, found, structure, planted)
+    _tell(args, found, structure, planted, typed.on)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
 
 
@@ -161,12 +161,16 @@ def _need_structure(network: Path | None, structure: Structure | None) -> None:
 
 
 def _tell(
-    args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str]
-) -> None:
+    args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str],
+    on: str,
+) -> None:  # fmt: skip
+    """`on`: the place typed, if any."""
     from crosscut.analysis.findings import model as findings
     from crosscut.analysis.structure import network_file
     from crosscut.reports.terminal import findings as terminal_findings
     from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reports.words import advice
+    from crosscut.run.run import Run
 
     if args.network is not None and structure is not None:
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
@@ -181,7 +185,8 @@ def _tell(
         screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} under load", "bold")
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
-    terminal_findings.render(screen, found, structure)
+    on = on or (advice.place_of(Run.open(args.run).attributes) if args.run is not None else "")
+    terminal_findings.render(screen, *advice.placed(found, structure, on))
     _need_structure(args.network, structure)
     if args.network is not None:
         screen.command(f"written: {args.network}; try: crosscut network show {args.network}")

@@ -97,6 +97,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     from crosscut.reports.terminal import findings as terminal_findings
     from crosscut.reports.terminal import run as terminal
     from crosscut.reports.view import View
+    from crosscut.reports.words import advice
     from crosscut.run.run import Run
 
     run = Run.open(path)
@@ -110,7 +111,8 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     terminal.header(screen, view)
     terminal.warn(screen, view, [of_size.phases for of_size in view.digests()])
     if found:
-        terminal_findings.render(screen, found, structure)
+        on = advice.place_of(run.attributes)
+        terminal_findings.render(screen, *advice.placed(found, structure, on))
     else:
         screen.line("No findings: this pattern does not load many routes at once, as crosscut run aapc does.")
 

@@ -11,6 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.model import LOCATE_ON, Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed
@@ -106,13 +108,50 @@ def _described(
     return found
 
 
-def unexplained(observed: Observed, phases: Collection[int], *, by_run: bool) -> str:
+def unexplained(
+    observed: Observed, phases: Collection[int], *, by_run: bool, with_faults: bool = False
+) -> str:
     """Returns what limits the phases in which no capacity is known to be full. `by_run`: capacities are those
-    that the run shows."""
-    rates = observed.rate[np.isin(observed.phase, list(phases))]
-    if by_run and (rates < _AS_FAST * np.quantile(observed.rate, _UNHINDERED)).mean() > _FEW:
+    that the run shows. `with_faults`: some are named by `faulty`."""
+    if by_run and _slow(observed)[np.isin(observed.phase, list(phases))].mean() > _FEW:
         return f"messages are slow, but this run does not show what they share; {LOCATE_ON}"
-    return "no shared capacity is full; the limit is the hosts' own links, or the hosts"
+    limit = "all else is limited by" if with_faults else "the limit is"
+    return f"no shared capacity is full; {limit} the hosts' own links, or the hosts"
+
+
+def _slow(observed: Observed) -> NDArray[np.bool_]:
+    """[message] True if it is slower than messages that nothing hinders."""
+    return np.asarray(observed.rate < _AS_FAST * np.quantile(observed.rate, _UNHINDERED))
+
+
+@dataclass(frozen=True)
+class FaultyPart:
+    """A fault that the run's findings tell, and the phases in which it slows messages."""
+
+    what: str
+    """`n6's link is slow: n6 sends at 50 % of the rate of the other hosts`"""
+    phases: tuple[int, ...]
+
+
+def faulty(observed: Observed, found: Sequence[Finding]) -> list[FaultyPart]:
+    """Returns the faults of hosts and routes among the findings of the run."""
+    slow, parts = _slow(observed), []
+    for one in found:
+        if not one.kind.fault or not (one.ranks or one.routes):
+            continue
+        mine = np.zeros(len(observed), bool)
+        if one.routes:
+            for source, destination in one.routes:
+                mine |= (observed.source == source) & (observed.destination == destination)
+        else:
+            if one.direction is not Direction.IN:
+                mine |= np.isin(observed.source, one.ranks)
+            if one.direction is not Direction.OUT:
+                mine |= np.isin(observed.destination, one.ranks)
+        slow_link = f"{one.hosts[0]}'s link is slow: " if one.kind is FindingKind.SLOW_HOST else ""
+        if phases := np.unique(observed.phase[mine & slow]).tolist():
+            parts.append(FaultyPart(slow_link + one.what, tuple(phases)))
+    return parts
 
 
 def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:

@@ -27,7 +27,7 @@ from crosscut.reports.html.pictures.sizes import SizeChoice
 from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.view import View, chosen
-from crosscut.reports.words import about, costs, loggp
+from crosscut.reports.words import about, advice, costs, loggp
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
 from crosscut.run.imported import imported
@@ -153,6 +153,7 @@ def _chapter(
     found = Found(*find.look(view, index, shown.routes)) if given is None else given
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
+    found = Found(*advice.placed(found.findings, found.structure, advice.place_of(view.attributes)))
     told = story.told(found.findings, series, of_digest(view, series.digest))
     drawn = run_pictures.pictures(series, name, found.structure, found.findings)
     drawn = verdicts.marked(drawn, promises, series)
