@@ -79,7 +79,7 @@ def test_an_existing_executable_is_kept_unless_replacing_is_requested(tmp_path: 
 def test_out_must_be_a_file_in_a_folder_that_exists(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         building.find_target(tmp_path, BESIDE, replace=True)
-    with pytest.raises(UsageError, match="cannot write into"):
+    with pytest.raises(UsageError, match="nowhere does not exist; make it"):
         building.find_target(tmp_path / "nowhere" / "core", BESIDE, replace=False)
 
 

@@ -116,6 +116,17 @@ def test_a_file_is_not_replaced_without_request_nor_left_half_written(
     assert not list(tmp_path.glob("y.csv*"))
 
 
+@pytest.mark.parametrize("words", [["export", "--out", "x.csv"], ["report", "-o", "x.html"]])
+def test_a_folder_that_does_not_exist_is_named_before_any_work(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, name, file = words
+    out = tmp_path / "no such" / file
+    assert main([command, str(tmp_path / "run.zarr"), name, str(out)]) == 2
+    said = capsys.readouterr().err
+    assert f"{name} {out}: the folder {out.parent} does not exist; make it (mkdir -p '{out.parent}')" in said
+
+
 def test_parquet_without_its_library_says_how_to_get_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from crosscut.base.errors import CrosscutError, plainly
+from crosscut.base.errors import CrosscutError, UsageError, plainly
+
+
+def need_folder(option: str, path: Path) -> None:
+    """Raises UsageError, before any work, if the folder of the path that `option` names does not exist."""
+    if lacks := _lacking_folder(path):
+        raise UsageError(f"{option} {path}: {lacks}")
+
+
+def _lacking_folder(path: Path) -> str:
+    folder = path.absolute().parent
+    if folder.is_dir():
+        return ""
+    if folder.exists():
+        return f"{folder} is not a folder; name a file in a folder"
+    return (
+        f"the folder {folder} does not exist; make it (mkdir -p {shlex.quote(str(folder))}) or name another"
+    )
 
 
 def write(path: Path, content: bytes) -> None:
@@ -29,7 +47,7 @@ def output(path: Path) -> Iterator[IO[bytes]]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CrosscutError(f"cannot write {path}: {plainly(error)}") from error
+        raise CrosscutError(f"cannot write {path}: {_lacking_folder(path) or plainly(error)}") from error
 
 
 def write_output(path: Path, content: bytes) -> None:

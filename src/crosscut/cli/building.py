@@ -13,6 +13,7 @@ from pathlib import Path
 
 import crosscut
 from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.base.whole_file import need_folder
 from crosscut.cli.parsing.parser import option, whole
 
 LOG_LINES = 30
@@ -62,7 +63,8 @@ def find_target(given: Path | None, beside: Path, *, replace: bool) -> Path:
             f"{target} already exists (for another MPI, perhaps): replace it with --replace, "
             "or write another with --out FILE"
         )
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+    need_folder("--out", target)
+    if not os.access(target.parent, os.W_OK):
         raise UsageError(f"cannot write into {target.parent}; choose another place with --out FILE")
     return target
 

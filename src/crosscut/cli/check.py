@@ -13,7 +13,7 @@ from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.measuring import check_parent, launching, measuring, recorded
+from crosscut.cli.parsing.measuring import launching, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
 from crosscut.session.measure import decide
 
@@ -111,7 +111,7 @@ def _writable(args: argparse.Namespace) -> None:
     """Raises, before anything is measured, if an output file cannot be written."""
     for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
         if file is not None:
-            check_parent(name, file)
+            whole_file.need_folder(name, file)
     if args.protocol is not None:
         from crosscut.reports import protocol
 

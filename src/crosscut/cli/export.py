@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
@@ -45,6 +46,8 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.run import tables  # numpy and xarray take a second to import
     from crosscut.run.run import Run
 
+    if args.out is not None:
+        whole_file.need_folder("--out", args.out)
     name = args.format or (table_files.format_of(args.out) if args.out else "csv")
     if args.out is None and name == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is a binary format; name a file with --out")

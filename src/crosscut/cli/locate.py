@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
+from crosscut.cli.parsing.measuring import measuring, recorded
 from crosscut.cli.parsing.parser import Parser, flag, number, option, record, whole
 from crosscut.session.measure import decide
 
@@ -82,7 +82,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
         raise UsageError("crosscut locate: name a run, or give --on PLACE (or -n RANKS) to measure")
     if args.network is not None:
-        check_parent("-o", args.network)
+        whole_file.need_folder("-o", args.network)
     if args.run is None and args.switch_counters:
         raise UsageError("--switch-counters: name the run during which the counters were read")
     cabling = options.cabling_of(args)  # before anything is measured

@@ -123,6 +123,7 @@ def _prepared(command: Sequence[str], variables: Mapping[str, str]) -> tuple[lis
 def _make_folder(given: Path | None) -> Path:
     """Creates a new folder, so that results of two runs never mix."""
     folder: Path = given if given is not None else Path(time.strftime("profile-%Y%m%d-%H%M%S"))
+    whole_file.need_folder("--out", folder)
     try:
         folder.mkdir()
     except OSError as error:

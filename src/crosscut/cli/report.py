@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut.base import bounded_file, units
+from crosscut.base import bounded_file, units, whole_file
 from crosscut.base.errors import EXIT_OK, UsageError, plainly
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
@@ -71,6 +71,8 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--spec judges now, --verdicts shows earlier judgements: give only one of the two")
     if args.redact and args.cabling:
         raise UsageError("--redact hides names, --cabling prints them: give only one of the two")
+    if args.out is not None:
+        whole_file.need_folder("-o", args.out)
     runs = _runs(args.runs)
     if args.figures is not None:
         return _figures(args, runs)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
+from crosscut.base.whole_file import need_folder
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.measuring import check_parent, checked_words
+from crosscut.cli.parsing.measuring import checked_words
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
@@ -156,7 +157,7 @@ def _folder(out: Path | None, name: str) -> Path:
     folder = (out or Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--out {folder} already exists and is not empty; name another folder")
-    check_parent("--out", folder)
+    need_folder("--out", folder)
     refuse_bytes("--out", folder)
     return folder
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base.errors import UsageError
+from crosscut.base.whole_file import need_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +55,7 @@ def check(file: Path, forms: Sequence[str] = FORMS) -> None:
     """Raises UsageError, before minutes of work, if the chart cannot be drawn or written to `file`."""
     if file.suffix not in forms:
         raise UsageError(f"-o {file}: unsupported format; use {', '.join(forms[:-1])} or {forms[-1]}")
-    if not file.absolute().parent.is_dir():
-        raise UsageError(f"-o {file}: the folder {file.absolute().parent} does not exist")
+    need_folder("-o", file)
     new("")
 
 

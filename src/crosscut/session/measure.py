@@ -11,6 +11,7 @@ from pathlib import Path
 
 from crosscut.base import core as core_module
 from crosscut.base.errors import UsageError
+from crosscut.base.whole_file import need_folder
 from crosscut.places import DEFAULT, all_places, find_place, load_place, typed_as
 from crosscut.places.base import Place, PlaceOptions, StartOptions
 from crosscut.run.format import ARRAYS
@@ -140,6 +141,5 @@ def checked_out(path: Path) -> Path:
         raise UsageError(
             f"--out {path} already exists; choose another path, or continue that run with --resume {path}"
         )
-    if not path.parent.is_dir():
-        raise UsageError(f"--out {path}: the folder {path.parent} does not exist")
+    need_folder("--out", path)
     return path

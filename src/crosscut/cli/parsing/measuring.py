@@ -11,16 +11,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
+from crosscut.base.whole_file import need_folder
 from crosscut.campaigns.campaign import as_typed
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided, ready_session, refuse_bytes
 from crosscut.session.progress import reporter
-
-
-def check_parent(option: str, path: Path) -> None:
-    """Raises UsageError, before anything is measured, if the path's folder does not exist."""
-    if not (parent := path.absolute().parent).is_dir():
-        raise UsageError(f"{option} {path}: the folder {parent} does not exist")
 
 
 def resume_command(run: Path, decided: Decided) -> str:
@@ -72,7 +67,7 @@ def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
     kept = keep.absolute()
     if kept.exists() and any(kept.iterdir()):
         raise UsageError(f"--keep {keep} already exists and is not empty; name another folder")
-    check_parent("--keep", keep)
+    need_folder("--keep", keep)
     refuse_bytes("--keep", kept)
     kept.mkdir(exist_ok=True)
     yield kept

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from crosscut.base import process_group
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError, plainly
+from crosscut.base.whole_file import need_folder
 from crosscut.places import all_places, ready_place, typed_as
 from crosscut.places.base import STDERR_LINES_KEPT, MpiCommand, MpiLaunch, Place
 from crosscut.workloads.applications import WorkloadError
@@ -53,8 +54,10 @@ def places() -> list[str]:
 def run(asked: HplInput, where: HplWhere) -> HplRun:
     """Runs hpcc. Raises WorkloadError if it fails; the caller checks the residuals."""
     place, argument = ready_place(where.on, starts_mpi, "HPL runs")
-    if where.keep is not None and where.keep.exists():
-        raise UsageError(f"--keep {where.keep}: it exists; name another file")
+    if where.keep is not None:
+        need_folder("--keep", where.keep)
+        if where.keep.exists():
+            raise UsageError(f"--keep {where.keep}: it exists; name another file")
     hpcc = program.find()
     launcher = program.launcher_for(hpcc, where.launcher)
     with (
