@@ -61,10 +61,10 @@ const std::array parameters = {
 CROSSCUT_DEFINE_PATTERN(
     bisection,
     {.name = "bisection",
-     .summary =
-         "Cuts the ranks into two halves; all pairs across the cut exchange in both directions at once",
+     .summary = "Cuts the ranks into two halves, at random unless --half names one; all pairs across the cut "
+                "exchange at once, and the rate is the sum of both directions",
      .answers = "How much traffic crosses the middle of the network, for random halves or for a given cut?",
-     .formula = "2 floor(n/2) m / t_slowest, both directions across the cut",
+     .formula = "2 floor(n/2) m / t_slowest, the sum of both directions across the cut",
      .source =
          "Bisection bandwidth as Kurmann et al. 2003, section 3.2, and Salmon et al. 1998 use it; random "
          "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",

@@ -25,6 +25,7 @@ from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histog
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.view import View
 from crosscut.reports.words import about, change, figures, sentences
+from crosscut.reports.words.sentences import figures_of
 from crosscut.run.format import SKEW
 
 
@@ -344,3 +345,11 @@ def test_json_has_the_figures_that_are_drawn(monkeypatch: pytest.MonkeyPatch) ->
     assert (slowest["source"], slowest["destination"]) == ("n002:1", "n004:3")
     assert slowest["bytes_per_second"]["median"] == pytest.approx(49.776e6, rel=1e-4)
     assert SAMPLE[0] in view.dataset.dims
+
+
+@pytest.mark.parametrize(("half", "words"), [("", ", random halves"), ("0-2", ", the given half")])
+def test_the_rate_across_a_cut_says_that_it_counts_both_directions(half, words):
+    pattern = {"name": "cut", "shape": "dense", "halves": True, "formula_per": "phase",
+               "parameters": {"half": half}}  # fmt: skip
+    said = figures_of(aapc_view(ranks=6, attributes={"pattern": pattern}))[0]
+    assert f"across the cut, both directions together{words}; slowest" in said

@@ -92,6 +92,18 @@ class View(Run):
         return text(self.attributes, "pattern", "formula_per") == "phase"
 
     @property
+    def rate_counts(self) -> str:
+        """What the rate of a phase counts: `per rank and direction`, or for example `across the cut, both
+        directions together, random halves`."""
+        if not self.by_formula:
+            return "per rank and direction"
+        if not self.reading.halves:
+            return "by the pattern's formula"
+        half = dig(self.attributes, "pattern", "parameters", "half")
+        cut = ", random halves" if half == "" else ", the given half" if half else ""
+        return f"across the cut, both directions together{cut}"
+
+    @property
     def state(self) -> str:
         return text(self.attributes, "state") or "unknown"
 

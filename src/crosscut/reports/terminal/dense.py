@@ -70,10 +70,8 @@ def by_size(screen: Screen, measured: Sequence[Samples]) -> None:
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     """Prints the main figures, and rates by the pattern's own formula next to them."""
-    what = (
-        "rate of each phase, by the pattern's formula" if view.by_formula else "rate per rank and direction"
-    )
-    screen.title(f"{units.size(samples.size_bytes)} messages, {what}")
+    of = "rate of each phase, " if view.by_formula else "rate "
+    screen.title(f"{units.size(samples.size_bytes)} messages, {of}{view.rate_counts}")
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
     if worst is None or best is None:
         screen.line("No phase has a rate: no bytes moved.")

@@ -85,7 +85,6 @@ def of_digest(view: View, found: Digest) -> list[str]:
 
 
 def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> list[str]:
-    what = "by the pattern's formula" if view.by_formula else "per rank and direction"
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
     size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
     if not samples.size_bytes:
@@ -93,9 +92,9 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     if worst is None or middle is None:
         return ["no phase has a rate: no bytes moved"]
     slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
-    lines = [f"{size}: median phase {middle.rate()} {what}; slowest {slowest}"]
+    lines = [f"{size}: median phase {middle.rate()} {view.rate_counts}; slowest {slowest}"]
     if len(rates.median) == 1:
-        lines = [f"{size}: {slowest.split(',')[0]} {what}"]
+        lines = [f"{size}: {slowest.split(',')[0]} {view.rate_counts}"]
     if route is not None and len(routes.source) > 1:
         ends = routes.source[route], routes.destination[route]
         names = " → ".join(view.rank_name(int(rank)) for rank in ends)

@@ -42,7 +42,7 @@ def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
         return None
     medians = [one.rates.median for one in shown]
     log = far_apart(medians)
-    what = "by the pattern's formula" if shown[0].view.by_formula else "per rank and direction"
+    what = shown[0].view.rate_counts
     words = {positions(one)[0] for one in shown}
     said = captions([(one.name, _caption(one)) for one in shown], log=log)
     if any(np.isfinite(one.rates.low).any() for one in shown):
