@@ -124,7 +124,7 @@ def test_reckoned_figures_count_separately_and_have_no_aim(read: experiment.Expe
     assert (published.against, published.worst, published.met) == ("published", 0, True)
     assert (reckoned.against, reckoned.worst, reckoned.met) == ("reckoned", 1, None)
     said, _ = told(both, rows, [published, reckoned])
-    assert "compared with reckoned ones, mean error" in said
+    assert "compared with calculated ones, mean error" in said
 
 
 def test_fits_count_apart_from_predictions(read: experiment.Experiment) -> None:

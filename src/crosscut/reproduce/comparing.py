@@ -66,7 +66,7 @@ class ComparisonRow:
 
     @property
     def against(self) -> str:
-        """Kind of its error: of a prediction (`published`), of a fit, or of a reckoned figure."""
+        """Kind of its error: of a prediction (`published`), of a fit, or of a calculated figure."""
         return "reckoned" if self.published is None else "fitted" if self.fitted else "published"
 
     def at(self, place: Realm) -> float | None:
@@ -78,7 +78,7 @@ class ComparisonRow:
         return place is Realm.EMULATED and self.emulated_limited
 
     def error(self, value: float | None) -> float | None:
-        """Signed error relative to the published figure, or to the reckoned one."""
+        """Signed error relative to the published figure, or to the calculated one (`reckoned`)."""
         against = self.held_against
         if value is None or against is None:
             return None

@@ -113,7 +113,7 @@ def _section(one: RepeatedExperiment) -> Markup:
     notes = dict.fromkeys(
         f"{row.series}: {note}" for row in one.rows for note in (row.note, row.fitted) if note
     )
-    heads = ["figure", "at", "unit", "published", "reckoned"]
+    heads = ["figure", "at", "unit", "published", "calculated"]
     for place in places:
         heads += [report.NAMES[place], "error"]
     return element(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BINS = 40
 SUBTITLE_CHARACTERS = 140
 MOST_CROSSES = 6
-"""Simulated or reckoned figures of a series beyond this number are drawn as a line."""
+"""Simulated or calculated figures of a series beyond this number are drawn as a line."""
 _MOST_OWN_TICKS = 10
 LIMITED = "emulated, machine was the limit"
 _LOOKS = {Realm.EMULATED: "line", Realm.HERE: "line", Realm.SIMULATED: "dashed"}
@@ -70,7 +70,7 @@ def _points(
             (NAMES[Realm.HERE], "joined", "joined", [row.here for row in own]),
             (LIMITED, "pale", "pale", [row.emulated if row.emulated_limited else None for row in own]),
             ("simulated", "crosses", "dashed", [row.simulated for row in own]),
-            ("reckoned", "saltires", "dotted", [row.reckoned for row in own]),
+            ("calculated", "saltires", "dotted", [row.reckoned for row in own]),
         ):
             held = [(row.x or 0.0, y) for row, y in zip(own, values, strict=True) if y is not None]
             if held:
