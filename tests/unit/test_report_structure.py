@@ -1,6 +1,7 @@
 """The drawing of the inferred network: its groups, and all capacities that they share."""
 
 import re
+from dataclasses import replace
 
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
@@ -108,3 +109,14 @@ def test_slow_trunks_between_two_groups_and_within_one_are_marked():
     said = words(structure.picture(two_groups(parts=parts), (between, inner), "s"))
     marked = [one for one in said if one.startswith("⚠")]
     assert marked == ["⚠ ↑ slow to right", "⚠ trunk of left.0", "⚠ ↓ slow from left"]
+
+
+def test_a_host_of_unknown_group_is_drawn_apart():
+    unknown = replace(two_groups(Limit(Reach.LEAVING, ("left",), 95e6)), unplaced=(2,))
+    found = structure.picture(
+        unknown, [Finding(FindingKind.SLOW_HOST, "n02", ranks=(2,), hosts=("n02",))], "s"
+    )
+    drawn = words(found)
+    assert "3 hosts: n[00-01,03]" in drawn
+    assert drawn[-3:] == ["group unknown", "1 host: n02", "⚠ n02"]
+    assert "2 groups of 3 to 4 hosts. Drawn apart: 1 host of unknown group." in found.caption

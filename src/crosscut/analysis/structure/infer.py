@@ -325,6 +325,7 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
         hosts=hosts,
         phases_used=phases,
         notes=tuple(_notes(inferred, hosts)),
+        unplaced=tuple(inferred.unplaced.tolist()) if len(groups) > 1 else (),
     )
 
 
@@ -333,9 +334,8 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if len(inferred.unplaced) and inferred.grouping.count > 1:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
-            f"group unknown: {named}. A slow cable hides what such a host shares with others, so it is "
-            "listed in its likeliest group, and limits of groups leave out its traffic. Repair the cable and "
-            "measure again"
+            f"group unknown: {named}. A slow cable hides what such a host shares with others, and limits of "
+            "groups leave out its traffic. Repair the cable and measure again"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 LOCATE_ON = "crosscut locate --on PLACE measures more to find out"
 """Advice if one run leaves a question open; not used after a search."""
+UNKNOWN_GROUP = "group unknown"
+"""Heading of ranks whose group is unknown, beside the groups."""
 
 
 class Reach(Enum):
@@ -73,6 +76,8 @@ class Structure:
     phases_used: int = 0
     notes: tuple[str, ...] = ()
     """Open questions, and what would help to answer them."""
+    unplaced: tuple[int, ...] = ()
+    """Ranks whose group is unknown; `groups` lists each in its likeliest one."""
 
     @property
     def ranks(self) -> int:
@@ -83,6 +88,20 @@ class Structure:
         """What each rank stands for: a host, or one of several ranks of a host."""
         return "rank" if any(":" in name for name in self.hosts) else "host"
 
+    @property
+    def placed(self) -> tuple[Group, ...]:
+        """The outermost groups without the ranks whose group is unknown."""
+        unknown = {*self.unplaced}
+
+        def known(groups: Sequence[Group]) -> tuple[Group, ...]:
+            left = (
+                replace(one, ranks=tuple(r for r in one.ranks if r not in unknown), parts=known(one.parts))
+                for one in groups
+            )
+            return tuple(one for one in left if one.ranks)
+
+        return known(self.groups) if unknown else self.groups
+
     def contradiction(self) -> str:
         """Says what cannot be so in a structure that a file describes; empty if nothing."""
         if len(self.host_in_bytes_per_second) != self.ranks or len(self.hosts) not in (0, self.ranks):
@@ -91,7 +110,9 @@ class Structure:
         names = {group.name for group in every}
         if len(names) != len(every):
             return "two of its groups have the same name"
-        for within, parts in [(range(self.ranks), self.groups), *((one.ranks, one.parts) for one in every)]:
+        everybody, unknown = range(self.ranks), (Group(UNKNOWN_GROUP, self.unplaced),)
+        levels = [(everybody, self.groups), (everybody, unknown), *((one.ranks, one.parts) for one in every)]
+        for within, parts in levels:
             members = [rank for part in parts for rank in part.ranks]
             if len(set(members)) != len(members):
                 return "a rank is in two groups of one level"

@@ -64,10 +64,10 @@ def _finding(screen: Screen, finding: Finding, text: str) -> None:
 def _structure(screen: Screen, structure: Structure) -> None:
     if structure.groups:
         screen.title("Structure")
-    for group in structure.groups[:GROUPS_SHOWN]:
+    for group in structure.placed[:GROUPS_SHOWN]:
         _group(screen, group, structure, "")
-    if len(structure.groups) > GROUPS_SHOWN:
-        screen.line(f"and {units.count(len(structure.groups) - GROUPS_SHOWN, 'more group')}", "dim")
+    if (more := len(structure.placed) - GROUPS_SHOWN) > 0:
+        screen.line(f"and {units.count(more, 'more group')}", "dim")
     for note in structure.notes:
         screen.line(sentence(note), "dim")
 

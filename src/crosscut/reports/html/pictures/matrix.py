@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.model import Structure
+from crosscut.analysis.structure.model import UNKNOWN_GROUP, Structure
 from crosscut.base import units
 from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize
 from crosscut.reports.words import figures
@@ -106,8 +106,10 @@ def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object
         found.append(_order("by node", nodes, [one.view.nodes[node] for node in np.unique(nodes)]))
     if structure is not None and structure.ranks == len(ranks) and len(structure.groups) > 1:
         labels = np.array(structure.labels())
-        names = [structure.groups[label].name if label >= 0 else "no group" for label in np.unique(labels)]
-        found.append(_order("by inferred group", labels, names))
+        labels[list(structure.unplaced)] = len(structure.groups)  # after the groups
+        called = {-1: "no group", len(structure.groups): UNKNOWN_GROUP}
+        named = [called.get(label) or structure.groups[label].name for label in np.unique(labels).tolist()]
+        found.append(_order("by inferred group", labels, named))
     return [*found, _by_rate(one)]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crosscut.analysis.findings.model import Direction, Finding
-from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.analysis.structure.model import UNKNOWN_GROUP, Group, Limit, Reach, Structure
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import capital, sentence
@@ -18,6 +18,7 @@ MOST_GROUPS = 16  # drawn side by side; the rest is only counted
 MOST_FAULTS = 4  # named in one group; the rest is only counted
 CORE_TOP, CORE_HEIGHT, BOX_TOP, LINE = 14, 44, 170, 17
 CHARACTER_WIDTH = 7
+_DASHES = "6 4"
 _OUT, _IN = (Reach.LEAVING, Reach.SENT), (Reach.ENTERING, Reach.RECEIVED)
 
 
@@ -26,6 +27,7 @@ def picture(structure: Structure | None, found: Sequence[Finding], name: str) ->
     if structure is None or len(structure.groups) < 2:
         return None
     faults = [finding for finding in found if finding.kind.fault]
+    structure = replace(structure, groups=structure.placed)
     return Picture(
         kind="drawing",
         name=name,
@@ -43,6 +45,9 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
         for one in (group, *group.parts):
             hosts = [structure.hosts[rank] for rank in one.ranks if rank < len(structure.hosts)]
             rows.append(("group", one.name, len(one.ranks), folded(hosts), None, None, None))
+    if structure.unplaced:
+        hosts = [structure.hosts[rank] for rank in structure.unplaced if rank < len(structure.hosts)]
+        rows.append(("group", UNKNOWN_GROUP, len(structure.unplaced), folded(hosts), None, None, None))
     for limit in structure.limits:
         of = " → ".join(limit.groups) or "all groups"
         rows.append((limit.reach.value, of, None, None, limit.bytes_per_second, limit.low, limit.high))
@@ -55,6 +60,8 @@ def _caption(structure: Structure) -> str:
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     ranks = f"1 {structure.noun}" if sizes == [1] else f"{each} {structure.noun}s"
     words = [f"{units.count(len(structure.groups), 'group')} of {ranks}."]
+    if structure.unplaced:
+        words.append(f"Drawn apart: {units.count(len(structure.unplaced), structure.noun)} of unknown group.")
     words += [
         f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
     ]
@@ -69,6 +76,8 @@ def _rate(limit: Limit) -> str:
 def _svg(structure: Structure, faults: Sequence[Finding]) -> Markup:
     shown = structure.groups[:MOST_GROUPS]
     left_out = len(structure.groups) - len(shown)
+    if structure.unplaced:
+        shown = (*shown, Group(UNKNOWN_GROUP, structure.unplaced))
     width = (WIDTH - 2 * MARGIN - GAP * (len(shown) - 1)) / len(shown)
     bad = [_faulty(group, structure, faults) for group in shown]
     inside = [_inside(group, structure) for group in shown]
@@ -107,6 +116,7 @@ class _Box:
         yield element(
             "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
             stroke=colour, stroke_width="5" if trunk or bad else "2",
+            stroke_dasharray=_DASHES if group.name == UNKNOWN_GROUP else None,
         )  # fmt: skip
         # Labels are beside the trunk of a wide box, but stacked above a narrow one.
         beside = self.width >= 150
@@ -124,7 +134,11 @@ class _Box:
         self, group: Group, structure: Structure, inside: Sequence[str], bad: Sequence[str], height: float
     ) -> Iterator[Markup]:
         """Draws the group with its hosts, what is within it, and what is faulty there."""
-        yield _rectangle(self.left, BOX_TOP, self.width, height, fill="var(--card)", stroke="var(--switch)")
+        known = group.name != UNKNOWN_GROUP
+        stroke = "var(--switch)" if known else "var(--faint)"
+        yield _rectangle(
+            self.left, BOX_TOP, self.width, height, fill="var(--card)", stroke=stroke, dashed=not known
+        )
         x, room = self.left + 10, int((self.width - 16) / CHARACTER_WIDTH)
         yield _text(x, BOX_TOP + 22, _cut(group.name, room), bold=True)
         yield _text(x, BOX_TOP + 42, _cut(_members(group, structure, room), room), faint=True)
@@ -188,11 +202,12 @@ def _cut(words: str, room: int) -> str:
 
 
 def _rectangle(
-    x: float, y: float, width: float, height: float, fill: str, stroke: str = "var(--line)"
-) -> Markup:
+    x: float, y: float, width: float, height: float, fill: str, stroke: str = "var(--line)",
+    *, dashed: bool = False,
+) -> Markup:  # fmt: skip
     return element(
         "rect", x=f"{x:.1f}", y=f"{y:.1f}", width=f"{width:.1f}", height=f"{height:.1f}", rx="8", fill=fill,
-        stroke=stroke,
+        stroke=stroke, stroke_dasharray=_DASHES if dashed else None,
     )  # fmt: skip
 
 
