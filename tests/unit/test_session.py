@@ -13,7 +13,9 @@ import pytest
 from crosscut.base.errors import CrosscutError, Interrupted, SessionError, UsageError
 from crosscut.base.job import Event, Job
 from crosscut.places.base import Hooks, PlaceOptions, spawn
+from crosscut.places.launchers import waiting_for_slurm
 from crosscut.places.local import PLACE
+from crosscut.session import client
 from crosscut.session.client import Session
 
 FAKE = Path(__file__).parent / "fake_core.py"
@@ -98,6 +100,23 @@ def test_ranks_that_take_too_long_to_start_are_ended_and_their_output_shown(
         ):
             session.wait_ready()
         assert not session.alive
+
+
+def test_ranks_that_stay_silent_at_the_start_may_be_waiting_which_is_noted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CROSSCUT_FAKE", "never-ready")
+    monkeypatch.setattr(client, "_SILENT_SECONDS", 0.1)
+    heard: list[Event] = []
+    hooks = Hooks(start_seconds=1.0, waiting=waiting_for_slurm(4))
+    with (
+        Session(spawn([FAKE, "node"], {"ranks": 4}, hooks), heard.append) as session,
+        pytest.raises(SessionError, match="not ready within 1 s"),
+    ):
+        session.wait_ready()
+    assert heard == [
+        {"event": "note", "message": "waiting for Slurm to start 4 tasks; squeue --me shows why"}
+    ]
 
 
 def test_a_launcher_s_message_is_attributed_to_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

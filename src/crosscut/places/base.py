@@ -258,6 +258,8 @@ class Hooks:
     """Returns why nothing can run there any more; empty if it can. Called when ranks have ended early."""
     start_seconds: float = math.inf
     """Time limit for all ranks to join. Later, one must have died without a message."""
+    waiting: str = ""
+    """What the ranks may have to wait for: a note to people, if nothing is heard of them for some seconds."""
     launcher: str = ""
     """The program that starts the ranks and may print its own lines among their events; "" for none."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from crosscut.base import programs
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Share
+from crosscut.base.units import count
 
 # In order of search: first beside crosscut-core-mpi (PyPI's mpich in the same environment), then on PATH.
 _LAUNCHERS = ("mpiexec", "mpirun", "srun")
@@ -140,6 +141,11 @@ def mpi_start_seconds(ranks: int, timeout_seconds: float) -> float:
     the conductor names missing ranks, but not before MPI has started, and time for MPI itself on a busy
     machine. Not for srun, which may wait for nodes."""
     return 60 + 2 * timeout_seconds + 0.5 * ranks
+
+
+def waiting_for_slurm(tasks: int) -> str:
+    """Returns a note for the time in which srun or salloc waits for nodes and prints nothing."""
+    return f"waiting for Slurm to start {count(tasks, 'task')}; squeue --me shows why"
 
 
 def open_mpi_settings(folder: Path | None) -> dict[str, str]:

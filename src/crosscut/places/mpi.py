@@ -33,6 +33,7 @@ from crosscut.places.launchers import (
     mpi_start_seconds,
     open_mpi_settings,
     stays_here,
+    waiting_for_slurm,
 )
 
 # `-hosts a,b:2` (MPICH), `--host a,b` and `-H a,b` (Open MPI).
@@ -136,6 +137,7 @@ class MpiPlace(base.Place):
                 start_seconds=math.inf
                 if launcher.is_srun
                 else mpi_start_seconds(options.ranks, options.timeout_seconds),
+                waiting=waiting_for_slurm(options.ranks) if launcher.is_srun else "",
             ),
             environment=environment_for(crowded, os.environ),
         )

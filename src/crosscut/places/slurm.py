@@ -23,6 +23,7 @@ from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.base.job import Event
 from crosscut.places import base, mpi
+from crosscut.places.launchers import waiting_for_slurm
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)(0{0,5}[1-9][0-9]{0,5})")
@@ -210,7 +211,7 @@ class SlurmPlace(base.Place):
             command = [*allocate, *srun_command(layout, name)]
         core = options.core_path or str(options.executable.absolute())
         line |= {"layout": layout, "launcher": "slurm"}
-        return _spawn([*command, core, "node"], line, name)
+        return _spawn([*command, core, "node"], line, name, len(layout))
 
     def mpi_site(self, launch: base.MpiLaunch) -> contextlib.AbstractContextManager[base.MpiSite]:
         return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
@@ -223,7 +224,7 @@ class SlurmPlace(base.Place):
         return base.OneEach("", len(found.tasks))
 
 
-def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> base.Launched:
+def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str, tasks: int) -> base.Launched:
     """Starts the command, and tells all nodes rank 0's address. Leaves no step behind if srun is killed."""
 
     def tell(event: Event) -> None:
@@ -239,7 +240,7 @@ def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) 
             cancel(name)
 
     # salloc reads no input while it waits for nodes: it would wait on, for nobody.
-    hooks = base.Hooks(observe=tell, release=release)
+    hooks = base.Hooks(observe=tell, release=release, waiting=waiting_for_slurm(tasks))
     launched = base.spawn(command, first_line, hooks, ends_with_us=command[0] == "salloc")
     return launched
 

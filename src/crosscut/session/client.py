@@ -30,6 +30,8 @@ _STDERR_LINES_SHOWN = 8
 _STRAY_LINES_SHOWN = 12
 _LOOK_SECONDS = 1.0
 """How often to look whether a silent process was stopped."""
+_SILENT_SECONDS = 5.0
+"""Silence at the start after which people read what the ranks may be waiting for."""
 
 Listener = Callable[[Event], None]
 
@@ -131,7 +133,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
         """Waits until all ranks have joined; returns the `ready` event. Raises SessionError if they fail or
         take longer than the place allows."""
         with self._remarked():
-            for event in self._events(self._launched.hooks.start_seconds):
+            for event in self._events(self._launched.hooks.start_seconds, self._launched.hooks.waiting):
                 if event["event"] == "ready":
                     return event
                 if event["event"] == "error":
@@ -240,12 +242,21 @@ class Session(contextlib.AbstractContextManager["Session"]):
                 self._queue.put(line)
         self._queue.put(_EndOfStream)
 
-    def _events(self, within_seconds: float = math.inf) -> Iterator[Event]:
-        """Yields events as they come. Raises SessionError if the session ended, if none comes in time, or if
-        the process that passes them on stays stopped."""
+    def _events(self, within_seconds: float = math.inf, waiting: str = "") -> Iterator[Event]:
+        """Yields events as they come. `waiting`: a note for the listener if none comes for some seconds.
+
+        Raises SessionError if the session ended, if none comes in time, or if the process that passes them on
+        stays stopped.
+        """
         deadline = time.monotonic() + within_seconds
+        silent = time.monotonic() + _SILENT_SECONDS if waiting else math.inf
         while True:
-            item = self._next(deadline)
+            item = self._next(min(deadline, silent))
+            if item is None and silent < deadline:
+                self._listener({"event": "note", "message": waiting})
+                silent = math.inf
+                continue
+            silent = math.inf
             if item is None:
                 raise self._overdue(within_seconds)
             if item is _Signal:
