@@ -12,7 +12,7 @@ from made_runs import aapc_view
 
 from crosscut.analysis.figures.digest import digest
 from crosscut.base.errors import UsageError
-from crosscut.reports import paper
+from crosscut.reports import charts, paper
 from crosscut.reports.html.pictures import cloud, conditions, histograms, matrix, run_pictures
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 
@@ -88,3 +88,14 @@ def test_names_cannot_be_formulas():
     histogram = histograms.of_routes([replace(one, name=f"={one.name}") for one in runs()], "h")
     assert histogram is not None
     assert b"'=a" in dict(paper._files([histogram]))["h.csv"]
+
+
+def test_a_series_that_another_hides_is_drawn_wider_beneath_it():
+    figure, axes = charts.new("three series, of which the last hides the first")
+    for colour, values in enumerate(([1, 2, 3], [3, 2.5, 1], [1, 2.001, 3])):
+        charts.plot(axes, colour, "joined", [1, 2, 3], values)
+    charts.legend(axes, [])
+    hidden, apart, above = axes.get_lines()
+    assert hidden.get_linewidth() > above.get_linewidth() == apart.get_linewidth()
+    assert hidden.get_markersize() > above.get_markersize()
+    assert charts.drawn(figure, ".svg")

@@ -14,6 +14,7 @@ from crosscut.base.whole_file import need_folder
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 FORMS = (".svg", ".png", ".pdf")
 # Okabe and Ito's palette, which most people with colour blindness can tell apart.
@@ -49,6 +50,8 @@ _STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }  # fmt: skip
 _LEGEND_LETTERS = 34
+# Points of a line that is compared with others; pixels at 100 per inch.
+_MOST_COMPARED, _SAME_PIXELS = 1000, 1.5
 
 
 def check(file: Path, forms: Sequence[str] = FORMS) -> None:
@@ -107,10 +110,33 @@ def plot(axes: Axes, colour: int, look: str, x: Sequence[float], y: Sequence[flo
         axes.plot(x, y, color=COLOURS[colour % len(COLOURS)], **LOOKS[look])
 
 
+def set_apart(axes: Axes) -> None:
+    """Widens lines and marks that later ones of another colour would hide, so that both are seen."""
+    import numpy as np
+
+    lines = [line for line in axes.get_lines() if np.size(line.get_xdata()) <= _MOST_COMPARED]
+    for at, line in enumerate(lines):
+        over = sum(_hides(axes, later, line) for later in lines[at + 1 :])
+        line.set_linewidth(line.get_linewidth() + 4 * over)
+        line.set_markersize(line.get_markersize() + 5 * over)
+
+
+def _hides(axes: Axes, over: Line2D, under: Line2D) -> bool:
+    """True if half of the points of `under` lie within a line's width of points of `over`."""
+    if over.get_color() == under.get_color():
+        return False
+    import numpy as np
+
+    above, below = (axes.transData.transform(line.get_xydata()) for line in (over, under))
+    near = np.abs(above[None, :, :] - below[:, None, :]).max(axis=-1, initial=0) <= _SAME_PIXELS
+    return bool(near.any(axis=1).mean() >= 0.5) if len(below) else False
+
+
 def legend(axes: Axes, entries: Iterable[tuple[str, int, str]]) -> None:
-    """Draws the legend on the right. Each entry is (label, colour, look)."""
+    """Draws the legend on the right; sets coinciding series apart. Each entry is (label, colour, look)."""
     from matplotlib.lines import Line2D
 
+    set_apart(axes)
     handles = [
         Line2D([], [], color=COLOURS[colour % len(COLOURS)],
                label=textwrap.fill(plain(label), _LEGEND_LETTERS), **LOOKS[look])
