@@ -289,8 +289,8 @@ def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_pa
     run = make_run(tmp_path / "made.zarr")
     assert cli.main(["report", str(run), str(run)]) == 2
     assert "-o FILE.html" in capsys.readouterr().err
-    assert cli.main(["report", str(run), "-o", str(tmp_path / "no" / "page.html")]) == 1
-    assert "cannot write" in capsys.readouterr().err
+    assert cli.main(["report", str(run), "-o", str(tmp_path / "no" / "page.html")]) == 2
+    assert "does not exist; make it" in capsys.readouterr().err
     assert cli.main(["report", str(run), "-o", str(tmp_path)]) == 2
     assert "is a directory" in capsys.readouterr().err
     (tmp_path / "f.json").write_text('{"schema": 3}')
@@ -317,3 +317,13 @@ def test_findings_of_a_file_begin_the_page(tmp_path):
     out = tmp_path / "p.html"
     assert cli.main(["report", str(run), "-o", str(out), "--located", str(tmp_path / "f.json")]) == 0
     assert Page(out.read_text(encoding="utf-8")).heading == "n1 is slow."
+
+
+def test_the_most_important_finding_of_several_runs_heads_their_page():
+    views = [dataclasses.replace(aapc_view(repetitions=8), path=Path(f"{name}.zarr")) for name in "abc"]
+    found = {
+        Path("b.zarr"): Found([Finding(FindingKind.SUSPECT, "n1 may be slow")]),
+        Path("c.zarr"): Found([Finding(FindingKind.SLOW_HOST, "n2 sends at 50 % of the rate of others")]),
+    }
+    assert Page(render(views, found=found)).heading.replace("\u00a0", " ").startswith("c: n2 sends at 50 %")
+    assert Page(render(views)).heading == "3 runs side by side"

@@ -19,7 +19,7 @@ from crosscut.base import units
 from crosscut.base.errors import CrosscutError
 from crosscut.campaigns.campaign import StepResult, as_typed, launch_folders
 from crosscut.reports.json import launches as json_launches
-from crosscut.reports.terminal import headline
+from crosscut.reports.terminal import findings, headline
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View
 from crosscut.reports.words import about, figures
@@ -50,6 +50,7 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
     _by_size(screen, views)
     _by_launch(screen, spreads_of(directory, views))
     _cautions(screen, views)
+    findings.worst(screen, views, lambda run: as_typed(run.path))
     if views:
         screen.line()
         screen.line("To see one run in detail:", "dim")

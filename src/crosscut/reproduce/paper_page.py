@@ -56,7 +56,7 @@ def page(paper: Paper, repeated: Sequence[RepeatedExperiment], left_out: Mapping
                 "also on labs. The figures of this page are below.", class_="doubt"),
         element("div", table(
             ("item", "state", "what", "printed", "repeated by", "remark"),
-            [_item(item, there) for item in paper.items], words=_WORDS, caption=paper.name,
+            [_item(item, there) for item in paper.items], words=_WORDS, caption=paper.name, stacked=True,
         ), class_="prose"),
         [_section(one) for one in repeated],
     )  # fmt: skip

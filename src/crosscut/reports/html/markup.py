@@ -57,9 +57,13 @@ def join(*children: Child) -> Markup:
 
 
 def table(
-    head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str
-) -> Markup:
-    """Columns listed in `words` are text, the others numbers. The first cell of a row is its header."""
+    head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str,
+    stacked: bool = False,
+) -> Markup:  # fmt: skip
+    """Columns listed in `words` are text, the others numbers. The first cell of a row is its header.
+
+    `stacked`: on a narrow screen, the cells of a row are below each other, each with its column's name.
+    """
     columns, cells_of = list(head), [list(row) for row in rows]
     # Empty columns are left out, such as intervals of too few repetitions.
     kept = [index for index in range(len(columns)) if not cells_of or any(row[index] for row in cells_of)]
@@ -72,14 +76,16 @@ def table(
             element(
                 "th" if index == 0 else "td", row[index],
                 scope="row" if index == 0 else None, class_="word" if index in words else None,
+                data_column=name if stacked and isinstance(name := columns[index], str) else None,
             )
             for index in kept
         ])
         for row in cells_of
     ]  # fmt: skip
     inner = element(
-        "table", element("caption", caption), element("thead", element("tr", cells)), element("tbody", body)
-    )
+        "table", element("caption", caption), element("thead", element("tr", cells)), element("tbody", body),
+        class_="stacked" if stacked else None,
+    )  # fmt: skip
     return scrolling(inner, caption)
 
 

@@ -204,7 +204,8 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     """Returns the verdicts, if there is a spec, then the findings of a single run or one line for each of
     several. Without verdicts, the first finding of a single run is the page's heading."""
     alone = chapters[0] if len(chapters) == 1 else None
-    warns = alone is not None and judgement is None and alone.told[0].warns
+    worst = min(chapters, key=lambda chapter: (not chapter.told[0].warns, chapter.told[0].order))
+    warns = judgement is None and worst.told[0].warns
     lead: Sequence[Child]
     if judgement is not None:
         of_run = {chapter.view.path: chapter.pictures for chapter in chapters}
@@ -221,9 +222,13 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         ]
     else:
         head, told, lead = _several(chapters), (), ()
+        if warns:  # the list below has the whole sentence
+            head = f"{worst.series.name}: {tied(story.headline(worst.told[0].text)[0])}"
     return element(
         "header",
-        _kicker(alone.view) if alone else element("p", "crosscut report", class_="kicker"),
+        _kicker(alone.view)
+        if alone
+        else element("p", f"crosscut report: {_several(chapters)}", class_="kicker"),
         element("h1", head, class_="warns" if warns else None),
         *lead,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),

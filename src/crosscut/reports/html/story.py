@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.findings.kinds import FindingKind, Sort
+from crosscut.analysis.findings.kinds import ORDER, FindingKind, Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
@@ -33,6 +33,8 @@ class Told:
     chance: str = ""
     """As in `Finding`."""
     warns: bool = False
+    order: int = len(ORDER)
+    """Place of a finding's kind among all, the most important first."""
 
 
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
@@ -60,7 +62,9 @@ def _of_finding(of: Finding) -> Told:
     effect = (
         f"{of.effect.text()} of the ordinary rate" if of.effect and of.effect.text() not in of.what else ""
     )
-    return Told(sentence(of.what), of.kind.proofs, advice, effect, of.chance, of.kind.warns)
+    return Told(
+        sentence(of.what), of.kind.proofs, advice, effect, of.chance, of.kind.warns, ORDER[of.kind]
+    )  # fmt: skip
 
 
 def _shape(one: RunAtSize) -> str:

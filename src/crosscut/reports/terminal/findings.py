@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import ORDER
 from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
@@ -42,18 +43,47 @@ def first(screen: Screen, run: Run, shown: str) -> None:
     Prints nothing if the run has a single node or says nothing about routes. If it has so many messages that
     finding takes long, says so.
     """
-    if len(set(run.node_names)) < 2 or not reading(run.attributes).findings:
+    if not _tells_of_routes(run):
         return
     if not of_run.is_quick(run):
         screen.line(
             f"Not searched for faults, as that takes a while: crosscut show --findings {shown}", "bold"
         )
         return
+    if found := _conclusive(run):
+        _first(screen, found, "", shown)
+
+
+def worst(screen: Screen, runs: Mapping[str, Run], shown: Callable[[Run], str]) -> None:
+    """Prints the most important finding of several runs, and where the others are. `runs`: by name; `shown`:
+    a run as a user types it.
+
+    Prints nothing if none tells of routes, or if finding takes long.
+    """
+    told = {
+        name: found
+        for name, run in runs.items()
+        if _tells_of_routes(run) and of_run.is_quick(run) and (found := _conclusive(run))
+    }
+    if told:
+        name = min(told, key=lambda name: ORDER[told[name][0].kind])
+        screen.line()
+        _first(screen, told[name], f"{name}: ", shown(runs[name]))
+
+
+def _tells_of_routes(run: Run) -> bool:
+    return len(set(run.node_names)) > 1 and reading(run.attributes).findings
+
+
+def _conclusive(run: Run) -> list[Finding]:
+    """Returns the findings; none if the run tells nothing of its network."""
     found, structure = of_run.look(run)
-    if not found or (structure is None and not found[0].kind.warns):
-        return
+    return found if found and (structure is not None or found[0].kind.warns) else []
+
+
+def _first(screen: Screen, found: Sequence[Finding], begin: str, shown: str) -> None:
     more = f" ({units.count(len(found) - 1, 'more finding')})" if len(found) > 1 else ""
-    _finding(screen, found[0], f"{found[0].what}{more}; details: crosscut show --findings {shown}")
+    _finding(screen, found[0], f"{begin}{found[0].what}{more}; details: crosscut show --findings {shown}")
 
 
 def _finding(screen: Screen, finding: Finding, text: str) -> None:
