@@ -115,9 +115,9 @@ def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and
     said = crosscut(capsys, "explain", str(first))
     assert "from module0 to module1" in said
     # 94.9 % of 60 Mbit/s is payload, and a shaper's burst adds to what passes.
-    told = re.search(r"up to [3-6] messages share (\d+(?:\.\d+)?) Mbit/s of payload", said)
+    told = re.search(r"up to [3-6] messages share (\d+(?:\.\d+)?) MB/s", said)
     assert told is not None, said
-    assert 50 <= float(told[1]) <= 60
+    assert 50 <= 8 * float(told[1]) <= 60
     document = crosscut(capsys, "locate", str(first), "--json", "-o", str(file))
     _, structure = from_json(json.loads(document))
     assert structure is not None

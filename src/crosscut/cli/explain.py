@@ -156,7 +156,7 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
     """Returns one sentence per group of capacities with the same phases, rate and number of messages."""
     alike: dict[tuple[tuple[int, ...], str, int], list[Bottleneck]] = {}
     for one in found:
-        rate = units.bit_rate(float(f"{8 * one.bytes_per_second:.3g}"))
+        rate = units.rate(one.bytes_per_second)
         alike.setdefault((one.phases, rate, one.most_flows), []).append(one)
     lines = []
     for (phases, rate, flows), those in alike.items():
@@ -165,7 +165,7 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
         where = f"on each of {len(those)} ways ({where})" if len(those) > 1 else where
         slowest = min(one.slowest_share for one in those)
         lines.append(
-            f"{_ranges(phases)}: up to {flows} messages share {rate} of payload {where}; the slowest "
+            f"{_ranges(phases)}: up to {flows} messages share {rate} {where}; the slowest "
             f"of them reaches {100 * slowest:.0f} % of a host's rate"
         )
     return lines
