@@ -37,8 +37,9 @@ Replay::Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, cons
       flows_(capacities_),
       sending_(capacities_.size()),
       ranks_(index(trace.ranks())) {
+  const auto seed = mix_bits(model.noise_seed);  // 0 for seed 0
   for (Rank rank = 0; rank < trace.ranks(); ++rank)
-    ranks_[index(rank)].noise = Random(static_cast<std::uint64_t>(rank) + 1);
+    ranks_[index(rank)].noise = Random(seed + static_cast<std::uint64_t>(rank) + 1);
   make_connections();
   if (model_.deep_queues) weigh();
   flows_.start(table_, weights_);

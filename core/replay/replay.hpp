@@ -40,6 +40,7 @@ struct ReplayModel {
   // Mean of an additional, exponentially distributed delay of the receiver, drawn for each message and
   // multiplied by `overhead`. Like the noise of Hoefler, Schneider and Lumsdaine (SC 2010), but per message.
   double noise_seconds = 0;
+  std::uint64_t noise_seed = 0;
   bool alone = false;  // each message has every link to itself
   // Lossless queues give faster senders the larger share; where queues overflow, TCP evens out the shares.
   bool deep_queues = false;

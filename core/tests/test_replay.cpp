@@ -94,6 +94,22 @@ TEST(a_message_takes_overheads_latency_and_its_bytes_at_the_rate) {
   CHECK(near(times[1], 0.5 + 11 + 2 + 0.25));
 }
 
+TEST(ranks_in_another_order_use_the_links_of_their_places) {
+  const Star star({100, 100, 10});
+  const std::vector<Lines> two{{"send 1 0 1000"}, {"recv 0 0 1000"}};
+  CHECK(near(ended(star, two)[1], 10));
+  CHECK(near(ended(OrderedPaths(star, {0, 2}), two)[1], 100));
+  CHECK(near(ended(OrderedPaths(star, {1, 0}), two)[1], 10));
+}
+
+TEST(every_noise_seed_draws_other_delays) {
+  const Star star({100, 100});
+  const std::vector<Lines> two{{"send 1 0 1000"}, {"recv 0 0 1000"}};
+  const auto first = ended(star, two, {.noise_seconds = 1}),
+             second = ended(star, two, {.noise_seconds = 1, .noise_seed = 1});
+  CHECK(first[1] > 10 && second[1] > 10 && !near(first[1], second[1]));
+}
+
 TEST(short_frames_cost_their_full_framing) {
   const Star star({100, 100});
   // 150 bytes in two frames of up to 100, each with 25 of framing: 200 on the wire. A full frame's payload

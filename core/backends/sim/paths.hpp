@@ -1,7 +1,9 @@
 // The simulator's view of a network: the paths of messages between ranks, capacities and overheads.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -66,6 +68,29 @@ class NetworkPaths final : public Paths {
 
   const networks::Network& network_;
   int ranks_per_host_;
+};
+
+// Paths between ranks in any order: rank r is where `blocks` has rank place[r].
+class OrderedPaths final : public Paths {
+ public:
+  // `blocks` must outlive this object.
+  OrderedPaths(const Paths& blocks, std::vector<Rank> place) : blocks_(blocks), place_(std::move(place)) {}
+
+  std::span<const double> capacities() const override { return blocks_.capacities(); }
+  double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const override {
+    auto placed = route;
+    placed.source = place(route.source);
+    placed.destination = place(route.destination);
+    return blocks_.path(placed, uses);
+  }
+  double send_overhead(Rank rank) const override { return blocks_.send_overhead(place(rank)); }
+  double receive_overhead(Rank rank) const override { return blocks_.receive_overhead(place(rank)); }
+
+ private:
+  Rank place(Rank rank) const { return place_[static_cast<std::size_t>(rank)]; }
+
+  const Paths& blocks_;
+  std::vector<Rank> place_;
 };
 
 }  // namespace crosscut::backends::sim

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -21,12 +24,14 @@ TRACE lists the ranks' trace files, one per line. They are in SimGrid's time-ind
 collective calls expanded into messages. Prints one JSON object: when each rank ends, in seconds.
 
   --ranks-per-host N        default: as the network says
+  --order P,P,...           place of each rank; place p is on host p / ranks per host (0,1,2,...)
   --operations-per-second R speed of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
   --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
   --window SIZE             bytes in flight per connection, which queue at its host's link (0)
   --header SIZE             bytes sent ahead of each message (0)
   --noise TIME              mean of the exponentially distributed extra delay of each receive (0)
+  --noise-seed N            another draw of these delays for each N (0)
   --latency F --bandwidth F --overhead F
                             multiply the network's value by F; --bandwidth may be inf
   --alone                   messages do not compete for links
@@ -37,6 +42,7 @@ collective calls expanded into messages. Prints one JSON object: when each rank 
 struct Asked {
   std::string trace, network;
   std::int64_t ranks_per_host = 0;
+  std::vector<Rank> order;  // [rank] its place; empty: its own number
   replay::ReplayModel model;
 };
 
@@ -47,6 +53,29 @@ double factor(std::string_view option, std::string_view text) {
                      (option == "--bandwidth" ? ": must be a number above 0, or inf"
                                               : ": must be a number from 0 to 1e15"));
   return value;
+}
+
+std::vector<Rank> order(std::string_view text) {
+  std::vector<Rank> places;
+  for (const auto word : split(text, ',')) {
+    const auto place = program::parse_integer(word);
+    if (place < 0 || place >= 1 << 30) throw UsageError("--order: " + shown(word) + " is not a place");
+    places.push_back(static_cast<Rank>(place));
+  }
+  return places;
+}
+
+// Throws UsageError unless each rank has a place of its own.
+void check_order(std::vector<Rank> order, Rank ranks, std::int64_t room) {
+  if (std::ssize(order) != ranks)
+    throw UsageError("--order names " + std::to_string(order.size()) + " places, but the trace has " +
+                     std::to_string(ranks) + " ranks");
+  std::sort(order.begin(), order.end());
+  if (order.back() >= room)
+    throw UsageError("--order: there is no place " + std::to_string(order.back()) + ", only 0 to " +
+                     std::to_string(room - 1));
+  if (const auto twice = std::adjacent_find(order.begin(), order.end()); twice != order.end())
+    throw UsageError("--order: two ranks are at place " + std::to_string(*twice));
 }
 
 double rate(std::string_view text) {
@@ -71,6 +100,10 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
     if (asked.ranks_per_host < 0 || asked.ranks_per_host > 1 << 20)
       throw UsageError("--ranks-per-host " + shown(text) +
                        ": must be from 0 (as the network says) to 1048576");
+  } else if (option == "--order") {
+    asked.order = order(text);
+  } else if (option == "--noise-seed") {
+    asked.model.noise_seed = static_cast<std::uint64_t>(program::parse_integer(text));
   } else if (option == "--operations-per-second") {
     model.seconds_per_operation = 1 / rate(text);
   } else if (option == "--noise") {
@@ -123,7 +156,13 @@ int replay_main(int argc, char** argv) {
     asked.model.segment_bytes = protocol.mtu - protocol.headers;
     asked.model.framing_bytes = protocol.headers + protocol.framing;
   }
-  const backends::sim::NetworkPaths paths(*network, static_cast<int>(per_host));
+  const backends::sim::NetworkPaths blocks(*network, static_cast<int>(per_host));
+  if (asked.order.empty()) {
+    asked.order.resize(static_cast<std::size_t>(trace.ranks()));
+    std::iota(asked.order.begin(), asked.order.end(), 0);
+  }
+  check_order(asked.order, trace.ranks(), network->graph.hosts * per_host);
+  const backends::sim::OrderedPaths paths(blocks, std::move(asked.order));
   replay::Replay replay(trace, paths, asked.model);
   const auto times = replay.run();
   json::Array ended(times.ended.begin(), times.ended.end());

@@ -37,6 +37,10 @@ class PredictionRequest:
     compute_scale: float = 1
     """Factor on the time of computing; 0: computing takes no time."""
     ranks_per_host: int = 0
+    order: tuple[int, ...] = ()
+    """[rank] its place, as in `ReplayJob`. Empty: in blocks. For the engine `max-min`."""
+    noise_seed: int = 0
+    """For the engine `max-min`."""
     engine: str = OWN
     transport: Transport = MPICH_TCP
     """For the engine `max-min`."""
@@ -157,7 +161,7 @@ def own_replays(trace: Trace, asked: PredictionRequest, network: str, index: Pat
     """`index`: as written by `lowering`."""
     job = stream_replay.ReplayJob(
         trace, index, network, asked.operations_per_second, asked.ranks_per_host,
-        asked.transport, asked.limits,
+        asked.transport, asked.limits, asked.order, asked.noise_seed,
     )  # fmt: skip
     scale = asked.compute_scale
     return lambda variant: stream_replay.run(job, replace(variant, compute=variant.compute * scale))

@@ -54,6 +54,10 @@ class ReplayJob:
     ranks_per_host: int
     transport: Transport
     limits: Limits
+    order: tuple[int, ...] = ()
+    """[rank] its place; place p is on host p // ranks per host. Empty: rank r is at place r."""
+    noise_seed: int = 0
+    """Another draw of the noise for each."""
 
 
 def run(job: ReplayJob, variant: Variant) -> Replayed:
@@ -74,6 +78,8 @@ def _options(job: ReplayJob, variant: Variant) -> Iterator[str]:
     rate = job.operations_per_second / variant.compute if variant.compute > 0 else 1e30
     yield from ("--operations-per-second", f"{min(rate, 1e30):.17g}")
     yield from ("--ranks-per-host", str(job.ranks_per_host))
+    if job.order:
+        yield from ("--order", ",".join(map(str, job.order)))
     transport = job.transport
     yield from ("--eager", str(transport.eager_bytes), "--header", str(transport.header_bytes))
     yield from ("--window", str(transport.window_bytes))
@@ -82,7 +88,7 @@ def _options(job: ReplayJob, variant: Variant) -> Iterator[str]:
     if transport.deep_queues:
         yield "--deep-queues"
     if transport.noise_seconds > 0:
-        yield from ("--noise", f"{transport.noise_seconds * 1e9:.0f}ns")
+        yield from ("--noise", f"{transport.noise_seconds * 1e9:.0f}ns", "--noise-seed", str(job.noise_seed))
     for name in ("latency", "bandwidth", "overhead"):
         value: float = getattr(variant, name)
         yield from (f"--{name}", "inf" if math.isinf(value) else f"{value:.17g}")
