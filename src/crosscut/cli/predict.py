@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import tempfile
 from pathlib import Path
 
 from crosscut.base import whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
-from crosscut.base.units import parse_bytes, parse_seconds
-from crosscut.cli.parsing import programs
-from crosscut.cli.parsing.parser import flag, number, operations_per_second, option, record, whole
+from crosscut.cli.parsing import programs, replaying
+from crosscut.cli.parsing.parser import flag, number, option, record, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
 from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
-from crosscut.prediction.replay import Limits
-from crosscut.prediction.stream_replay import MPICH_TCP, Transport
 from crosscut.reports import charts
 
 EPILOG = """
@@ -53,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Multiply the traced times of computing by this; 0.5 for processors twice as fast. Default "
            "%(default)g.",
            default=1.0)  # fmt: skip
-    option(parser, "--flops RATE", operations_per_second,
-           "Operations per second that convert the trace's computing into time. Default: as the profile "
-           "says.")  # fmt: skip
+    replaying.add_flops(parser)
     option(parser, "--what-if CHANGE", variants.parse,
            "Also predict the time with latency, bandwidth, overhead or compute multiplied: "
            "latency=0.5,bandwidth=2. May be repeated.", action="append", default=[])  # fmt: skip
@@ -63,28 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Ranks on each host. Default: as the network says.", default=0)  # fmt: skip
     parser.add_argument(
         "--engine", choices=predicting.ENGINES, default=predicting.OWN,
-        help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI.",
+        help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI, which takes none of "
+        "the next four options.",
     )  # fmt: skip
-    flag(parser, "--deep-queues",
-         "Model switches that never drop packets; where senders meet, the faster one gets the larger share. "
-         "Not with smpi.")  # fmt: skip
-    option(parser, "--eager SIZE", parse_bytes,
-           "Send messages of at most this size before their receive is posted. Default 3MiB. Not "
-           "with smpi.")  # fmt: skip
-    option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender continues when all but this much of its message has left. Default: no limit, so it "
-           "continues at once. "
-           "Not with smpi.")  # fmt: skip
-    option(parser, "--traced-on NETWORK", str,
-           "Network on which the program was traced, to which the processors' noise is fitted. "
-           "Default: the one named to crosscut profile --network. none: fit nothing.")  # fmt: skip
+    replaying.add_model(parser)
     option(parser, "--option NAME:VALUE", smpi.checked_option,
            "Option of SimGrid (--cfg), which overrides what crosscut sets. Needs --engine smpi. "
            "May be repeated.", dest="options", action="append", default=[])  # fmt: skip
-    option(parser, "--time-limit TIME", parse_seconds,
-           "End a replay that takes longer. Default 10min.", default=600.0)  # fmt: skip
-    option(parser, "--memory SIZE", parse_bytes,
-           "Limit for the address space of a replay. Default: none.", default=0)  # fmt: skip
+    replaying.add_limits(parser)
     option(parser, "-o --out FILE", Path, "Draw the parts of the time as a chart: .svg, .png or .pdf.")
     flag(parser, "--json", "Print one JSON object on standard output.")
 
@@ -95,11 +75,11 @@ def execute(args: argparse.Namespace) -> int:
         charts.check(args.out)
     trace = traces.read(args.trace)
     made = source.find(trace, args.flops)
-    home = _home(args, trace, made)
+    home = "" if args.engine == predicting.SMPI else replaying.home(args, trace, made)
     asked = record(
         predicting.PredictionRequest, vars(args), networks=tuple(args.on), options=tuple(args.options),
         what_if=tuple(args.what_if), operations_per_second=made.operations_per_second,
-        transport=_transport(args), limits=Limits(args.time_limit, args.memory),
+        transport=replaying.transport(args), limits=replaying.limits(args),
     )  # fmt: skip
 
     def told(what: str) -> None:
@@ -110,7 +90,7 @@ def execute(args: argparse.Namespace) -> int:
             smpi.checked_words(smpi.SimulatedProgram(Path("replay")), Path(name))
             smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
         try:
-            noise = _fit(home, trace, asked, made, Path(name))
+            noise = replaying.fit(home, trace, asked, made, Path(name))
             asked = asked if noise is None else calibrating.fitted(asked, noise)
             predicted = predicting.predict(trace, asked, Path(name), told)
         finally:
@@ -137,34 +117,3 @@ def _check_engine(args: argparse.Namespace) -> None:
             )
     elif args.options:
         raise UsageError("--option needs --engine smpi")
-
-
-def _transport(args: argparse.Namespace) -> Transport:
-    eager = MPICH_TCP.eager_bytes if args.eager is None else args.eager
-    return dataclasses.replace(
-        MPICH_TCP, eager_bytes=eager, send_buffer_bytes=args.send_buffer, deep_queues=args.deep_queues
-    )
-
-
-def _home(args: argparse.Namespace, trace: traces.Trace, made: source.ComputeSource) -> str:
-    """Returns the network to which noise is fitted; empty: to none."""
-    if args.engine == predicting.SMPI:
-        return ""
-    try:
-        return made.home(args.traced_on or "", trace.index)
-    except UsageError as error:
-        raise UsageError(f"--traced-on: {error}") from error
-
-
-def _fit(
-    network: str,
-    trace: traces.Trace,
-    asked: predicting.PredictionRequest,
-    made: source.ComputeSource,
-    folder: Path,
-) -> calibrating.Fitted | None:
-    if not network or made.inside_seconds is None:
-        return None
-    # The traced run is fitted, so the compute scale of the prediction does not apply.
-    there = dataclasses.replace(asked, compute_scale=1.0)
-    return calibrating.fit(trace, there, network, made.inside_seconds, folder)

@@ -24,6 +24,10 @@ LEAST_SECONDS, MOST_SECONDS = 1e-6, 50e-3
 _STEPS = 10
 
 
+class NoNoiseExplains(UsageError):
+    """The program took longer than with the most noise."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Fitted:
     network: str
@@ -40,7 +44,8 @@ def fit(
 ) -> Fitted:
     """Fits the noise on `network`, where the program was traced.
 
-    `asked` must describe the run as traced (`compute_scale` 1). Raises CrosscutError, UsageError.
+    `asked` must describe the run as traced (`compute_scale` 1). Raises CrosscutError, UsageError; of these
+    NoNoiseExplains if something else slowed the run.
     """
     if asked.engine != predicting.OWN:
         raise UsageError(f"--traced-on: only --engine {predicting.OWN} can fit noise")
@@ -57,10 +62,10 @@ def fit(
     noise = 0.0
     if without < measured_seconds:
         if (most := replayed(MOST_SECONDS)) < measured_seconds:
-            raise UsageError(
+            raise NoNoiseExplains(
                 f"--traced-on {network}: the program took {units.seconds(measured_seconds)} there, but noise "
                 f"of {units.seconds(MOST_SECONDS)} for each message explains only {units.seconds(most)}: "
-                "something else slowed it; trace it again on a quiet machine"
+                "something else slowed it; trace it again on a quiet machine, or fit none (--traced-on none)"
             )
         low, high = math.log(LEAST_SECONDS), math.log(MOST_SECONDS)
         for _ in range(_STEPS):

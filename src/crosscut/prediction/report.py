@@ -48,12 +48,7 @@ def tell(
     if made.lacks:
         screen.field("left out", made.lacks)
     if noise is not None:
-        screen.field("noise", _noise(noise))
-        if (times := noise.without_seconds / max(noise.measured_seconds, 1e-9)) > _TOO_LONG:
-            screen.warn(
-                f"replayed where it was traced, the program takes {times:.2f} times as long as it did: "
-                "the model does not fit the program, so its predicted times are too long"
-            )
+        tell_noise(screen, noise)
     _times(screen, predicted)
     _what_if(screen, asked, predicted)
     screen.line()
@@ -65,6 +60,15 @@ def tell(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."
     )
+
+
+def tell_noise(screen: Screen, noise: Fitted) -> None:
+    screen.field("noise", _noise(noise))
+    if (times := noise.without_seconds / max(noise.measured_seconds, 1e-9)) > _TOO_LONG:
+        screen.warn(
+            f"replayed where it was traced, the program takes {times:.2f} times as long as it did: "
+            "the model does not fit the program, so its predicted times are too long"
+        )
 
 
 def _noise(noise: Fitted) -> str:
