@@ -14,6 +14,7 @@ from crosscut.base.errors import PlaceError, UsageError
 LARGEST_FILE_BYTES = 16 << 20
 MOST_HOSTS = 100_000
 MOST_SLOTS = 4096
+_MOST_ENTRIES = 1 << 20
 # As in core/src/session/session_config.cpp: a host becomes a word of ssh's command line.
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
 _IPV4_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
@@ -46,19 +47,37 @@ class Share:
 def read_host_file(path: Path) -> list[HostEntry]:
     """Returns the hosts in the file's order. If a host is named twice, its slots are added. Raises UsageError
     with file and line."""
-    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
     slots: dict[str, int] = {}
+    for host in _entries(path):
+        slots[host.name] = slots.get(host.name, 0) + host.slots
+    return [HostEntry(name, count) for name, count in slots.items()]
+
+
+def read_ranks(path: Path) -> list[str]:
+    """Returns the host of each rank: line by line, `slots=N` for N ranks in a row. Raises UsageError with
+    file and line."""
+    found = _entries(path)
+    if (total := sum(host.slots for host in found)) > _MOST_ENTRIES:
+        raise UsageError(f"host file {path}: has {total:,} slots, of at most {_MOST_ENTRIES:,}")
+    return [host.name for host in found for _ in range(host.slots)]
+
+
+def _entries(path: Path) -> list[HostEntry]:
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
+    found: list[HostEntry] = []
+    names: set[str] = set()
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         try:
             for host in _parse_line(line):
-                slots[host.name] = slots.get(host.name, 0) + host.slots
-                if len(slots) > MOST_HOSTS:
+                found.append(host)
+                names.add(host.name)
+                if len(names) > MOST_HOSTS or len(found) > _MOST_ENTRIES:
                     raise ValueError(f"more than {MOST_HOSTS} hosts")
         except ValueError as error:
             raise UsageError(f"host file {path}, line {number}: {error}") from error
-    if not slots:
+    if not found:
         raise UsageError(f"host file {path} names no host; write one per line, such as `n001 slots=4`")
-    return [HostEntry(name, count) for name, count in slots.items()]
+    return found
 
 
 def _parse_line(line: str) -> Iterator[HostEntry]:
