@@ -37,7 +37,7 @@ from mutations import mutate  # of this folder
 import crosscut as crosscut_package
 from crosscut import cli
 from crosscut.base.errors import CrosscutError
-from crosscut.base.host_list import read_host_file
+from crosscut.base.host_list import read_host_file, read_ranks
 from crosscut.base.printable import printable
 from crosscut.reproduce import experiment
 
@@ -181,14 +181,17 @@ KINDS = (
     Kind("price-book", copied("prices/kurmann-2003.toml"), (("price", "xibalba-er16", "--book", "{}"),)),
     Kind("mix", text(MIX), (("price", "xibalba-er16", "xibalba-maintenance", "--mix", "{}"),)),
     Kind("trace", make_trace,
-         (("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--flops", "1e9"),)),
+         (("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--flops", "1e9"),
+          ("place", "{}", "--on", "{network}", "--time-limit", "20s", "--flops", "1e9"))),
     Kind("profile", make_profile,
          (("profile", "--show", "{}"), ("profile", "--show", "{}", "--json"),
-          ("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--traced-on", "none")),
+          ("predict", "{}", "--on", "{network}", "--time-limit", "20s", "--traced-on", "none"),
+          ("place", "{}", "--on", "{network}", "--time-limit", "20s", "--traced-on", "none")),
          needs="mpicc_abi"),
     Kind("hpl-output", copied("tests/golden/hpl/hpccoutf.txt"), (("workload", "hpl", "--read", "{}"),)),
     Kind("experiment", copied("experiments/kurmann-figure-3.toml"), call=experiment.read),
     Kind("hosts", text("n1 slots=4\nn[001-064]\nlocalhost\n"), call=read_host_file),
+    Kind("ranks", text("n1 slots=4\nn[001-064]\nlocalhost\n"), call=read_ranks),
 )  # fmt: skip
 
 

@@ -154,6 +154,12 @@ printf 'switch,port,counter,value\\nleaf1,12,rx_crc_errors,9\\n' > after.csv
         ),
     ),
     "overlap": HowTo(given=CROSSBAR),
+    "place": HowTo(
+        given=CROSSBAR + SOLVER + "cp xbar4.toml now.toml\n",
+        instead={"-n 16 ./cg": "-n 4 ./solver", "mpiexec -f hosts": "mpiexec"},
+        not_here=("python -m benchmarks",),
+        says={"crosscut place cg.profile --on now.toml -o": "No order helps"},
+    ),
     "predict": HowTo(
         given=CROSSBAR + SOLVER + "cp xbar4.toml now.toml; sed s/100/1000/ xbar4.toml > candidate-a.toml\n",
         instead={"-n 16 ./cg": "-n 4 ./solver"},

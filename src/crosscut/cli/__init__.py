@@ -38,6 +38,7 @@ COMMANDS = {
     "simulate": "run an MPI program on a described network, under SimGrid's SMPI",
     "profile": "run an MPI program, and report what messages it sends and how long it waits for them",
     "predict": "predict how long a traced MPI program would take on described networks, and why",
+    "place": "order an MPI program's ranks so that those that talk much are near each other",
     "price": "price networks from price books, and weigh price against performance",
     "lab": "build an emulated cluster on this machine, plant faults in it, remove it",
     "clone": "copy a file or block device to many nodes, down a chain",

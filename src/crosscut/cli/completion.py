@@ -23,7 +23,7 @@ update. For bash it takes the colon out of COMP_WORDBREAKS, since places have on
 
 SHELLS = ("bash", "zsh", "fish")
 _FILES = ("FILE", "PATH", "SPEC", "TRACE", "SOURCE", "TARGET")
-_FOLDERS = ("DIR", "FOLDER")
+_FOLDERS = ("DIR", "FOLDER", "PROFILE")
 # Prints the names of the labs.
 _LABS = 'crosscut lab status --json 2>/dev/null | grep -o \'{"name": "[^"]*\' | cut -d\'"\' -f4'
 
