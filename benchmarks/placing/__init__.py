@@ -1,0 +1,1 @@
+"""How well `crosscut place` predicts what an order of ranks gains."""
