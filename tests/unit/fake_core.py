@@ -47,7 +47,7 @@ LISTED = {
                          "help": "send at once", "choices": []}]},
         {"name": "null", "summary": "nothing", "live": False, "available": True, "unavailable": "",
          "parameters": []},
-        {"name": "mpi", "summary": "MPI", "live": True, "available": False,
+        {"name": "mpi", "summary": "MPI", "live": True, "over_mpi": True, "available": False,
          "unavailable": "this executable has no MPI", "parameters": []},
     ],
 }  # fmt: skip

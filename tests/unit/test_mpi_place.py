@@ -16,6 +16,7 @@ from crosscut.places.launchers import (
     find_launcher,
     stays_here,
 )
+from crosscut.session import measure
 
 
 def program(folder: Path, name: str) -> Path:
@@ -86,3 +87,10 @@ def test_losing_a_node_named_by_its_address_excludes_no_other() -> None:
     assert mpi.without(words, ["10.0.0.2"], is_srun=False) == ("-hosts", "10.0.0.1,10.0.1.3")
     words = ["-hosts", "n1.here.org:2,n2"]
     assert mpi.without(words, ["n1"], is_srun=False) == ("-hosts", "n2")
+
+
+@pytest.mark.parametrize(
+    ("backend", "place"), [("mpi", "mpi"), ("rma", "mpi"), ("tcp", "local"), ("sim", "local")]
+)
+def test_the_backends_over_mpi_share_a_default_place(backend: str, place: str) -> None:
+    assert measure.default_place(backend, {"mpi", "rma"}) == place

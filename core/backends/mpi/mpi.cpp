@@ -243,7 +243,11 @@ int mpi_rank_main(int argc, char** argv) {
 
 extern const program::BackendInfo info;
 const program::BackendInfo info{
-    .name = "mpi", .summary = summary, .parameters = parameters, .make = measure::make_live<MpiTransport>};
+    .name = "mpi",
+    .summary = summary,
+    .parameters = parameters,
+    .over_mpi = true,
+    .make = measure::make_live<MpiTransport>};
 }  // namespace crosscut::backends::mpi
 
 #else
@@ -259,6 +263,7 @@ const program::BackendInfo info{
     .name = "mpi",
     .summary = summary,
     .parameters = parameters,
+    .over_mpi = true,
     .unavailable =
         "this executable is built without MPI; use crosscut-core-mpi, made by `make "
         "install` with the PyPI package mpich, or by `crosscut build-mpi`"};

@@ -59,6 +59,8 @@ class Backend:
     live: bool = False
     tolerates_failure: bool = False
     lossy: bool = False
+    over_mpi: bool = False
+    """Its ranks are tasks of an MPI job."""
     unavailable: str = ""
     """Why it cannot be used, and what to do; empty if it can."""
     parameters: tuple[Parameter, ...] = ()

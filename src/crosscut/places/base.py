@@ -68,6 +68,8 @@ class PlaceOptions(StartOptions):
     """`crosscut-core`."""
     ranks: int
     backend: str = "tcp"
+    over_mpi: bool = False
+    """The backend's ranks are tasks of an MPI job."""
     argument: str = ""
     """What follows the colon: `hosts:FILE` has the argument `FILE`."""
     mpi_executable: Path | None = None

@@ -139,16 +139,16 @@ class LabPlace(base.Place):
 
         try:
             shares = spread(options.ranks, site.hosts, each)
-            command, line, environment = (_mpi if options.backend == "mpi" else _tree)(options, site, shares)
+            command, line, environment = (_mpi if options.over_mpi else _tree)(options, site, shares)
             hooks = base.Hooks(
                 release=release,
                 observe=observer.observe,
                 attributes=observer.begin,
                 remark=lambda: planted(site.name),
                 gone=lambda: taken_down(site.name),
-                launcher="mpiexec" if options.backend == "mpi" else "",
+                launcher="mpiexec" if options.over_mpi else "",
                 start_seconds=mpi_start_seconds(options.ranks, options.timeout_seconds)
-                if options.backend == "mpi"
+                if options.over_mpi
                 else math.inf,
             )
             return base.spawn(command, line, hooks, environment=environment)

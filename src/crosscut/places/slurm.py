@@ -191,7 +191,7 @@ class SlurmPlace(base.Place):
         return max(2, sum(found.tasks)) if found else 2
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
-        if options.backend == "mpi":
+        if options.over_mpi:
             return mpi.PLACE.start(replace(options, launcher=options.launcher or "srun"))
         found = allocation()
         line = base.configuration(options, self.name, "auto")

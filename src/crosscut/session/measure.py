@@ -46,16 +46,19 @@ def default_backend(on: str) -> str:
         return "tcp"
 
 
-def _default_place(backend: str) -> str:
-    """Returns the place for a backend if none is named: the one whose default it is, else this machine."""
-    own = (place.name for place in all_places() if place.default_backend == backend and not place.argument)
+def default_place(backend: str, over_mpi: set[str]) -> str:
+    """Returns the place for a backend if none is named: the one whose default it is, else this machine. The
+    place of one backend over MPI is that of all."""
+    alike = over_mpi if backend in over_mpi else {backend}
+    own = (place.name for place in all_places() if place.default_backend in alike and not place.argument)
     return DEFAULT if load_place(DEFAULT).default_backend == backend else next(own, DEFAULT)
 
 
 def decide(core: core_module.Core, launch: Launch) -> Decided:
     """Decides what a launch leaves open. Raises UsageError, with the reason, for an unavailable choice."""
     backend = launch.backend or default_backend(launch.on)
-    on = launch.on or _default_place(backend)
+    over_mpi = {one.name for one in core.backends if one.over_mpi}
+    on = launch.on or default_place(backend, over_mpi)
     place, argument = find_place(on)
     if (reason := place.available()) is not None:
         raise UsageError(f"--on {on}: {reason}")
@@ -89,6 +92,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         mpi_executable=core.mpi_executable,
         ranks=ranks,
         backend=backend,
+        over_mpi=backend in over_mpi,
         argument=argument,
         **{each.name: getattr(launch, each.name) for each in fields(StartOptions)},
     )
