@@ -4,23 +4,13 @@
 #include <mpi.h>
 #include <sched.h>
 
-#include <array>
 #include <climits>
-#include <string>
 #include <vector>
 
-#include "base/error.hpp"
+#include "backends/mpi/check.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::backends::mpi {
-
-inline void check(int code, const char* doing) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  throw RunError(std::string(doing) + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
-}
 
 inline int count_of(std::int64_t bytes) {
   if (bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");

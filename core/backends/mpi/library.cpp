@@ -1,0 +1,26 @@
+#if defined(CROSSCUT_HAVE_MPI)
+
+#include "backends/mpi/library.hpp"
+
+#include <algorithm>
+
+namespace crosscut::backends::mpi {
+
+World::World() {
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+json::Object library_facts() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0, major = 0, minor = 0;
+  MPI_Get_library_version(text.data(), &length);
+  MPI_Get_version(&major, &minor);
+  std::string library(text.data(), static_cast<std::size_t>(std::max(0, length)));
+  library = library.substr(0, library.find('\n'));
+  return {{"library", library}, {"standard", std::to_string(major) + "." + std::to_string(minor)}};
+}
+
+}  // namespace crosscut::backends::mpi
+
+#endif

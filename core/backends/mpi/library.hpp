@@ -1,0 +1,27 @@
+// What the backends over MPI share.
+#pragma once
+
+#include <mpi.h>
+
+#include "backends/mpi/check.hpp"
+#include "base/json.hpp"
+
+namespace crosscut::backends::mpi {
+
+// A copy of MPI_COMM_WORLD whose calls return their errors. Collective to make.
+class World {
+ public:
+  World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() { MPI_Comm_free(&comm_); }
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// Returns the library's version and the standard's, for the run's attributes.
+json::Object library_facts();
+
+}  // namespace crosscut::backends::mpi
