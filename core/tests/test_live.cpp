@@ -117,7 +117,11 @@ class WireTransport : public HostTransport {
       return !completed.empty();
     });
   }
+  void start_phase(std::span<const Op>) { CHECK(next_ == nullptr); }
+  void foresee(const Op& op, const std::byte*) { foreseen_ = &op; }
   void execute(const Op& op, std::byte* data) {
+    CHECK(next_ == nullptr || next_ == &op);
+    next_ = std::exchange(foreseen_, nullptr);
     check_registered(op, data);
     if (op.kind == Op::Kind::send) return wires->put(rank_, op, data);
     wires->await([&] { return wires->receive(rank_, op, data); });
@@ -135,6 +139,8 @@ class WireTransport : public HostTransport {
     }));
   }
   Rank rank_;
+  const Op* foreseen_ = nullptr;  // to follow the operation that is executed next
+  const Op* next_ = nullptr;      // was foreseen
   std::map<std::byte*, std::unique_ptr<std::vector<std::byte>>> regions_;
   std::vector<OpIndex> sent_;
   std::deque<Receive> receives_;

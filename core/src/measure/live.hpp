@@ -62,6 +62,7 @@ class LiveBackend final : public Backend {
       }
       first_cell += schedules.size();
     }
+    transport_.drain();
     if (task.compute) computing().work(false);
     context_.control_thread.listen(true);
     return samples;
@@ -136,7 +137,10 @@ class LiveBackend final : public Backend {
     // Exclude the time of the thread that computes beside the pattern, since it moves no bytes.
     const auto whose = task.compute ? Processor::thread : Processor::process;
     if (task.verify) fill(schedule, task, repetition);
-    if (task.barrier && T::is_synchronised) context_.barrier.wait();
+    if (task.barrier && T::is_synchronised) {
+      transport_.drain();
+      context_.barrier.wait();
+    }
     const auto units = task.compute ? computing().units() : 0;
     // Read before the phase starts, so that no sample includes the reading.
     const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
@@ -165,6 +169,7 @@ class LiveBackend final : public Backend {
       for (auto& schedule : schedules) schedule.data.resize(schedule.ops.size());
       return schedules;
     }
+    if (task.verify) apart = transport_.agree_on(apart);
     if (apart > apart_limit_) {
       throw UsageError("--verify needs " + std::to_string(apart) +
                        " more bytes per rank, to keep the receives of a phase apart; raise --memory, or " +
@@ -201,6 +206,8 @@ class LiveBackend final : public Backend {
   void run_linear(const Schedule& schedule, bool first, bool last) {
     const auto count = schedule.ops.size();
     for (std::size_t i = 0; i < count; ++i) {
+      const auto next = i + 1 < count ? i + 1 : 0;
+      if (next > 0 || !last) transport_.foresee(schedule.ops[next], schedule.data[next]);
       if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
       transport_.execute(schedule.ops[i], schedule.data[i]);
       if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));

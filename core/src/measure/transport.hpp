@@ -48,13 +48,21 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   // Returns the connections opened by this rank that the job uses for the first time.
   { t.take_new_connections() } -> std::same_as<std::vector<store::Connection>>;
   // Allocates memory for messages: registered with the network, or on a device, as the transport requires.
-  // Not called while operations are in progress; the memory is freed before the transport.
+  // Not called while operations are in progress; the memory is freed before the transport. All ranks allocate
+  // and free in the same order, so that a transport may do either together with them.
   { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
+  // Returns `bytes`, or the most of all ranks if they can only allocate together. Called on all ranks.
+  { t.agree_on(std::size_t{}) } -> std::same_as<std::size_t>;
   t.start_phase(std::span<const program::Op>{});  // called just before the first operation of a phase
   { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual if no real time passes
   t.post(op, index, data);                        // starts an operation; may also complete it
   t.wait(completed);                              // appends the index of at least one completed operation
   t.execute(op, data);                            // runs one operation to completion by the fastest path
+  // Called before an execute() that does not end its phase: the operation that this rank executes next.
+  t.foresee(op, data);
+  // Called on all ranks between phases, untimed, before they wait for each other outside the transport. After
+  // it no rank needs the transport of another to do anything.
+  t.drain();
   { c.lost_bytes(index) } -> std::convertible_to<std::int64_t>;  // lossy: bytes that a receive lost
   t.disconnect();
   t.interrupt();
@@ -74,7 +82,10 @@ struct HostTransport {
   void connect(std::span<const ConnectionId>, std::uint32_t) {}
   std::vector<store::Connection> take_new_connections() { return {}; }
   Memory allocate(std::size_t bytes) { return Memory(bytes); }
+  std::size_t agree_on(std::size_t bytes) { return bytes; }
   void start_phase(std::span<const program::Op>) {}
+  void foresee(const program::Op&, const std::byte*) {}
+  void drain() {}
   std::int64_t now() const { return monotonic_nanoseconds(); }
   std::int64_t lost_bytes(program::OpIndex) const { return 0; }
   void disconnect() {}

@@ -66,7 +66,8 @@ class RankLoop {
   void serve() {
     while (true) {
       const auto frame = control_thread_.next();
-      if (frame.type == FrameType::end) return;
+      // The control thread, while there is one, ends a process that hangs in its library.
+      if (frame.type == FrameType::end) return replace_backend(nullptr);
       try {
         handle(frame);
       } catch (const measure::PeerLost& lost) {
