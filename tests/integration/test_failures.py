@@ -83,7 +83,7 @@ def check_kept(job: Job) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), ("udp", 2), ("mpi", 3)]
+    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), ("udp", 2), ("mpi", 3), ("rma", 3)]
 )
 def test_a_stopped_rank_is_named_with_its_node(
     quick_path: Path, binaries: Path, rank: int, backend: str
@@ -244,14 +244,25 @@ def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_th
     check_whole(job.out, lossy=backend == "udp")
 
 
-@pytest.mark.parametrize("whom", ["rank 0", "rank 1", "rank 3", "the launcher"])
+@pytest.mark.parametrize(
+    ("backend", "whom"),
+    [
+        ("mpi", "rank 0"),
+        ("mpi", "rank 1"),
+        ("mpi", "rank 3"),
+        ("mpi", "the launcher"),
+        ("rma", "rank 1"),
+        long("rma", "rank 0"),
+        long("rma", "the launcher"),
+    ],
+)
 def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
-    quick_path: Path, binaries: Path, whom: str
+    quick_path: Path, binaries: Path, backend: str, whom: str
 ) -> None:
-    if not usable("mpi"):
-        pytest.skip("the backend mpi cannot be used here")
-    job = endless(quick_path / "run.zarr", "mpi", time_limit_seconds=PATIENCE_SECONDS)
-    with measuring(job, launch("mpi"), binaries) as measurement:
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
+    job = endless(quick_path / "run.zarr", backend, time_limit_seconds=PATIENCE_SECONDS)
+    with measuring(job, launch(backend), binaries) as measurement:
         ranks = mpi_ranks(binaries / core.CORE_MPI)
         await_blocks(measurement)
         segments = shared_segments(ranks[0])
@@ -320,7 +331,7 @@ def shared_segments(process: int) -> set[Path]:
 
 def processes_of(backend: str, binaries: Path) -> list[int]:
     """Returns the ranks' processes in rank order."""
-    if backend == "mpi":
+    if backend in ("mpi", "rma"):
         return mpi_ranks(binaries / core.CORE_MPI)
     return rank_processes(binaries / core.CORE, RANKS)[1]
 
@@ -332,7 +343,7 @@ def mpi_ranks(executable: Path) -> list[int]:
     return [pid for _, pid in ranks]
 
 
-@pytest.mark.parametrize("backend", ["null", "udp", "mpi"])
+@pytest.mark.parametrize("backend", ["null", "udp", "mpi", "rma"])
 def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
     quick_path: Path, binaries: Path, backend: str
 ) -> None:

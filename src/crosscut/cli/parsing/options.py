@@ -119,7 +119,7 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     )
     typed_option(group, "--on PLACE", str,
                  f"Where ranks run: {', '.join(map(typed_as, places))}. "
-                 "Default local; with --backend mpi: mpi.")  # fmt: skip
+                 "Default local; with --backend mpi or rma: mpi.")  # fmt: skip
     add_place_options(group, places)
     typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
     typed_option(group, "--timeout TIME", units.parse_seconds,
