@@ -1,0 +1,244 @@
+"""Steps in many series of noisy values, such as a host's rate night after night.
+
+Successive nights resemble each other, which rank tests do not allow for. So each series is first freed of its
+correlation: y(t) = x(t) - rho x(t-1), with the estimate of rho by S. Chakar, E. Lebarbier, C. Levy-Leduc and
+S. Robin (Bernoulli 23, 2017), which steps do not disturb. The test for a step is the rank sum of the values
+before it (F. Wilcoxon, Biometrics Bulletin 1, 1945), at the split where it is least probable (R. Miller and
+D. Siegmund, Biometrics 38, 1982). Steps are sought in intervals of every length (S. Kovacs, P. Buhlmann, H. Li
+and A. Munk, Biometrika 110, 2023), the shortest significant first (R. Baranowski, Y. Chen and P. Fryzlewicz,
+JRSS B 81, 2019), so that a dip that has passed is found as well.
+
+Probabilities are upper bounds: one split's, times all splits of all intervals of all series.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+
+# Values on each side of a step, at least: a step is no single bad night.
+FEWEST_ASIDE = 4
+# With so few values on one side, the normal approximation of the rank sum is too coarse; their distribution
+# is computed exactly.
+_EXACT = 12
+_MOST_CORRELATION = 0.95
+_UNSURE = 2.0
+_SERIES_AT_ONCE = 500
+# A split is as likely as the best one if it is less likely by no more than this, in the logarithm of the
+# likelihood of values with Laplace's distribution about two levels; benchmarks/history.py calibrates it.
+_LIKELY = 4.0
+_Interval = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class StepFound:
+    series: int
+    at: int
+    """Index of the first value after the step; `earliest` to `latest` bound it."""
+    earliest: int
+    latest: int
+    effect: float
+    """Median after the step minus the median before it, up to the neighbouring steps."""
+    doubt: float
+    """Probability of such a step anywhere in `tests` series without one, at most."""
+
+
+def steps(values: Floats, *, level: float, tests: int = 0) -> list[StepFound]:
+    """Returns the steps in [time, series] values that are significant at the family-wise `level`.
+
+    NaN: not measured. `tests`: the number of series tested altogether, if more than these.
+    """
+    there = np.isfinite(values)
+    tests = max(tests, values.shape[1])
+    # Series with values at the same times are tested together.
+    _, kinds = np.unique(np.packbits(there, axis=0), axis=1, return_inverse=True)
+    parts = [np.nonzero(kinds.ravel() == kind)[0] for kind in range(int(kinds.max(initial=-1)) + 1)]
+    times = [np.nonzero(there[:, part[0]])[0] for part in parts]
+    rho = np.zeros(values.shape[1])
+    for part, when in zip(parts, times, strict=True):
+        rho[part] = correlations(values[np.ix_(when, part)])
+    if len(rho):
+        # Few series of few values do not show their correlation well, so it is taken for more.
+        unsure = _UNSURE / math.sqrt(there.sum())
+        rho = np.minimum(np.maximum(rho, np.median(rho)) + unsure, _MOST_CORRELATION)
+    found: list[StepFound] = []
+    for part, when in zip(parts, times, strict=True):
+        for one in _dense(values[np.ix_(when, part)], rho[part], level, tests):
+            at, earliest, latest = (int(when[index]) for index in (one.at, one.earliest, one.latest))
+            found.append(StepFound(int(part[one.series]), at, earliest, latest, one.effect, one.doubt))
+    return sorted(found, key=lambda one: (one.series, one.at))
+
+
+def correlations(values: Floats) -> Floats:
+    """Returns [series] the correlation of successive values of [time, series], from 0; 0: unknown."""
+    if len(values) < 2 * FEWEST_ASIDE:
+        return np.zeros(values.shape[1])
+    near, far = (np.median(np.abs(values[lag:] - values[:-lag]), axis=0) ** 2 for lag in (1, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = far / near - 1
+    return np.where(np.isfinite(rho), rho, 0.0).clip(0, _MOST_CORRELATION)
+
+
+def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFound]:
+    """As `steps`, for series without NaN. `rho`: [series] correlation of successive values."""
+    if len(values) <= 2 * FEWEST_ASIDE:
+        return []
+    innovations = np.ascontiguousarray((values[1:] - rho * values[:-1]).T)
+    seeded = _useful(len(values) - 1, level / tests)
+    splits = sum(end - begin - 2 * FEWEST_ASIDE + 1 for begin, end in seeded)
+    found: list[StepFound] = []
+    for first in range(0, len(innovations), _SERIES_AT_ONCE):
+        block = innovations[first : first + _SERIES_AT_ONCE]
+        least = [_least_probable(block[:, begin:end]) for begin, end in seeded]
+        doubts = np.array([chance for chance, _ in least]).reshape(len(seeded), len(block)) * splits * tests
+        for series in np.nonzero((doubts <= level).any(axis=0))[0].tolist():
+            # Innovation i belongs to value i + 1.
+            places = [begin + int(place[series]) + 1 for (begin, _), (_, place) in zip(seeded, least, strict=True)]
+            chosen = _narrowest(seeded, doubts[:, series], places, level)
+            at = first + series
+            found += _described(values[:, at], float(rho[at]), at, chosen)
+    return found
+
+
+def _useful(count: int, level: float) -> list[_Interval]:
+    """Returns overlapping intervals of `count` values: all, halves, quarters, … without those too short to
+    reach the level."""
+    found: list[_Interval] = []
+    pieces, length = 1, count
+    while length >= 2 * FEWEST_ASIDE and 2 / math.comb(length, length // 2) <= level:
+        found += [(begin := round(at * (count - length) / max(pieces - 1, 1)), begin + length) for at in range(pieces)]
+        length, pieces = math.ceil(length / 2), 2 * pieces + 1
+    return found
+
+
+def _least_probable(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Returns [series] the probability of the rank sum at the least probable split of [series, time] values,
+    and the number of values before that split."""
+    count = values.shape[1]
+    before = np.arange(FEWEST_ASIDE, count - FEWEST_ASIDE + 1)
+    sums = np.cumsum(_ranks(values), axis=1)[:, before - 1]
+    excess = sums - before * (before + 1) / 2
+    most = (before * (count - before)).astype(np.float64)
+    below = np.minimum(excess, most - excess)
+    aside = np.minimum(before, count - before)
+    few = np.nonzero(aside <= _EXACT)[0]
+    chance = np.ones((len(values), len(few) + 1))
+    for at, split in enumerate(few):
+        index = np.ceil(below[:, split] - 1e-9).astype(np.int64)
+        chance[:, at] = 2 * _tail(count, int(aside[split]))[index]
+    places = np.tile(np.append(before[few], 0), (len(values), 1))
+    if len(many := np.nonzero(aside > _EXACT)[0]):
+        deviations = (most[many] / 2 - 0.5 - below[:, many]) / np.sqrt(most[many] * (count + 1) / 12)
+        farthest = deviations.argmax(axis=1)
+        chance[:, -1] = _two_sided(deviations.max(axis=1).clip(0))
+        places[:, -1] = before[many][farthest]
+    best = chance.argmin(axis=1)
+    rows = np.arange(len(values))
+    return np.minimum(chance[rows, best], 1.0), places[rows, best]
+
+
+def _two_sided(deviations: Floats) -> Floats:
+    from scipy.special import erfc  # imported late, so that commands without statistics start faster
+
+    return np.asarray(erfc(deviations / math.sqrt(2)), np.float64)
+
+
+def _ranks(values: Floats) -> Floats:
+    """Returns ranks along the second axis, from 1; equal values share the mean of their ranks."""
+    order = np.argsort(values, axis=1)
+    rows = np.arange(len(values))[:, None]
+    ordered = values[rows, order]
+    ranks = np.empty(values.shape)
+    ranks[rows, order] = np.arange(1.0, values.shape[1] + 1)
+    tied = np.nonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))[0]
+    if len(tied):
+        from scipy.stats import rankdata
+
+        ranks[tied] = rankdata(values[tied], axis=1)
+    return ranks
+
+
+@lru_cache(maxsize=4096)
+def _tail(count: int, size: int) -> Floats:
+    """Returns [u] the probability that `size` of `count` ranks, drawn at random, exceed their least sum by at
+    most u."""
+    return np.asarray(np.minimum(_counts(count)[size].cumsum() / math.comb(count, size), 1.0))
+
+
+@lru_cache(maxsize=256)
+def _counts(count: int) -> list[Floats]:
+    """Returns [size][u] the number of ways to draw `size` of `count` ranks with that excess."""
+    most = min(_EXACT, count)
+    ways = [np.zeros(size * (count - size) + 1) for size in range(most + 1)]
+    ways[0][0] = 1
+    for rank in range(1, count + 1):
+        for size in range(min(rank, most), 0, -1):  # the new rank is the largest of `size`
+            excess = rank - size
+            fewer = ways[size - 1][: (size - 1) * excess + 1]
+            ways[size][excess : excess + len(fewer)] += fewer
+    return ways
+
+
+def _narrowest(
+    seeded: Sequence[_Interval], doubts: Floats, places: Sequence[int], level: float
+) -> list[tuple[int, float, _Interval]]:
+    """Returns (place, doubt, interval) of each step, found in the shortest significant interval without
+    another step."""
+    chosen: list[tuple[int, float, _Interval]] = []
+    order = sorted(np.nonzero(doubts <= level)[0], key=lambda at: (seeded[at][1] - seeded[at][0], doubts[at]))
+    for at in order:
+        begin, end = seeded[at]
+        if not any(begin < place <= end for place, _, _ in chosen):
+            chosen.append((places[at], float(doubts[at]), seeded[at]))
+    return sorted(chosen)
+
+
+def _described(
+    values: Floats, rho: float, series: int, chosen: list[tuple[int, float, _Interval]]
+) -> Iterator[StepFound]:
+    """Places each step between its neighbours, and measures it."""
+    ends = [0, *(place for place, _, _ in chosen), len(values)]
+    for (place, doubt, _), before, after in zip(chosen, ends, ends[2:], strict=False):
+        part = values[before:after]
+        old, new = float(np.median(values[before:place])), float(np.median(values[place:after]))
+        # [split] the sum of the deviations from both levels, if that many values come before the step
+        from_old, from_new = np.abs(part - old), np.abs(part - new)
+        cost = np.concatenate([[0.0], from_old.cumsum()]) + from_new.sum() - np.concatenate([[0.0], from_new.cumsum()])
+        inner = cost[1:-1]
+        best = int(inner.argmin()) + 1
+        margin = _LIKELY * (1 + rho) / (1 - rho) * inner.min() / len(part)
+        likely = np.nonzero(inner <= inner.min() + margin)[0] + 1
+        yield StepFound(
+            series, before + best, before + int(likely.min()), before + int(likely.max()), new - old, doubt
+        )
+
+
+def effect(values: Floats, places: Sequence[int], number: int) -> float:
+    """Returns the median after step `number` of those at `places`, minus the median before it; NaN: unknown."""
+    ends = [0, *places, len(values)]
+    before, at, after = ends[number : number + 3]
+    old, new = (part[np.isfinite(part)] for part in (values[before:at], values[at:after]))
+    return float(np.median(new) - np.median(old)) if len(old) and len(new) else math.nan
+
+
+def is_gradual(values: Floats, places: Sequence[int]) -> bool:
+    """True if a straight line fits values better than levels between steps at `places`."""
+    times = np.nonzero(np.isfinite(values))[0]
+    known = values[times]
+    level = np.searchsorted(places, times, side="right")
+    flat = sum(float(np.abs(part - np.median(part)).sum()) for number in np.unique(level)
+               if len(part := known[level == number]))  # fmt: skip
+    third = max(1, len(times) // 3)  # the line through the medians of the first and last third (Tukey, 1977)
+    (t0, y0), (t1, y1) = (
+        (float(np.median(times[part])), float(np.median(known[part]))) for part in (slice(None, third), slice(-third, None))
+    )
+    slope = (y1 - y0) / (t1 - t0) if t1 > t0 else 0.0
+    rest = known - slope * times
+    return float(np.abs(rest - np.median(rest)).sum()) < flat
