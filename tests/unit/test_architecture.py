@@ -20,7 +20,7 @@ LAYERS = (
     {"lab", "analysis", "imports"},
     {"places", "reports"},
     {"session", "workloads", "prediction"},
-    {"campaigns", "clone", "reproduce", "pricing", "ordering"},
+    {"campaigns", "clone", "history", "reproduce", "pricing", "ordering"},
     {"cli"},
     {"__main__"},
 )

@@ -1,0 +1,256 @@
+"""`crosscut history`: runs and findings of months in one file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action, tell, whole
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from crosscut.history.queries import SeriesRow
+
+EPILOG = """
+examples:
+  crosscut history add net.db night.zarr                  also after each night, from cron; twice changes nothing
+  crosscut history add net.db kept/ --cabling cables.csv  all runs in a folder; racks and cables for trends
+  crosscut history list net.db                            the latest runs, with the hosts at fault
+  crosscut history trend net.db --host n0007              its rates, and the findings that name it
+  crosscut history trend net.db --groups r1 r2            between two racks
+  crosscut history note net.db 2026-03-12 "firmware 14.32 on all adapters"
+  crosscut history changes net.db                         which hosts changed, when, and what they have in common
+
+The history keeps a few figures of each host and every finding, not the messages: keep the runs as well.
+"""
+
+execute = run_action
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = actions(parser)
+    _add_add(commands)
+    one = _action(commands, "list", _list, "list the runs, with the hosts at fault")
+    _choosing(one)
+    option(one, "--last N", whole(1), "Show so many runs of each series. Default 20.", default=20)
+    flag(one, "--json", "Print one JSON object on standard output.")
+    _add_trend(commands)
+    _add_changes(commands)
+    one = _action(commands, "note", _note, "keep what people know about a day, such as new firmware")
+    one.add_argument("day", type=_day, metavar="DATE", help="The day, as 2026-03-12.")
+    one.add_argument("words", metavar="WORDS", help="What happened then.")
+    one = _action(commands, "forget", _forget, "remove old runs, and give their space back")
+    option(one, "--before DATE", _day, "Remove the runs that began before this day (UTC).", required=True)
+    flag(one, "--dry-run", "Only say how many runs that would be.")
+
+
+def _action(commands: Any, name: str, act: Any, words: str) -> argparse.ArgumentParser:
+    one = add_action(commands, name, act, words)
+    one.add_argument("history", type=Path, metavar="DB", help="File of the history.")
+    return one
+
+
+def _add_add(commands: Any) -> None:
+    one = _action(commands, "add", _add, "add runs; makes the file if there is none")
+    one.add_argument(
+        "runs", nargs="+", type=options.folder, metavar="RUN",
+        help="Run, folder of launches, evaluation, or folder of runs such as check --keep leaves.",
+    )  # fmt: skip
+    option(one, "--cluster NAME", str,
+           "Name of the cluster or network. Default: that of the network's description, or the "
+           "place.")  # fmt: skip
+    option(one, "--verdicts FILE", options.folder,
+           "Verdicts that crosscut check --json gave these runs; kept with the latest of them.")  # fmt: skip
+    options.add_cabling(one)
+    options.add_reading(one)
+    flag(one, "--quiet", "Say nothing about runs that could be added.")
+
+
+def _add_trend(commands: Any) -> None:
+    one = _action(commands, "trend", _trend, "show the rates of a host, of a cable or between two racks")
+    which = one.add_mutually_exclusive_group(required=True)
+    option(which, "--host NAME", str, "The host.")
+    option(which, "--cable NAME", str, "The cable of a host, by its label or as 'SWITCH PORT'.")
+    which.add_argument("--groups", nargs=2, metavar=("A", "B"),
+                       help="Two racks, or switches, as the list of cables names them.")  # fmt: skip
+    _choosing(one)
+    option(one, "--last N", whole(0), "Also list so many runs. Default 10.", default=10)
+    flag(one, "--json", "Print one JSON object on standard output.")
+
+
+def _add_changes(commands: Any) -> None:
+    one = _action(commands, "changes", _changes, "find when hosts changed, and which changed together")
+    _choosing(one)
+    _judging(one)
+    flag(one, "--json", "Print one JSON object on standard output.")
+
+
+def _judging(one: argparse.ArgumentParser) -> None:
+    option(one, "--matters SHARE", units.parse_fraction,
+           "Report no changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
+    option(one, "--error-rate SHARE", units.parse_fraction,
+           "Probability of reporting any change if nothing has changed. Default 1%%.", default=0.01)  # fmt: skip
+    option(one, "--nights N", whole(1), "Look at the latest nights only. Default 366.", default=366)
+
+
+def _choosing(one: argparse.ArgumentParser) -> None:
+    group = one.add_argument_group("which series; default: all")
+    option(group, "--cluster NAME", str, "Only this cluster.", default="")
+    option(group, "--pattern NAME", str, "Only runs of this pattern.", default="")
+    option(group, "--size SIZE", units.parse_bytes, "Only runs whose largest message has this size.", default=0)
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a day; write for example 2026-03-12") from error
+
+
+def _wanted(args: argparse.Namespace, connection: sqlite3.Connection) -> list[SeriesRow]:
+    from crosscut.history import queries
+
+    return queries.all_series(connection, queries.Wanted(args.cluster, args.pattern, args.size))
+
+
+def _expanded(named: Path) -> Iterator[Path]:
+    """Yields the runs that a path stands for."""
+    from crosscut.campaigns.campaign import is_campaign, review
+    from crosscut.run.launches import is_launches
+
+    if is_campaign(named):
+        yield from (result.out for result in review(named) if result.measured)
+    elif is_launches(named) or (named / "zarr.json").exists() or not named.is_dir():
+        yield named
+    else:
+        found = sorted(path.parent for path in named.glob("*/zarr.json"))
+        if not found:
+            raise UsageError(f"{named}: neither a run nor a folder of runs; crosscut run --out NAME.zarr makes one")
+        yield from found
+
+
+def _add(args: argparse.Namespace) -> int:
+    from crosscut.history import database, store
+    from crosscut.history.record import record
+
+    cabling = options.cabling_of(args)
+    runs = [run for named in args.runs for run in _expanded(named)]
+    failed = 0
+    with database.writing(args.history) as connection:
+        judged = _verdicts(args.verdicts, runs)
+        for run in runs:
+            try:
+                kept = record(run, args.cluster, cabling)
+            except CrosscutError as error:  # one damaged run does not keep the others out
+                failed = max(failed, error.exit_code)
+                print(f"crosscut: error: {error}", file=sys.stderr)
+                continue
+            done = store.add(connection, kept, judged if run == runs[-1] else ())
+            if not args.quiet:
+                print(f"{run}: {done.value}")
+    return failed or EXIT_OK
+
+
+def _verdicts(file: Path | None, runs: list[Path]) -> Any:
+    if file is None:
+        return ()
+    from crosscut.analysis.figures.launches import open_run
+    from crosscut.reports.json import check
+
+    return check.read(file, max(open_run(run).ranks for run in runs))[1]
+
+
+def _list(args: argparse.Namespace) -> int:
+    from crosscut.history import as_json, database, queries
+
+    with database.reading(args.history) as connection:
+        found = [(one, queries.runs(connection, one.id, args.last)) for one in _wanted(args, connection)]
+        every = [run.id for _, runs in found for run in runs]
+        faults = {run: queries.finding_hosts(connection, run) for run in every}
+        judged = {run: queries.verdicts(connection, run) for run in every}
+        notes = queries.notes(connection)
+
+    def render(screen: Any) -> None:
+        from crosscut.history import terminal
+
+        for series, runs in found:
+            since = [note for note in notes if note.day >= runs[0].day]
+            terminal.render_runs(screen, series, runs, faults, judged, since)
+
+    tell(args, lambda: as_json.runs(found, faults, judged, notes), render)
+    return EXIT_OK
+
+
+def _trend(args: argparse.Namespace) -> int:
+    from crosscut.history import as_json, database, trends
+
+    with database.reading(args.history) as connection:
+        found = []
+        for series in _wanted(args, connection):
+            if args.host is not None:
+                found.append(trends.of_host(connection, series, args.host))
+            elif args.cable is not None:
+                found.append(trends.of_cable(connection, series, args.cable))
+            else:
+                found.append(trends.of_groups(connection, series, args.groups))
+
+    def render(screen: Any) -> None:
+        from crosscut.history import terminal
+
+        for one in found:
+            terminal.render_trend(screen, one, args.last)
+
+    tell(args, lambda: as_json.trends(found), render)
+    return EXIT_OK
+
+
+def _changes(args: argparse.Namespace) -> int:
+    from crosscut.history import as_json, changes, database
+
+    if not 0 < args.error_rate < 0.5:
+        raise UsageError("--error-rate must be above 0 and below 50 %")
+    asked = changes.ChangeSettings(args.error_rate, args.matters, args.nights)
+    with database.reading(args.history) as connection:
+        found = changes.changes(connection, _wanted(args, connection), asked)
+
+    def render(screen: Any) -> None:
+        from crosscut.history import terminal
+
+        terminal.render_changes(screen, found)
+
+    tell(args, lambda: as_json.changes(found), render)
+    return EXIT_OK
+
+
+def _note(args: argparse.Namespace) -> int:
+    from crosscut.history import database, store
+
+    if not args.words.strip() or len(args.words) > 500:
+        raise UsageError("a note has from 1 to 500 characters")
+    with database.writing(args.history) as connection:
+        store.note(connection, args.day, args.words)
+    return EXIT_OK
+
+
+def _forget(args: argparse.Namespace) -> int:
+    from crosscut.history import database, store
+
+    if not args.history.exists():
+        raise UsageError(f"{args.history}: there is no such file")
+    with database.writing(args.history) as connection:
+        count = store.older(connection, args.before)
+        if not args.dry_run:
+            store.forget(connection, args.before)
+    done = "would be forgotten" if args.dry_run else "forgotten"
+    print(f"{units.count(count, 'run')} from before {args.before} {done}; the runs' own folders are untouched")
+    return EXIT_OK
+
+

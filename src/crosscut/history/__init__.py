@@ -1,0 +1,1 @@
+"""Runs and findings of months in one SQLite file: adding, trends, change points, a page, metrics."""

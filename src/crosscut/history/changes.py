@@ -1,0 +1,298 @@
+"""Change points of all hosts of a series, joined where hosts changed together.
+
+Each host is tested four times: the rates at which it sends and receives, and both relative to the median host
+of the same night, which cancels what a night did to all. A step counts only if the rate itself changed, in the
+same direction and by enough: if half of the hosts become slower, the others become faster only relatively.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats import change_points
+from crosscut.analysis.stats.change_points import StepFound
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.history import queries
+from crosscut.history.queries import HostRow, NoteRow, SeriesRow
+
+FEWEST_NIGHTS = 2 * change_points.FEWEST_ASIDE + 1
+# Hosts changed together if their dates, with their uncertainty, are no farther apart than this.
+_NIGHTS_APART = 1
+
+
+class Way(Enum):
+    SENT = "sends"
+    RECEIVED = "receives"
+
+
+@dataclass(frozen=True)
+class Nights:
+    """The rates of a series by night: several runs of a day (UTC) count once, by their median."""
+
+    series: SeriesRow
+    days: tuple[str, ...]
+    hosts: tuple[HostRow, ...]
+    rates: dict[Way, Floats]
+    """[night, host] bytes per second; NaN: not measured."""
+
+    @property
+    def middle(self) -> dict[Way, Floats]:
+        """[night] the median host."""
+        return {way: row_medians(rates) for way, rates in self.rates.items()}
+
+
+@dataclass(frozen=True)
+class HostChange:
+    host: int
+    """Index in `Nights.hosts`."""
+    way: Way
+    at: int
+    """Index of the first night after the change; it lies between `earliest` and `latest`."""
+    earliest: int
+    latest: int
+    ratio: float
+    """The median rate after the change over that before it."""
+    doubt: float
+
+
+@dataclass(frozen=True)
+class CommonChange:
+    """Hosts that changed at the same time, in the same direction."""
+
+    at: int
+    earliest: int
+    latest: int
+    changes: tuple[HostChange, ...]
+    place: str
+    """`14 of the 16 hosts of rack r2`, or empty."""
+    coincides: tuple[str, ...]
+    """What else changed then: setups of these hosts, notes of people."""
+
+    @property
+    def hosts(self) -> tuple[int, ...]:
+        return tuple(sorted({one.host for one in self.changes}))
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        return tuple(way for way in Way if any(one.way is way for one in self.changes))
+
+    @property
+    def ratio(self) -> float:
+        return float(np.median([one.ratio for one in self.changes]))
+
+    @property
+    def doubt(self) -> float:
+        return min(one.doubt for one in self.changes)
+
+    @property
+    def worse(self) -> bool:
+        return self.ratio < 1
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A host whose rate changed little by little, so that no date can be named."""
+
+    host: int
+    way: Way
+    ratio: float
+    """The median of the last third over that of the first."""
+
+
+@dataclass(frozen=True)
+class ChangesFound:
+    nights: Nights
+    common: tuple[CommonChange, ...]
+    """The latest first."""
+    drifts: tuple[Drift, ...]
+
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    error_rate: float = 0.01
+    """Probability of any change in all series together if nothing changed, at most."""
+    matters: float = 0.03
+    nights: int = 366
+
+
+def load(connection: sqlite3.Connection, series: SeriesRow, most: int) -> Nights:
+    """Returns the latest nights of a series, at most `most`."""
+    runs = queries.runs(connection, series.id)
+    days = sorted({run.day for run in runs})[-most:]
+    runs = [run for run in runs if run.day >= days[0]] if days else []
+    hosts = queries.hosts(connection, series.cluster)
+    column = {host.id: at for at, host in enumerate(hosts)}
+    every = np.full((2, len(runs), len(hosts)), np.nan)
+    for row, run in enumerate(runs):
+        found = connection.execute(
+            "SELECT host, coalesce(sent, 0), coalesce(received, 0) FROM host_rate WHERE run = ?", (run.id,)
+        ).fetchall()
+        if found:
+            numbers = np.array(found, np.float64)
+            places = [column[host] for host, _, _ in found]
+            every[:, row, places] = numbers[:, 1:].T
+    every[every <= 0] = np.nan
+    used = np.isfinite(every).any(axis=(0, 1))
+    night = np.searchsorted(days, [run.day for run in runs])
+    rates = {way: _by_night(every[at][:, used], night, len(days)) for at, way in enumerate(Way)}
+    return Nights(series, tuple(days), tuple(host for host, there in zip(hosts, used, strict=True) if there), rates)
+
+
+def _by_night(values: Floats, night: NDArray[np.int64], nights: int) -> Floats:
+    if len(values) == nights:
+        return values
+    found = np.full((nights, values.shape[1]), np.nan)
+    for at in range(nights):
+        found[at] = row_medians(values[night == at].T)
+    return found
+
+
+def row_medians(values: Floats) -> Floats:
+    """Returns [row] the median of the finite values; NaN if there is none."""
+    found = np.full(len(values), np.nan)
+    there = np.isfinite(values).any(axis=1)
+    found[there] = np.nanmedian(values[there], axis=1)
+    return found
+
+
+def changes(
+    connection: sqlite3.Connection, wanted: Sequence[SeriesRow], asked: ChangeSettings
+) -> list[ChangesFound]:
+    """Returns the changes in each series. The error rate is that of all of them together."""
+    loaded = [load(connection, series, asked.nights) for series in wanted]
+    tests = 4 * sum(len(nights.hosts) for nights in loaded)
+    notes = queries.notes(connection)
+    return [_of_series(connection, nights, notes, tests, asked) for nights in loaded]
+
+
+def _of_series(
+    connection: sqlite3.Connection, nights: Nights, notes: Sequence[NoteRow], tests: int, asked: ChangeSettings
+) -> ChangesFound:
+    single: list[HostChange] = []
+    drifts: list[Drift] = []
+    for way, rates in nights.rates.items():
+        logs = np.log(rates)
+        relative = logs - row_medians(logs)[:, None]
+        hosts = rates.shape[1]
+        by_host: dict[int, list[StepFound]] = {}
+        for step in change_points.steps(np.hstack([logs, relative]), level=asked.error_rate, tests=tests):
+            by_host.setdefault(step.series % hosts, []).append(step)
+        for host, found in by_host.items():
+            kept = _once(found)
+            places = [step.at for step in kept]
+            if change_points.is_gradual(logs[:, host], places):
+                drifts += _drift(logs[:, host], host, way, asked.matters)
+                continue
+            for number, step in enumerate(kept):
+                ratio = math.exp(change_points.effect(logs[:, host], places, number))
+                if abs(ratio - 1) >= asked.matters and (ratio > 1) == (step.effect > 0):
+                    single.append(HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt))
+    common = [_common(connection, nights, notes, part) for part in _together(single)]
+    common.sort(key=lambda one: (-one.at, -len(one.hosts)))
+    return ChangesFound(nights, tuple(common), tuple(drifts))
+
+
+def _once(found: Sequence[StepFound]) -> list[StepFound]:
+    """Returns the steps of one host in order, without those that the other series of it shows as well."""
+    kept: list[StepFound] = []
+    for step in sorted(found, key=lambda one: one.doubt):
+        if all(abs(step.at - other.at) >= change_points.FEWEST_ASIDE for other in kept):
+            kept.append(step)
+    return sorted(kept, key=lambda one: one.at)
+
+
+def _drift(logs: Floats, host: int, way: Way, matters: float) -> list[Drift]:
+    known = logs[np.isfinite(logs)]
+    third = max(1, len(known) // 3)
+    ratio = math.exp(float(np.median(known[-third:]) - np.median(known[:third])))
+    return [Drift(host, way, ratio)] if abs(ratio - 1) >= matters else []
+
+
+def _together(single: Sequence[HostChange]) -> list[list[HostChange]]:
+    """Divides changes into those at the same time in the same direction, the largest group first."""
+    found = []
+    for worse in (True, False):
+        rest = [one for one in single if (one.ratio < 1) == worse]
+        while rest:
+            def fits(at: int, one: HostChange) -> bool:
+                return one.earliest - _NIGHTS_APART <= at <= one.latest + _NIGHTS_APART
+
+            # Of equally many, the night at which most hosts changed likeliest.
+            likeliest = Counter(one.at for one in rest)
+            at = max(likeliest, key=lambda at: (sum(fits(at, one) for one in rest), likeliest[at]))
+            found.append([one for one in rest if fits(at, one)])
+            rest = [one for one in rest if not fits(at, one)]
+    return found
+
+
+def _common(
+    connection: sqlite3.Connection, nights: Nights, notes: Sequence[NoteRow], part: list[HostChange]
+) -> CommonChange:
+    at = round(float(np.median([one.at for one in part])))
+    if len({one.host for one in part}) > 2:  # they agree on the date
+        earliest = latest = at
+    else:
+        earliest, latest = min(one.earliest for one in part), max(one.latest for one in part)
+    hosts = sorted({one.host for one in part})
+    said = [*_setups(connection, nights, hosts, at), *_notes(nights, notes, earliest, latest)]
+    return CommonChange(at, earliest, latest, tuple(part), _place(nights, hosts, at), tuple(said))
+
+
+def _place(nights: Nights, hosts: Sequence[int], at: int) -> str:
+    """Says where the hosts are, if they are most of all hosts or most of a rack."""
+    measured = np.nonzero(np.isfinite(nights.rates[Way.SENT][at]) | np.isfinite(nights.rates[Way.RECEIVED][at]))[0]
+    if 2 * len(hosts) > len(measured):
+        return f"{len(hosts):,} of all {len(measured):,} hosts"
+    racks = {nights.hosts[host].rack for host in hosts}
+    rack = racks.pop()
+    every = sum(nights.hosts[host].rack == rack for host in measured.tolist())
+    if racks or not rack or len(hosts) < 2 or 2 * len(hosts) <= every:
+        return ""
+    return f"{'all' if len(hosts) == every else f'{len(hosts)} of the'} {every} hosts of rack {rack}"
+
+
+def _setups(connection: sqlite3.Connection, nights: Nights, hosts: Sequence[int], at: int) -> list[str]:
+    """Says what the runs record about these hosts that is not as it was the night before."""
+    if not 0 < at < len(nights.days):
+        return []
+    ids = {nights.hosts[host].id for host in hosts}
+    old, new = (
+        dict(connection.execute(
+            "SELECT h.host, s.words FROM run r JOIN host_rate h ON h.run = r.id JOIN setup s ON s.id = h.setup "
+            "WHERE r.series = ? AND substr(r.start, 1, 10) = ? ORDER BY r.start", (nights.series.id, day),
+        ).fetchall())
+        for day in nights.days[at - 1 : at + 1]
+    )  # fmt: skip
+    altered = Counter(
+        (was, now)
+        for host in ids & old.keys() & new.keys()
+        for was, now in _differing(str(old[host]), str(new[host]))
+    )
+    return [
+        f"{was or 'nothing'} → {now or 'nothing'} on {'all' if count == len(ids) else count} of these hosts"
+        for (was, now), count in altered.most_common(3)
+    ]
+
+
+def _differing(old: str, new: str) -> list[tuple[str, str]]:
+    """Returns the parts of two descriptions that differ: kernel, adapters."""
+    before, after = ([part.strip() for part in text.split(";")] for text in (old, new))
+    gone = [part for part in before if part not in after]
+    come = [part for part in after if part not in before]
+    longest = max(len(gone), len(come))
+    return list(zip(gone + [""] * (longest - len(gone)), come + [""] * (longest - len(come)), strict=True))
+
+
+def _notes(nights: Nights, notes: Sequence[NoteRow], earliest: int, latest: int) -> list[str]:
+    """Returns the notes of the days from the last night before a change to the first after it."""
+    first = nights.days[max(earliest - 1, 0)]
+    last = nights.days[min(latest, len(nights.days) - 1)]
+    return [f"note of {note.day}: {note.words}" for note in notes if first <= note.day <= last]

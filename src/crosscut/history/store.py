@@ -1,0 +1,143 @@
+"""Adds runs to a history, notes and verdicts beside them, and forgets old ones. One transaction each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from enum import Enum
+
+from crosscut.analysis.compare.promises import PromiseVerdict
+from crosscut.base.records import finite
+from crosscut.history.database import transaction
+from crosscut.history.record import KeptFinding, KeptHost, RunRecord, RunSeries
+
+
+class Added(Enum):
+    NEW = "added"
+    REPLACED = "replaced, as it was resumed or read anew since"
+    KNOWN = "already there"
+
+
+def add(connection: sqlite3.Connection, run: RunRecord, judged: Sequence[PromiseVerdict] = ()) -> Added:
+    """Adds a run with the verdicts on it; one that is there with the same content changes nothing."""
+    content = run.content()
+    with transaction(connection):
+        known = connection.execute(
+            "SELECT id, content FROM run WHERE identity = ?", (run.identity,)
+        ).fetchone()
+        if known is not None and known[1] == content:
+            _verdicts(connection, known[0], judged)
+            return Added.KNOWN
+        if known is not None:
+            connection.execute("DELETE FROM run WHERE id = ?", (known[0],))
+        at = _run(connection, run, content)
+        _rates(connection, at, run)
+        for number, finding in enumerate(run.findings):
+            _finding(connection, at, number, finding, run.series.cluster)
+        _verdicts(connection, at, judged)
+    return Added.REPLACED if known is not None else Added.NEW
+
+
+def _run(connection: sqlite3.Connection, run: RunRecord, content: str) -> int:
+    written = connection.execute(
+        "INSERT INTO run (identity, content, series, start, path, state, crosscut, ranks, hosts, sent, received) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (run.identity, content, _series(connection, run.series), run.start, run.path, run.state, run.crosscut,
+         run.ranks, len(run.hosts), run.sent, run.received),
+    )  # fmt: skip
+    assert written.lastrowid is not None
+    return written.lastrowid
+
+
+def _series(connection: sqlite3.Connection, series: RunSeries) -> int:
+    columns = ("cluster", "place", "pattern", "parameters", "backend", "message_bytes")
+    return _number(connection, "series", columns, astuple(series))
+
+
+def _number(
+    connection: sqlite3.Connection, table: str, columns: Sequence[str], values: Sequence[object]
+) -> int:
+    """Returns the id of a row with these values, which is made if there is none. Names are ours, not given."""
+    where = " AND ".join(f"{column} = ?" for column in columns)
+    found = connection.execute(f"SELECT id FROM {table} WHERE {where}", values).fetchone()
+    if found is not None:
+        return int(found[0])
+    marks = ", ".join("?" * len(columns))
+    made = connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)
+    assert made.lastrowid is not None
+    return made.lastrowid
+
+
+def _rates(connection: sqlite3.Connection, run: int, kept: RunRecord) -> None:
+    cluster = kept.series.cluster
+    setups = {words: _number(connection, "setup", ("words",), (words,)) for words in
+              dict.fromkeys(host.setup for host in kept.hosts if host.setup)}  # fmt: skip
+    rows = [
+        (run, _host(connection, cluster, host), setups.get(host.setup), host.sent, host.received)
+        for host in kept.hosts
+    ]
+    connection.executemany("INSERT INTO host_rate VALUES (?, ?, ?, ?, ?)", rows)
+    parts = {name: _number(connection, "part", ("cluster", "name"), (cluster, name)) for name in
+             dict.fromkeys(name for pair in kept.pairs for name in (pair.source, pair.destination))}  # fmt: skip
+    pairs = ((run, parts[pair.source], parts[pair.destination], pair.rate) for pair in kept.pairs)
+    connection.executemany("INSERT INTO pair_rate VALUES (?, ?, ?, ?)", pairs)
+
+
+def _host(connection: sqlite3.Connection, cluster: str, host: KeptHost) -> int:
+    """Returns the id of a host; the newest list of cables that names it says where it is plugged in."""
+    at = _number(connection, "host", ("cluster", "name"), (cluster, host.name))
+    if host.rack or host.port or host.cable:
+        connection.execute(
+            "UPDATE host SET rack = ?, port = ?, cable = ? WHERE id = ?", (host.rack, host.port, host.cable, at)
+        )
+    return at
+
+
+def _finding(
+    connection: sqlite3.Connection, run: int, number: int, finding: KeptFinding, cluster: str
+) -> None:
+    connection.execute(
+        "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (run, number, finding.kind, int(finding.fault), finding.what, finding.direction, finding.share,
+         finding.probability, json.dumps(finding.parts)),
+    )  # fmt: skip
+    hosts = [_number(connection, "host", ("cluster", "name"), (cluster, name)) for name in finding.hosts]
+    connection.executemany(
+        "INSERT INTO finding_host VALUES (?, ?, ?)", [(run, number, host) for host in hosts]
+    )
+
+
+def _verdicts(connection: sqlite3.Connection, run: int, judged: Iterable[PromiseVerdict]) -> None:
+    rows = [
+        (run, one.promise.name, one.promise.said, one.verdict.value, one.promise.bound, finite(one.worst), one.doubt)
+        for one in judged
+    ]
+    connection.executemany("INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def note(connection: sqlite3.Connection, day: str, words: str) -> None:
+    """Keeps what people know about a day, such as new firmware; the same note twice is one."""
+    with transaction(connection):
+        connection.execute("INSERT OR IGNORE INTO note (day, words) VALUES (?, ?)", (day, words))
+
+
+def older(connection: sqlite3.Connection, day: str) -> int:
+    """Returns how many runs began before this day (UTC)."""
+    return int(connection.execute("SELECT count(*) FROM run WHERE start < ?", (day,)).fetchone()[0])
+
+
+def forget(connection: sqlite3.Connection, day: str) -> None:
+    """Removes the runs that began before this day (UTC), and what only they refer to; returns their space."""
+    with transaction(connection):
+        connection.execute("DELETE FROM run WHERE start < ?", (day,))
+        connection.execute("DELETE FROM note WHERE day < ?", (day,))
+        for statement in (
+            "DELETE FROM series WHERE id NOT IN (SELECT series FROM run)",
+            "DELETE FROM setup WHERE id NOT IN (SELECT setup FROM host_rate WHERE setup IS NOT NULL)",
+            "DELETE FROM part WHERE id NOT IN (SELECT source FROM pair_rate UNION SELECT destination FROM pair_rate)",
+            "DELETE FROM host WHERE id NOT IN (SELECT host FROM host_rate UNION SELECT host FROM finding_host)",
+        ):
+            connection.execute(statement)
+    connection.execute("VACUUM")

@@ -1,0 +1,126 @@
+"""A history on the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from crosscut.base import units
+from crosscut.base.spelling import sentence
+from crosscut.history import words
+from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound
+from crosscut.history.queries import FindingRow, NoteRow, RunRow, SeriesRow, VerdictRow
+from crosscut.history.trends import Curve, SubjectTrend
+from crosscut.reports.terminal.glyphs import Glyphs
+from crosscut.reports.terminal.screen import Rows, Screen
+
+_LABEL = 12
+_FINDINGS_SHOWN = 8
+
+
+def render_runs(
+    screen: Screen, series: SeriesRow, runs: Sequence[RunRow], faults: dict[int, list[str]],
+    judged: dict[int, list[VerdictRow]], notes: Sequence[NoteRow],
+) -> None:  # fmt: skip
+    """Lists the latest runs of a series. `faults`: by run, the hosts that its findings on faults name."""
+    screen.title(series.name)
+    table = Rows("<start (UTC)", "hosts", "sent", "received", "?faults", "<hosts at fault", "?<promises", "?<state")
+    for run in runs:
+        broken = [one.promise for one in judged.get(run.id, ()) if one.verdict == "fail"]
+        promises = f"broken: {', '.join(broken)}" if broken else "not broken" if judged.get(run.id) else ""
+        table.add(
+            run.start.replace("T", " ").removesuffix("Z"), f"{run.hosts:,}", rate(run.sent), rate(run.received),
+            str(run.faults) if run.faults else "", ", ".join(faults.get(run.id, ())[:4]),
+            promises, "" if run.state == "complete" else run.state, style="yellow" if run.faults else "",
+        )  # fmt: skip
+    screen.table(table)
+    if len(runs) < series.runs:
+        screen.line(f"the latest {len(runs)} of {series.runs:,} runs; more: --last N", "dim")
+    for note in notes:
+        screen.line(f"{note.day}: {note.words}", "dim")
+
+
+def rate(value: float | None) -> str:
+    return units.rate(value) if value is not None else "–"
+
+
+def render_trend(screen: Screen, trend: SubjectTrend, last: int) -> None:
+    screen.title(f"{trend.subject}, {trend.series.name}")
+    if trend.starts:
+        screen.field("runs", f"{len(trend.starts):,}, {trend.starts[0][:10]} to {trend.starts[-1][:10]}")
+    for curve in trend.curves:
+        if any(value is not None for value in curve.rates):
+            _curve(screen, curve)
+    if trend.starts and last:
+        screen.line()
+        _rows(screen, trend, last)
+    for finding in trend.findings[-_FINDINGS_SHOWN:]:
+        screen.line(f"{finding.start[:10]}: {finding.what}", "yellow" if finding.fault else "")
+    if (more := len(trend.findings) - _FINDINGS_SHOWN) > 0:
+        screen.line(f"{units.count(more, 'older finding')} more; --json has all", "dim")
+
+
+def _curve(screen: Screen, curve: Curve) -> None:
+    values = np.array([math.nan if value is None else value for value in curve.rates])
+    known = values[np.isfinite(values)]
+    drawn = sparkline(values, screen.width - _LABEL - 2, screen.glyphs)
+    screen.field(curve.name, f"{drawn}\n0 to {units.rate(float(known.max()))}; median {units.rate(float(np.median(known)))}")
+
+
+def sparkline(values: np.ndarray[tuple[int], np.dtype[np.float64]], width: int, glyphs: Glyphs) -> str:
+    """A row of columns from 0 to the highest value; each is the lowest of its values. A blank: not measured."""
+    top = float(np.nanmax(values))
+    steps = len(glyphs.eighths) - 1
+    cells = []
+    for part in np.array_split(values, min(width, len(values))):
+        known = part[np.isfinite(part)]
+        cells.append(glyphs.eighths[max(1, round(float(known.min()) / top * steps))] if len(known) else " ")
+    return "".join(cells)
+
+
+def _rows(screen: Screen, trend: SubjectTrend, last: int) -> None:
+    shares = [curve for curve in trend.curves if curve.medians]
+    table = Rows("<start (UTC)", *(curve.name for curve in trend.curves), *(f"?{curve.name}, of median" for curve in shares))
+    for at in range(max(0, len(trend.starts) - last), len(trend.starts)):
+        cells = [rate(curve.rates[at]) for curve in trend.curves]
+        cells += [_share(curve.rates[at], curve.medians[at]) for curve in shares]
+        table.add(trend.starts[at].replace("T", " ").removesuffix("Z"), *cells)
+    screen.table(table)
+
+
+def _share(rate_: int | None, median: int | None) -> str:
+    return f"{100 * rate_ / median:.0f} %" if rate_ and median else ""
+
+
+def render_changes(screen: Screen, found: Sequence[ChangesFound]) -> None:
+    for one in found:
+        nights = one.nights
+        screen.title(nights.series.name)
+        span = f", {nights.days[0]} to {nights.days[-1]}" if nights.days else ""
+        screen.line(f"{units.count(len(nights.days), 'night')}{span}, {units.count(len(nights.hosts), 'host')}", "dim")
+        if len(nights.days) < FEWEST_NIGHTS:
+            screen.line(f"too few nights to tell a change from noise: at least {FEWEST_NIGHTS} are needed")
+            continue
+        for change in one.common:
+            said = f"{sentence(words.change(nights, change))} {words.chance(change.doubt)}"
+            if change.worse:
+                screen.warn(said)
+            else:
+                screen.line(said)
+            for also in change.coincides:
+                screen.line(f"  – at the same time: {also}", "dim")
+        for drift in one.drifts:
+            screen.line(sentence(words.drift(nights, drift)))
+        if not one.common and not one.drifts:
+            screen.line("no host has changed")
+    if any(one.common for one in found):
+        screen.line()
+        screen.line(words.P_MEANS, "dim")
+        screen.line(words.NOT_FAULTS, "dim")
+
+
+def findings(screen: Screen, found: Sequence[FindingRow]) -> None:
+    for one in found:
+        screen.line(one.what, "yellow" if one.fault else "")

@@ -1,0 +1,94 @@
+"""Sentences about changes, trends and runs."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
+from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
+from crosscut.history.changes import ChangesFound, CommonChange, Drift, Nights, Way
+
+P_MEANS = (
+    "p: probability of any such change in all of the series together if nothing had changed (an upper bound)."
+)
+NOT_FAULTS = (
+    "A change in the history is a reason to look, not a fault: measure these hosts again, with crosscut locate "
+    "or crosscut check."
+)
+
+
+def day(text: str, *, year: bool = True) -> str:
+    """`12 March 2026` from `2026-03-12`; other texts unchanged."""
+    try:
+        value = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{value.day} {value:%B}" + (f" {value.year}" if year else "")
+
+
+def between(nights: Nights, earliest: int, latest: int) -> str:
+    """`between 11 and 12 March 2026`: the nights that bound a change."""
+    first, last = nights.days[max(earliest - 1, 0)], nights.days[min(latest, len(nights.days) - 1)]
+    same_year, same_month = first[:4] == last[:4], first[:7] == last[:7]
+    began = str(int(first[8:10])) if same_month else day(first, year=not same_year)
+    return f"between {began} and {day(last)}"
+
+
+def hosts(nights: Nights, which: tuple[int, ...]) -> str:
+    return folded([nights.hosts[at].name for at in which], LIST_WIDTH)
+
+
+def does(change: CommonChange) -> str:
+    """`sends and receives`, in the plural for several hosts."""
+    verbs = [way.value.removesuffix("s" if len(change.hosts) > 1 else "") for way in change.ways]
+    return " and ".join(verbs)
+
+
+def change(nights: Nights, one: CommonChange) -> str:
+    """`14 of the 16 hosts of rack r2 send 8 % less since 12 March 2026 (…)`."""
+    names = hosts(nights, one.hosts)
+    who = f"{one.place} ({names})" if one.place else names
+    low, high = (100 * abs(ratio - 1) for ratio in _ends(one))
+    size = f"{100 * abs(one.ratio - 1):.0f} %"
+    if f"{low:.0f}" != f"{high:.0f}":
+        size += f" ({min(low, high):.0f} to {max(low, high):.0f} %)"
+    more = "less" if one.worse else "more"
+    return f"{who} {does(one)} {size} {more}; changed {between(nights, one.earliest, one.latest)}"
+
+
+def _ends(one: CommonChange) -> tuple[float, float]:
+    ratios = [change.ratio for change in one.changes]
+    return min(ratios), max(ratios)
+
+
+def drift(nights: Nights, one: Drift) -> str:
+    more = "less" if one.ratio < 1 else "more"
+    return (
+        f"{nights.hosts[one.host].name} {one.way.value} {100 * abs(one.ratio - 1):.0f} % {more} than at the "
+        "beginning, little by little, so there is no date"
+    )
+
+
+def chance(doubt: float) -> str:
+    """`p < 1 %`: no smaller probability than was calibrated is claimed."""
+    if doubt <= SMALLEST_CLAIMED:
+        return f"p < {100 * SMALLEST_CLAIMED:g} %"
+    return f"p < {units.percent(doubt)}"
+
+
+def headline(found: list[ChangesFound]) -> str:
+    """The most important sentence about all series: the change for the worse of most hosts."""
+    worse = [(one.nights, change_) for one in found for change_ in one.common if change_.worse]
+    if worse:
+        nights, most = max(worse, key=lambda pair: (len(pair[1].hosts), -pair[1].ratio))
+        return change(nights, most)
+    if any(one.common for one in found):
+        return "Some hosts became faster; none became slower"
+    if any(one.drifts for one in found):
+        return "Some hosts changed little by little; none changed from one night to the next"
+    return "No host has changed"
+
+
+def way(which: Way) -> str:
+    return {Way.SENT: "sent", Way.RECEIVED: "received"}[which]
