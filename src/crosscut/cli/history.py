@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action, tell, whole
@@ -17,6 +18,7 @@ from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_a
 if TYPE_CHECKING:
     import sqlite3
 
+    from crosscut.history.changes import ChangeSettings
     from crosscut.history.queries import SeriesRow
 
 EPILOG = """
@@ -28,6 +30,9 @@ examples:
   crosscut history trend net.db --groups r1 r2            between two racks
   crosscut history note net.db 2026-03-12 "firmware 14.32 on all adapters"
   crosscut history changes net.db                         which hosts changed, when, and what they have in common
+  crosscut history report net.db -o net.html              all of it on one page
+  crosscut history metrics net.db -o /var/lib/prometheus/node-exporter/crosscut.prom
+  crosscut history metrics net.db --listen 9847           or for Prometheus to pull
 
 The history keeps a few figures of each host and every finding, not the messages: keep the runs as well.
 """
@@ -44,6 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(one, "--json", "Print one JSON object on standard output.")
     _add_trend(commands)
     _add_changes(commands)
+    one = _action(commands, "report", _report, "write the history as one self-contained HTML page")
+    option(one, "-o --out FILE", Path, "Page to write. Default: the name of the history with .html.")
+    _choosing(one)
+    _judging(one)
+    flag(one, "--force", "Replace a file that exists.")
+    one = _action(commands, "metrics", _metrics, "print the latest results as metrics, or serve them to Prometheus")
+    how = one.add_mutually_exclusive_group()
+    option(how, "-o --out FILE.prom", Path,
+           "Write them to this file at once as a whole, for node_exporter's textfile collector.")  # fmt: skip
+    option(how, "--listen [ADDRESS:]PORT", str,
+           "Answer GET /metrics until interrupted. Address: 127.0.0.1 unless given.")  # fmt: skip
+    add_action(commands, "dashboard", _dashboard, "print a Grafana dashboard of these metrics, as JSON to import")
     one = _action(commands, "note", _note, "keep what people know about a day, such as new firmware")
     one.add_argument("day", type=_day, metavar="DATE", help="The day, as 2026-03-12.")
     one.add_argument("words", metavar="WORDS", help="What happened then.")
@@ -212,12 +229,18 @@ def _trend(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _changes(args: argparse.Namespace) -> int:
-    from crosscut.history import as_json, changes, database
+def _asked(args: argparse.Namespace) -> ChangeSettings:
+    from crosscut.history.changes import ChangeSettings
 
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate must be above 0 and below 50 %")
-    asked = changes.ChangeSettings(args.error_rate, args.matters, args.nights)
+    return ChangeSettings(args.error_rate, args.matters, args.nights)
+
+
+def _changes(args: argparse.Namespace) -> int:
+    from crosscut.history import as_json, changes, database
+
+    asked = _asked(args)
     with database.reading(args.history) as connection:
         found = changes.changes(connection, _wanted(args, connection), asked)
 
@@ -227,6 +250,47 @@ def _changes(args: argparse.Namespace) -> int:
         terminal.render_changes(screen, found)
 
     tell(args, lambda: as_json.changes(found), render)
+    return EXIT_OK
+
+
+def _report(args: argparse.Namespace) -> int:
+    from crosscut.history import database, page
+
+    out = args.out or Path(args.history.absolute().name).with_suffix(".html")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"-o {out}: a page is a file that ends in .html")
+    if out.exists() and not args.force and not whole_file.is_special(out):
+        raise UsageError(f"{out} exists; --force replaces it, -o names another file")
+    with database.reading(args.history) as connection:
+        document = page.render(connection, _wanted(args, connection), _asked(args))
+    whole_file.write_output(out, document.encode("utf-8", "replace"))
+    print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
+    return EXIT_OK
+
+
+def _metrics(args: argparse.Namespace) -> int:
+    from crosscut.history import database, metrics
+
+    if args.listen is not None:
+        from crosscut.history import endpoint
+
+        endpoint.run(args.history, endpoint.parse_listen(args.listen))
+        return EXIT_OK
+    with database.reading(args.history) as connection:
+        text = metrics.text(metrics.samples(connection))
+    if args.out is None:
+        sys.stdout.write(text)
+    elif args.out.suffix != ".prom":
+        raise UsageError(f"-o {args.out}: node_exporter reads only files that end in .prom")
+    else:
+        whole_file.write_output(args.out, text.encode())
+    return EXIT_OK
+
+
+def _dashboard(args: argparse.Namespace) -> int:
+    from crosscut.history import dashboard
+
+    print(json.dumps(dashboard.dashboard(), indent=2))
     return EXIT_OK
 
 

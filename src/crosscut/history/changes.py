@@ -1,8 +1,8 @@
 """Change points of all hosts of a series, joined where hosts changed together.
 
-Each host is tested four times: the rates at which it sends and receives, and both relative to the median host
-of the same night, which cancels what a night did to all. A step counts only if the rate itself changed, in the
-same direction and by enough: if half of the hosts become slower, the others become faster only relatively.
+Hosts are tested relative to the median host of the same night, which cancels what a night did to all; the
+median host itself is tested, too. A step counts for a host only if its rate itself changed, in the same direction
+and by enough: if half of the hosts become slower, the others become faster only relatively.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -168,7 +168,7 @@ def changes(
 ) -> list[ChangesFound]:
     """Returns the changes in each series. The error rate is that of all of them together."""
     loaded = [load(connection, series, asked.nights) for series in wanted]
-    tests = 4 * sum(len(nights.hosts) for nights in loaded)
+    tests = sum(2 * (len(nights.hosts) + 1) for nights in loaded)  # hosts and their median, each way
     notes = queries.notes(connection)
     return [_of_series(connection, nights, notes, tests, asked) for nights in loaded]
 
@@ -180,40 +180,55 @@ def _of_series(
     drifts: list[Drift] = []
     for way, rates in nights.rates.items():
         logs = np.log(rates)
-        relative = logs - row_medians(logs)[:, None]
-        hosts = rates.shape[1]
-        by_host: dict[int, list[StepFound]] = {}
-        for step in change_points.steps(np.hstack([logs, relative]), level=asked.error_rate, tests=tests):
-            by_host.setdefault(step.series % hosts, []).append(step)
-        for host, found in by_host.items():
-            kept = _once(found)
-            places = [step.at for step in kept]
-            if change_points.is_gradual(logs[:, host], places):
-                drifts += _drift(logs[:, host], host, way, asked.matters)
-                continue
-            for number, step in enumerate(kept):
-                ratio = math.exp(change_points.effect(logs[:, host], places, number))
-                if abs(ratio - 1) >= asked.matters and (ratio > 1) == (step.effect > 0):
-                    single.append(HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt))
-    common = [_common(connection, nights, notes, part) for part in _together(single)]
+        middle = row_medians(logs)[:, None]
+        for found, of_all in ((_steps(logs - middle, tests, asked), False), (_steps(middle, tests, asked), True)):
+            for tested, steps in found.items():
+                hosts = range(logs.shape[1]) if of_all else [tested]
+                if change_points.is_gradual((middle if of_all else logs)[:, tested], [step.at for step in steps]):
+                    drifts += [drift for host in hosts if (drift := _drift(logs[:, host], host, way, asked.matters))]
+                else:
+                    single += [one for host in hosts for one in _own(logs[:, host], host, way, steps, asked.matters)]
+    common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
     common.sort(key=lambda one: (-one.at, -len(one.hosts)))
     return ChangesFound(nights, tuple(common), tuple(drifts))
 
 
-def _once(found: Sequence[StepFound]) -> list[StepFound]:
-    """Returns the steps of one host in order, without those that the other series of it shows as well."""
-    kept: list[StepFound] = []
-    for step in sorted(found, key=lambda one: one.doubt):
-        if all(abs(step.at - other.at) >= change_points.FEWEST_ASIDE for other in kept):
-            kept.append(step)
-    return sorted(kept, key=lambda one: one.at)
+def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[StepFound]]:
+    """Returns the steps by series."""
+    found: dict[int, list[StepFound]] = {}
+    for step in change_points.steps(values, level=asked.error_rate, tests=tests):
+        found.setdefault(step.series, []).append(step)
+    return found
 
 
-def _drift(logs: Floats, host: int, way: Way, matters: float) -> list[Drift]:
+def _own(
+    logs: Floats, host: int, way: Way, steps: Sequence[StepFound], matters: float
+) -> Iterator[HostChange]:
+    """Yields those of the steps at which the host's rate itself changed."""
+    places = [step.at for step in steps]
+    for number, step in enumerate(steps):
+        ratio = math.exp(change_points.effect(logs, places, number))
+        if abs(ratio - 1) >= matters and (ratio > 1) == (step.effect > 0):
+            yield HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt)
+
+
+def _once(single: Sequence[HostChange]) -> list[HostChange]:
+    """Returns the changes without those that a host's rate and the median of all show as well."""
+    kept: dict[tuple[int, Way], list[HostChange]] = {}
+    for one in sorted(single, key=lambda one: one.doubt):
+        known = kept.setdefault((one.host, one.way), [])
+        if all(abs(one.at - other.at) >= change_points.FEWEST_ASIDE for other in known):
+            known.append(one)
+    return [one for known in kept.values() for one in known]
+
+
+def _drift(logs: Floats, host: int, way: Way, matters: float) -> Drift | None:
     known = logs[np.isfinite(logs)]
+    if not len(known):
+        return None
     third = max(1, len(known) // 3)
     ratio = math.exp(float(np.median(known[-third:]) - np.median(known[:third])))
-    return [Drift(host, way, ratio)] if abs(ratio - 1) >= matters else []
+    return Drift(host, way, ratio) if abs(ratio - 1) >= matters else None
 
 
 def _together(single: Sequence[HostChange]) -> list[list[HostChange]]:
@@ -243,17 +258,16 @@ def _common(
         earliest, latest = min(one.earliest for one in part), max(one.latest for one in part)
     hosts = sorted({one.host for one in part})
     said = [*_setups(connection, nights, hosts, at), *_notes(nights, notes, earliest, latest)]
-    return CommonChange(at, earliest, latest, tuple(part), _place(nights, hosts, at), tuple(said))
+    return CommonChange(at, earliest, latest, tuple(part), _place(nights, hosts), tuple(said))
 
 
-def _place(nights: Nights, hosts: Sequence[int], at: int) -> str:
+def _place(nights: Nights, hosts: Sequence[int]) -> str:
     """Says where the hosts are, if they are most of all hosts or most of a rack."""
-    measured = np.nonzero(np.isfinite(nights.rates[Way.SENT][at]) | np.isfinite(nights.rates[Way.RECEIVED][at]))[0]
-    if 2 * len(hosts) > len(measured):
-        return f"{len(hosts):,} of all {len(measured):,} hosts"
+    if 2 * len(hosts) > len(nights.hosts):
+        return f"{len(hosts):,} of all {len(nights.hosts):,} hosts"
     racks = {nights.hosts[host].rack for host in hosts}
     rack = racks.pop()
-    every = sum(nights.hosts[host].rack == rack for host in measured.tolist())
+    every = sum(host.rack == rack for host in nights.hosts)
     if racks or not rack or len(hosts) < 2 or 2 * len(hosts) <= every:
         return ""
     return f"{'all' if len(hosts) == every else f'{len(hosts)} of the'} {every} hosts of rack {rack}"

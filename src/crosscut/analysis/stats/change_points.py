@@ -25,9 +25,12 @@ from crosscut.analysis.stats.intervals import Floats
 
 # Values on each side of a step, at least: a step is no single bad night.
 FEWEST_ASIDE = 4
-# With so few values on one side, the normal approximation of the rank sum is too coarse; their distribution
-# is computed exactly.
-_EXACT = 12
+# With so few values on one side, or in all, the normal approximation of the rank sum is far too cautious;
+# their distribution is computed exactly.
+_EXACT, _LONG = 12, 100
+# Intervals of one length begin this often in their length: a dip of some weeks is seen best by an interval that
+# begins or ends with it.
+_OVERLAPPING = 4
 _MOST_CORRELATION = 0.95
 _UNSURE = 2.0
 _SERIES_AT_ONCE = 500
@@ -56,23 +59,24 @@ def steps(values: Floats, *, level: float, tests: int = 0) -> list[StepFound]:
     NaN: not measured. `tests`: the number of series tested altogether, if more than these.
     """
     there = np.isfinite(values)
+    counts = there.sum(axis=0)
     tests = max(tests, values.shape[1])
-    # Series with values at the same times are tested together.
-    _, kinds = np.unique(np.packbits(there, axis=0), axis=1, return_inverse=True)
-    parts = [np.nonzero(kinds.ravel() == kind)[0] for kind in range(int(kinds.max(initial=-1)) + 1)]
-    times = [np.nonzero(there[:, part[0]])[0] for part in parts]
+    # [place, series] times of the values; series with equally many values are tested together
+    times = np.argsort(~there, axis=0, kind="stable")
+    parts = [(np.nonzero(counts == count)[0], int(count)) for count in np.unique(counts)]
+    dense = [np.take_along_axis(values[:, part], times[:count, part], axis=0) for part, count in parts]
     rho = np.zeros(values.shape[1])
-    for part, when in zip(parts, times, strict=True):
-        rho[part] = correlations(values[np.ix_(when, part)])
-    if len(rho):
+    for (part, _), known in zip(parts, dense, strict=True):
+        rho[part] = correlations(known)
+    if there.any():
         # Few series of few values do not show their correlation well, so it is taken for more.
-        unsure = _UNSURE / math.sqrt(there.sum())
-        rho = np.minimum(np.maximum(rho, np.median(rho)) + unsure, _MOST_CORRELATION)
+        rho = np.maximum(rho, np.median(rho)) + _UNSURE / math.sqrt(there.sum())
     found: list[StepFound] = []
-    for part, when in zip(parts, times, strict=True):
-        for one in _dense(values[np.ix_(when, part)], rho[part], level, tests):
-            at, earliest, latest = (int(when[index]) for index in (one.at, one.earliest, one.latest))
-            found.append(StepFound(int(part[one.series]), at, earliest, latest, one.effect, one.doubt))
+    for (part, _), known in zip(parts, dense, strict=True):
+        for one in _dense(known, rho[part].clip(max=_MOST_CORRELATION), level, tests):
+            series = int(part[one.series])
+            at, earliest, latest = (int(times[index, series]) for index in (one.at, one.earliest, one.latest))
+            found.append(StepFound(series, at, earliest, latest, one.effect, one.doubt))
     return sorted(found, key=lambda one: (one.series, one.at))
 
 
@@ -111,10 +115,13 @@ def _useful(count: int, level: float) -> list[_Interval]:
     """Returns overlapping intervals of `count` values: all, halves, quarters, … without those too short to
     reach the level."""
     found: list[_Interval] = []
-    pieces, length = 1, count
+    length = count
     while length >= 2 * FEWEST_ASIDE and 2 / math.comb(length, length // 2) <= level:
-        found += [(begin := round(at * (count - length) / max(pieces - 1, 1)), begin + length) for at in range(pieces)]
-        length, pieces = math.ceil(length / 2), 2 * pieces + 1
+        last = count - length
+        pieces = math.ceil(_OVERLAPPING * last / length) + 1
+        begins = sorted({round(last * at / max(pieces - 1, 1)) for at in range(pieces)})
+        found += [(begin, begin + length) for begin in begins]
+        length = math.ceil(length / 2)
     return found
 
 
@@ -128,13 +135,14 @@ def _least_probable(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     most = (before * (count - before)).astype(np.float64)
     below = np.minimum(excess, most - excess)
     aside = np.minimum(before, count - before)
-    few = np.nonzero(aside <= _EXACT)[0]
+    exact = _EXACT if count > _LONG else count
+    few = np.nonzero(aside <= exact)[0]
     chance = np.ones((len(values), len(few) + 1))
     for at, split in enumerate(few):
         index = np.ceil(below[:, split] - 1e-9).astype(np.int64)
         chance[:, at] = 2 * _tail(count, int(aside[split]))[index]
     places = np.tile(np.append(before[few], 0), (len(values), 1))
-    if len(many := np.nonzero(aside > _EXACT)[0]):
+    if len(many := np.nonzero(aside > exact)[0]):
         deviations = (most[many] / 2 - 0.5 - below[:, many]) / np.sqrt(most[many] * (count + 1) / 12)
         farthest = deviations.argmax(axis=1)
         chance[:, -1] = _two_sided(deviations.max(axis=1).clip(0))
@@ -145,9 +153,7 @@ def _least_probable(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _two_sided(deviations: Floats) -> Floats:
-    from scipy.special import erfc  # imported late, so that commands without statistics start faster
-
-    return np.asarray(erfc(deviations / math.sqrt(2)), np.float64)
+    return np.array([math.erfc(deviation) for deviation in (deviations / math.sqrt(2)).tolist()])
 
 
 def _ranks(values: Floats) -> Floats:
@@ -157,11 +163,9 @@ def _ranks(values: Floats) -> Floats:
     ordered = values[rows, order]
     ranks = np.empty(values.shape)
     ranks[rows, order] = np.arange(1.0, values.shape[1] + 1)
-    tied = np.nonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))[0]
-    if len(tied):
-        from scipy.stats import rankdata
-
-        ranks[tied] = rankdata(values[tied], axis=1)
+    for row in np.nonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))[0]:
+        below, above = (np.searchsorted(ordered[row], values[row], side) for side in ("left", "right"))
+        ranks[row] = (below + above + 1) / 2
     return ranks
 
 
@@ -175,7 +179,7 @@ def _tail(count: int, size: int) -> Floats:
 @lru_cache(maxsize=256)
 def _counts(count: int) -> list[Floats]:
     """Returns [size][u] the number of ways to draw `size` of `count` ranks with that excess."""
-    most = min(_EXACT, count)
+    most = min(_EXACT if count > _LONG else count // 2, count)
     ways = [np.zeros(size * (count - size) + 1) for size in range(most + 1)]
     ways[0][0] = 1
     for rank in range(1, count + 1):
