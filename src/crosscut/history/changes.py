@@ -111,7 +111,7 @@ class Drift:
 class ChangesFound:
     nights: Nights
     common: tuple[CommonChange, ...]
-    """The latest first."""
+    """The oldest first."""
     drifts: tuple[Drift, ...]
 
 
@@ -189,7 +189,7 @@ def _of_series(
                 else:
                     single += [one for host in hosts for one in _own(logs[:, host], host, way, steps, asked.matters)]
     common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
-    common.sort(key=lambda one: (-one.at, -len(one.hosts)))
+    common.sort(key=lambda one: (one.at, -len(one.hosts)))
     return ChangesFound(nights, tuple(common), tuple(drifts))
 
 
@@ -264,13 +264,17 @@ def _common(
 def _place(nights: Nights, hosts: Sequence[int]) -> str:
     """Says where the hosts are, if they are most of all hosts or most of a rack."""
     if 2 * len(hosts) > len(nights.hosts):
-        return f"{len(hosts):,} of all {len(nights.hosts):,} hosts"
+        return _share(len(hosts), len(nights.hosts), "hosts")
     racks = {nights.hosts[host].rack for host in hosts}
     rack = racks.pop()
     every = sum(host.rack == rack for host in nights.hosts)
     if racks or not rack or len(hosts) < 2 or 2 * len(hosts) <= every:
         return ""
-    return f"{'all' if len(hosts) == every else f'{len(hosts)} of the'} {every} hosts of rack {rack}"
+    return _share(len(hosts), every, f"hosts of rack {rack}")
+
+
+def _share(count: int, every: int, what: str) -> str:
+    return f"all {every:,} {what}" if count == every else f"{count:,} of the {every:,} {what}"
 
 
 def _setups(connection: sqlite3.Connection, nights: Nights, hosts: Sequence[int], at: int) -> list[str]:

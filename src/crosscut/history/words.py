@@ -48,7 +48,7 @@ def does(change: CommonChange) -> str:
 def change(nights: Nights, one: CommonChange) -> str:
     """`14 of the 16 hosts of rack r2 send 8 % less since 12 March 2026 (…)`."""
     names = hosts(nights, one.hosts)
-    who = f"{one.place} ({names})" if one.place else names
+    who = f"{one.place} ({names})" if one.place and len(one.hosts) < len(nights.hosts) else one.place or names
     low, high = (100 * abs(ratio - 1) for ratio in _ends(one))
     size = f"{100 * abs(one.ratio - 1):.0f} %"
     if f"{low:.0f}" != f"{high:.0f}":

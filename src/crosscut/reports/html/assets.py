@@ -19,7 +19,7 @@ from crosscut.reports.html.markup import Markup
 LIBRARIES = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.umd.min.js")
 MODULES = (
     "dom.js", "format.js", "columns.js", "theme.js", "plots.js", "legend.js", "download.js",
-    "matrix_model.js", "matrix_axes.js", "matrix.js", "bars.js", "sizes.js", "main.js",
+    "matrix_model.js", "matrix_axes.js", "matrix.js", "bars.js", "nights.js", "sizes.js", "main.js",
 )  # fmt: skip
 _IMPORT = re.compile(r'^import [^;]*? from "\./[a-z_]+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) )", re.MULTILINE)

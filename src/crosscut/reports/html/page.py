@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import __version__
 from crosscut.analysis.compare.spec import Promise
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.analysis.figures.digest import Digest
@@ -19,8 +18,8 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.base.spelling import capital, tied
 from crosscut.cabling.model import Cabling
-from crosscut.reports.html import assets, method, story, tables, verdicts
-from crosscut.reports.html.markup import Child, Markup, data, document, element, join
+from crosscut.reports.html import frame, method, story, tables, verdicts
+from crosscut.reports.html.markup import Child, Markup, element, join
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.html.pictures.sizes import SizeChoice
@@ -33,11 +32,6 @@ from crosscut.reports.words.sentences import of_digest
 from crosscut.run.imported import imported
 from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
-
-_LICENCES = (
-    "Pictures drawn by Observable Plot and D3, copyright Observable, Inc. and Mike Bostock, ISC licence."
-)
-
 
 @dataclass(frozen=True)
 class Found:
@@ -275,7 +269,7 @@ def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
             "Only runs of the same pattern can share a picture; these runs are of "
             f"{', '.join(sorted(patterns))}.",
         )
-    return element("section", element("h2", "Side by side"), note, _figures(shown), id="together")
+    return element("section", element("h2", "Side by side"), note, frame.figures(shown), id="together")
 
 
 def _run(chapter: Chapter, *, alone: bool) -> Markup:
@@ -288,26 +282,11 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
             story.notes(chapter.told, given=chapter.findings_given),
             method.cautions(chapter.cautions),
         )
-    figures = _figures(chapter.pictures)
+    figures = frame.figures(chapter.pictures)
     if not chapter.pictures:
         figures = element("p", "There is too little to draw; the tables have the figures.")
     return element(
         "section", element("h2", head), intro, sizes.note(chapter.choice), figures, id=chapter.name,
-    )  # fmt: skip
-
-
-def _figures(shown: Sequence[Picture]) -> Markup:
-    return element("div", [_figure(picture) for picture in shown], class_="figures")
-
-
-def _figure(picture: Picture) -> Markup:
-    """Returns the frame that the script fills. The caption states the result even without JavaScript."""
-    return element(
-        "figure",
-        element("h3", picture.title),
-        element("div", picture.body, class_="plot"),
-        element("figcaption", tied(picture.caption)),
-        id=picture.name, data_kind=picture.kind, tabindex="-1",
     )  # fmt: skip
 
 
@@ -336,40 +315,9 @@ def _tables(chapter: Chapter) -> list[Markup]:
 def _document(
     body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str, *, beside: bool
 ) -> str:
-    scripts, policy = assets.scripts()
-    more = [
-        element("meta", name=name, content=content)
-        for name, content in (
-            ("color-scheme", "light dark"),
-            ("generator", f"crosscut {__version__}"),
-            ("description", description),
-        )
-    ]
-    page = join(
-        element("a", "Skip to the pictures", href=f"#{chapters[0].name}", class_="skip"),
-        _bar(chapters, beside=beside),
-        element("main", body),
-        element("footer", element("p", f"Made by crosscut {__version__}. {_LICENCES}")),
-        element(
-            "noscript",
-            "The pictures need JavaScript. Their captions say what they show; the tables have the figures.",
-        ),
-        element("script", data(shown), type="application/json", id="report-data"),
-        scripts,
-    )
-    title = _several(chapters) or chapters[0].series.name
-    return document(f"{title} · crosscut", page, policy=policy, style=assets.read("page.css"), more=more)
-
-
-def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:
     several = len(chapters) > 1
     links = [("together", "Side by side")] if beside else []
     links += [(chapter.name, chapter.series.name if several else "Pictures") for chapter in chapters]
     links += [("method", "How it was measured"), ("tables", "Tables")]
-    return element(
-        "nav",
-        element("span", "crosscut", class_="brand"),
-        element("div", [element("a", words, href=f"#{anchor}") for anchor, words in links], class_="links"),
-        element("button", "Theme: auto", type="button", id="theme", hidden=True),
-        aria_label="parts of the report",
-    )
+    title = _several(chapters) or chapters[0].series.name
+    return frame.page(title, body, shown, links, description, pictures=chapters[0].name)

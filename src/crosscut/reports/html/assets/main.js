@@ -6,11 +6,12 @@ import { make } from "./dom.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
 import { runsLegend } from "./legend.js";
 import { matrix, matrixHeight } from "./matrix.js";
+import { hosts, nightly } from "./nights.js";
 import { cloud, curve, heightOf, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
 import { Sizes } from "./sizes.js";
 import { startTheme } from "./theme.js";
 
-const PLOTS = { phases, histogram, curve, ranks, sweep, cloud, bars };
+const PLOTS = { phases, histogram, curve, ranks, sweep, cloud, bars, hosts, nightly };
 const REPORT = JSON.parse(document.getElementById("report-data").textContent);
 const CHOICES = new Sizes(REPORT.pictures, REPORT.sizes, (name) => changed(document.getElementById(name)));
 const drawn = new Map();
@@ -134,7 +135,7 @@ function tools(figure) {
   if (sizes) bar.append(sizes);
   if (kind !== "matrix") add("SVG", "Save as SVG", ({ name }) => save(`${name}.svg`, standalone(svgOf(figure)).text, "image/svg+xml"));
   add("PNG", "Save as PNG", async ({ name }) => save(`${name}.png`, await pngOf(figure)));
-  const counted = kind !== "drawing" || Object.keys(CHOICES.picture(figure.id).columns).length > 0;
+  const counted = kind === "matrix" || Object.keys(CHOICES.picture(figure.id).columns).length > 0;
   if (counted) add("CSV", "Save figures as CSV", (picture) => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
   figure.querySelector("h3").after(bar);
   if (counted) figure.append(asTable(figure));

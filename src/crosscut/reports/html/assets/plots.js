@@ -10,7 +10,7 @@ export function runsOf(picture) {
   return [...new Set(picture.columns.run ?? [])];
 }
 
-const HEIGHTS = { phases: 320, curve: 300, ranks: 260, sweep: 320, cloud: 360 };
+const HEIGHTS = { phases: 320, curve: 300, ranks: 260, sweep: 320, cloud: 360, hosts: 560, nightly: 300 };
 const LEGEND = 34; // height of the legend of several runs, if it fits on one line
 
 const histogramHeight = (runs) => (runs > 1 ? Math.min(130 * runs + 70, 900) : 260);
