@@ -1,10 +1,10 @@
 """The cost of a year of nightly checks in a history, and how often healthy networks seem to change.
 
-    PYTHONPATH=. python -m benchmarks.history year FOLDER         1,000 hosts: size, time to add, time of queries
-    PYTHONPATH=. python -m benchmarks.history alarms [CLUSTERS]   share of healthy clusters with any change
-    PYTHONPATH=. python -m benchmarks.history power               nights until a change is found, error of its date
+    PYTHONPATH=. python -m benchmarks.history year FOLDER       1,000 hosts: size, time to add and to ask
+    PYTHONPATH=. python -m benchmarks.history alarms [CLUSTERS] how many healthy clusters seem to change
+    PYTHONPATH=. python -m benchmarks.history power             nights until a change is found; its date
 
-The nights are made, not measured: rates with noise from night to night and from host to host, and planted changes.
+The nights are made, not measured: rates with noise, and planted changes.
 docs/reference/history.md has the figures.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from crosscut.analysis.stats import change_points
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.history import changes, database, store
+from crosscut.history import database, store
 from crosscut.history.record import KeptFinding, KeptHost, KeptPair, RunRecord, RunSeries
 
 FIRST = date(2025, 11, 1)
@@ -31,22 +31,25 @@ SLOW_HOST = 417
 FIRMWARE, CABLE_BROKE, CABLE_SWAPPED, KERNEL = 131, 231, 252, 318
 
 
-def correlated(rng: np.random.Generator, nights: int, series: int, rho: float, noise: str = "normal") -> Floats:
+def correlated(
+    rng: np.random.Generator, nights: int, series: int, rho: float, noise: str = "normal"
+) -> Floats:
     """Returns [night, series] values of variance 1 whose successive nights correlate by rho."""
-    draws = {
-        "normal": lambda shape: rng.standard_normal(shape),
-        "heavy tails": lambda shape: rng.standard_t(3, shape) / np.sqrt(3),
-        "bad nights": lambda shape: 1 - rng.exponential(1, shape),
-    }
-    fresh = draws[noise]((nights + 50, series))
+    shape = (nights + 50, series)
+    if noise == "heavy tails":
+        fresh = rng.standard_t(3, shape) / np.sqrt(3)
+    elif noise == "bad nights":
+        fresh = 1 - rng.exponential(1, shape)
+    else:
+        fresh = rng.standard_normal(shape)
     values = np.zeros_like(fresh)
     for night in range(1, len(values)):
         values[night] = rho * values[night - 1] + np.sqrt(1 - rho**2) * fresh[night]
-    return values[50:]
+    return np.asarray(values[50:])
 
 
 def year(hosts: int, nights: int, racks: int) -> Iterator[RunRecord]:
-    """Yields the runs of a cluster: rack r02 gets firmware, a cable breaks and is swapped, all get a kernel."""
+    """Yields runs of a cluster: rack r02 gets firmware, a cable breaks and is swapped, all get a kernel."""
     rng = np.random.default_rng(2026)
     noise = 0.008 * correlated(rng, nights, 2 * hosts, 0.3) + 0.004 * correlated(rng, nights, 1, 0.3)
     rack = np.arange(hosts) * racks // hosts
@@ -63,6 +66,7 @@ def year(hosts: int, nights: int, racks: int) -> Iterator[RunRecord]:
             continue
         rates = np.exp(logs[at])
         day = FIRST + timedelta(at)
+        adapter = "eth0 mlx5_core MTU 9000 10 Gbit/s"
         kernel = "kernel 6.1.0-41" if at >= KERNEL else "kernel 6.1.0-37"
         of_pairs = np.exp(rng.normal(np.log(RATE), 0.004, len(pairs)))
         broken = CABLE_BROKE <= at < CABLE_SWAPPED
@@ -71,14 +75,14 @@ def year(hosts: int, nights: int, racks: int) -> Iterator[RunRecord]:
             start=f"{day}T02:00:07Z", path=f"/srv/net/{day}.zarr", state="complete", crosscut="0.2.0",
             ranks=hosts, sent=round(float(np.median(rates[0]))), received=round(float(np.median(rates[1]))),
             hosts=tuple(
-                KeptHost(f"n{host:04}", round(sent), round(received), f"{kernel}; eth0 mlx5_core MTU 9000 10 Gbit/s",
+                KeptHost(f"n{host:04}", round(sent), round(received), f"{kernel}; {adapter}",
                          f"r{rack[host]:02}", f"leaf{rack[host]:02} {host % 32}", f"c{host:05}")
                 for host, (sent, received) in enumerate(rates.T.tolist()) if not drained[at, host]
             ),
             pairs=tuple(KeptPair(f"r{a:02}", f"r{b:02}", round(rate))
                         for (a, b), rate in zip(pairs, of_pairs.tolist(), strict=True)),
-            findings=(KeptFinding("slow host", True, f"n{SLOW_HOST:04} sends at 65 % of the rate of the others", "out",
-                                  0.65, 0.01, (f"n{SLOW_HOST:04}",), ()),) if broken else (),
+            findings=(KeptFinding("slow host", True, f"n{SLOW_HOST:04} sends at 65 % of the usual rate",
+                                  "out", 0.65, 0.01, (f"n{SLOW_HOST:04}",), ()),) if broken else (),
         )  # fmt: skip
 
 
@@ -121,8 +125,10 @@ def alarms(clusters: int) -> None:
                     logs += 0.005 * correlated(rng, nights, 1, rho)
                     relative = logs - np.median(logs, axis=1, keepdims=True)
                     tests = logs.shape[1] + 2
-                    wrong += any(change_points.steps(part, level=0.01, tests=tests) for part in
-                                 (relative if hosts > 1 else logs, np.median(logs, axis=1, keepdims=True)))
+                    wrong += any(
+                        change_points.steps(part, level=0.01, tests=tests)
+                        for part in (relative if hosts > 1 else logs, np.median(logs, axis=1, keepdims=True))
+                    )
                 print(f"{nights:6}  {hosts:5}  {rho:11}  {noise:11}  {clusters:8}  {wrong}", flush=True)
 
 
@@ -134,11 +140,17 @@ def power(repeated: int = 20) -> None:
             for before in (60, 180):
                 needed, exact, inside = [], 0, 0
                 for seed in range(repeated):
-                    rng = np.random.default_rng(seed)
                     for after in range(change_points.FEWEST_ASIDE, 60):
-                        logs = noise * correlated(np.random.default_rng(seed), before + 60, 20, 0.3)[: before + after]
+                        logs = (
+                            noise
+                            * correlated(np.random.default_rng(seed), before + 60, 20, 0.3)[: before + after]
+                        )
                         logs[before:, 0] += np.log(1 - drop)
-                        found = [one for one in change_points.steps(logs, level=0.01, tests=4000) if one.series == 0]
+                        found = [
+                            one
+                            for one in change_points.steps(logs, level=0.01, tests=4000)
+                            if one.series == 0
+                        ]
                         if found:
                             needed.append(after)
                             exact += found[0].at == before
@@ -146,7 +158,6 @@ def power(repeated: int = 20) -> None:
                             break
                     else:
                         needed.append(60)
-                del rng
                 print(f"{noise:5}  {drop:4}  {before:13}  {np.median(needed):.0f}, {max(needed)};  "
                       f"{exact}/{repeated}, {inside}/{repeated}", flush=True)  # fmt: skip
 

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut history add net.db night.zarr                  also after each night, from cron; twice changes nothing
-  crosscut history add net.db kept/ --cabling cables.csv  all runs in a folder; racks and cables for trends
-  crosscut history list net.db                            the latest runs, with the hosts at fault
-  crosscut history trend net.db --host n0007              its rates, and the findings that name it
-  crosscut history trend net.db --groups r1 r2            between two racks
+  crosscut history add net.db night.zarr              after each night, from cron; twice changes nothing
+  crosscut history add net.db kept --cabling c.csv    all runs in a folder; racks and cables for trends
+  crosscut history list net.db                        the latest runs, with the hosts at fault
+  crosscut history trend net.db --host n0007          its rates, and the findings that name it
+  crosscut history trend net.db --groups r1 r2        between two racks
   crosscut history note net.db 2026-03-12 "firmware 14.32 on all adapters"
-  crosscut history changes net.db                         which hosts changed, when, and what they have in common
-  crosscut history report net.db -o net.html              all of it on one page
+  crosscut history changes net.db                     which hosts changed, when, and what they share
+  crosscut history report net.db -o net.html          all of it on one page
   crosscut history metrics net.db -o /var/lib/prometheus/node-exporter/crosscut.prom
-  crosscut history metrics net.db --listen 9847           or for Prometheus to pull
+  crosscut history metrics net.db --listen 9847       or for Prometheus to pull
 
 The history keeps a few figures of each host and every finding, not the messages: keep the runs as well.
 """
@@ -54,16 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _choosing(one)
     _judging(one)
     flag(one, "--force", "Replace a file that exists.")
-    one = _action(commands, "metrics", _metrics, "print the latest results as metrics, or serve them to Prometheus")
+    one = _action(
+        commands, "metrics", _metrics, "print the latest results as metrics, or serve them to Prometheus"
+    )
     how = one.add_mutually_exclusive_group()
     option(how, "-o --out FILE.prom", Path,
            "Write them to this file at once as a whole, for node_exporter's textfile collector.")  # fmt: skip
     option(how, "--listen [ADDRESS:]PORT", str,
            "Answer GET /metrics until interrupted. Address: 127.0.0.1 unless given.")  # fmt: skip
-    add_action(commands, "dashboard", _dashboard, "print a Grafana dashboard of these metrics, as JSON to import")
+    add_action(
+        commands, "dashboard", _dashboard, "print a Grafana dashboard of these metrics, as JSON to import"
+    )
     one = _action(commands, "note", _note, "keep what people know about a day, such as new firmware")
     one.add_argument("day", type=_day, metavar="DATE", help="The day, as 2026-03-12.")
-    one.add_argument("words", metavar="WORDS", help="What happened then.")
+    one.add_argument("text", metavar="TEXT", help="What happened then.")
     one = _action(commands, "forget", _forget, "remove old runs, and give their space back")
     option(one, "--before DATE", _day, "Remove the runs that began before this day (UTC).", required=True)
     flag(one, "--dry-run", "Only say how many runs that would be.")
@@ -114,7 +118,8 @@ def _judging(one: argparse.ArgumentParser) -> None:
     option(one, "--matters SHARE", units.parse_fraction,
            "Report no changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(one, "--error-rate SHARE", units.parse_fraction,
-           "Probability of reporting any change if nothing has changed. Default 1%%.", default=0.01)  # fmt: skip
+           "Probability of reporting any change if nothing has changed. Default 1%%.",
+           default=0.01)  # fmt: skip
     option(one, "--nights N", whole(1), "Look at the latest nights only. Default 366.", default=366)
 
 
@@ -122,7 +127,9 @@ def _choosing(one: argparse.ArgumentParser) -> None:
     group = one.add_argument_group("which series; default: all")
     option(group, "--cluster NAME", str, "Only this cluster.", default="")
     option(group, "--pattern NAME", str, "Only runs of this pattern.", default="")
-    option(group, "--size SIZE", units.parse_bytes, "Only runs whose largest message has this size.", default=0)
+    option(
+        group, "--size SIZE", units.parse_bytes, "Only runs whose largest message has this size.", default=0
+    )
 
 
 def _day(text: str) -> str:
@@ -150,7 +157,9 @@ def _expanded(named: Path) -> Iterator[Path]:
     else:
         found = sorted(path.parent for path in named.glob("*/zarr.json"))
         if not found:
-            raise UsageError(f"{named}: neither a run nor a folder of runs; crosscut run --out NAME.zarr makes one")
+            raise UsageError(
+                f"{named}: neither a run nor a folder of runs; crosscut run --out NAME.zarr makes one"
+            )
         yield from found
 
 
@@ -287,7 +296,7 @@ def _metrics(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _dashboard(args: argparse.Namespace) -> int:
+def _dashboard(_: argparse.Namespace) -> int:
     from crosscut.history import dashboard
 
     print(json.dumps(dashboard.dashboard(), indent=2))
@@ -297,10 +306,10 @@ def _dashboard(args: argparse.Namespace) -> int:
 def _note(args: argparse.Namespace) -> int:
     from crosscut.history import database, store
 
-    if not args.words.strip() or len(args.words) > 500:
+    if not args.text.strip() or len(args.text) > 500:
         raise UsageError("a note has from 1 to 500 characters")
     with database.writing(args.history) as connection:
-        store.note(connection, args.day, args.words)
+        store.note(connection, args.day, args.text)
     return EXIT_OK
 
 
@@ -314,7 +323,7 @@ def _forget(args: argparse.Namespace) -> int:
         if not args.dry_run:
             store.forget(connection, args.before)
     done = "would be forgotten" if args.dry_run else "forgotten"
-    print(f"{units.count(count, 'run')} from before {args.before} {done}; the runs' own folders are untouched")
+    print(
+        f"{units.count(count, 'run')} from before {args.before} {done}; the runs' own folders are untouched"
+    )
     return EXIT_OK
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.history import words
 from crosscut.history.changes import ChangesFound, CommonChange, Nights
 from crosscut.history.queries import FindingRow, NoteRow, RunRow, SeriesRow, VerdictRow
@@ -72,7 +73,11 @@ def changes(found: Sequence[ChangesFound]) -> dict[str, Any]:
                 "nights": len(one.nights.days),
                 "changes": [_change(one.nights, change) for change in one.common],
                 "drifts": [
-                    {"host": one.nights.hosts[drift.host].name, "way": words.way(drift.way), "ratio": drift.ratio}
+                    {
+                        "host": one.nights.hosts[drift.host].name,
+                        "way": words.way(drift.way),
+                        "ratio": drift.ratio,
+                    }
                     for drift in one.drifts
                 ],
             }
@@ -89,7 +94,7 @@ def _change(nights: Nights, one: CommonChange) -> dict[str, Any]:
         "last_night_before": nights.days[max(one.earliest - 1, 0)],
         "first_night_after": nights.days[one.latest],
         "ratio": one.ratio,
-        "p_at_most": max(one.doubt, words.SMALLEST_CLAIMED),
+        "p_at_most": max(one.doubt, SMALLEST_CLAIMED),
         "place": one.place,
         "coincides": list(one.coincides),
         "hosts": [

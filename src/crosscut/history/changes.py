@@ -1,8 +1,8 @@
 """Change points of all hosts of a series, joined where hosts changed together.
 
 Hosts are tested relative to the median host of the same night, which cancels what a night did to all; the
-median host itself is tested, too. A step counts for a host only if its rate itself changed, in the same direction
-and by enough: if half of the hosts become slower, the others become faster only relatively.
+median host itself is tested, too. A step counts for a host only if its rate itself changed, in the same
+direction and by enough: if half of the hosts become slower, the others become faster only relatively.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FEWEST_NIGHTS = 2 * change_points.FEWEST_ASIDE + 1
 _NIGHTS_APART = 1
 
 
-class Way(Enum):
+class HostFlow(Enum):
     SENT = "sends"
     RECEIVED = "receives"
 
@@ -40,11 +40,11 @@ class Nights:
     series: SeriesRow
     days: tuple[str, ...]
     hosts: tuple[HostRow, ...]
-    rates: dict[Way, Floats]
+    rates: dict[HostFlow, Floats]
     """[night, host] bytes per second; NaN: not measured."""
 
     @property
-    def middle(self) -> dict[Way, Floats]:
+    def middle(self) -> dict[HostFlow, Floats]:
         """[night] the median host."""
         return {way: row_medians(rates) for way, rates in self.rates.items()}
 
@@ -53,7 +53,7 @@ class Nights:
 class HostChange:
     host: int
     """Index in `Nights.hosts`."""
-    way: Way
+    way: HostFlow
     at: int
     """Index of the first night after the change; it lies between `earliest` and `latest`."""
     earliest: int
@@ -81,8 +81,8 @@ class CommonChange:
         return tuple(sorted({one.host for one in self.changes}))
 
     @property
-    def ways(self) -> tuple[Way, ...]:
-        return tuple(way for way in Way if any(one.way is way for one in self.changes))
+    def ways(self) -> tuple[HostFlow, ...]:
+        return tuple(way for way in HostFlow if any(one.way is way for one in self.changes))
 
     @property
     def ratio(self) -> float:
@@ -102,7 +102,7 @@ class Drift:
     """A host whose rate changed little by little, so that no date can be named."""
 
     host: int
-    way: Way
+    way: HostFlow
     ratio: float
     """The median of the last third over that of the first."""
 
@@ -142,8 +142,10 @@ def load(connection: sqlite3.Connection, series: SeriesRow, most: int) -> Nights
     every[every <= 0] = np.nan
     used = np.isfinite(every).any(axis=(0, 1))
     night = np.searchsorted(days, [run.day for run in runs])
-    rates = {way: _by_night(every[at][:, used], night, len(days)) for at, way in enumerate(Way)}
-    return Nights(series, tuple(days), tuple(host for host, there in zip(hosts, used, strict=True) if there), rates)
+    rates = {way: _by_night(every[at][:, used], night, len(days)) for at, way in enumerate(HostFlow)}
+    return Nights(
+        series, tuple(days), tuple(host for host, there in zip(hosts, used, strict=True) if there), rates
+    )
 
 
 def _by_night(values: Floats, night: NDArray[np.int64], nights: int) -> Floats:
@@ -174,20 +176,33 @@ def changes(
 
 
 def _of_series(
-    connection: sqlite3.Connection, nights: Nights, notes: Sequence[NoteRow], tests: int, asked: ChangeSettings
+    connection: sqlite3.Connection,
+    nights: Nights,
+    notes: Sequence[NoteRow],
+    tests: int,
+    asked: ChangeSettings,
 ) -> ChangesFound:
     single: list[HostChange] = []
     drifts: list[Drift] = []
     for way, rates in nights.rates.items():
         logs = np.log(rates)
         middle = row_medians(logs)[:, None]
-        for found, of_all in ((_steps(logs - middle, tests, asked), False), (_steps(middle, tests, asked), True)):
+        for found, of_all in (
+            (_steps(logs - middle, tests, asked), False),
+            (_steps(middle, tests, asked), True),
+        ):
             for tested, steps in found.items():
                 hosts = range(logs.shape[1]) if of_all else [tested]
-                if change_points.is_gradual((middle if of_all else logs)[:, tested], [step.at for step in steps]):
-                    drifts += [drift for host in hosts if (drift := _drift(logs[:, host], host, way, asked.matters))]
+                if change_points.is_gradual(
+                    (middle if of_all else logs)[:, tested], [step.at for step in steps]
+                ):
+                    drifts += [
+                        drift for host in hosts if (drift := _drift(logs[:, host], host, way, asked.matters))
+                    ]
                 else:
-                    single += [one for host in hosts for one in _own(logs[:, host], host, way, steps, asked.matters)]
+                    single += [
+                        one for host in hosts for one in _own(logs[:, host], host, way, steps, asked.matters)
+                    ]
     common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
     common.sort(key=lambda one: (one.at, -len(one.hosts)))
     return ChangesFound(nights, tuple(common), tuple(drifts))
@@ -202,7 +217,7 @@ def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[
 
 
 def _own(
-    logs: Floats, host: int, way: Way, steps: Sequence[StepFound], matters: float
+    logs: Floats, host: int, way: HostFlow, steps: Sequence[StepFound], matters: float
 ) -> Iterator[HostChange]:
     """Yields those of the steps at which the host's rate itself changed."""
     places = [step.at for step in steps]
@@ -214,7 +229,7 @@ def _own(
 
 def _once(single: Sequence[HostChange]) -> list[HostChange]:
     """Returns the changes without those that a host's rate and the median of all show as well."""
-    kept: dict[tuple[int, Way], list[HostChange]] = {}
+    kept: dict[tuple[int, HostFlow], list[HostChange]] = {}
     for one in sorted(single, key=lambda one: one.doubt):
         known = kept.setdefault((one.host, one.way), [])
         if all(abs(one.at - other.at) >= change_points.FEWEST_ASIDE for other in known):
@@ -222,7 +237,7 @@ def _once(single: Sequence[HostChange]) -> list[HostChange]:
     return [one for known in kept.values() for one in known]
 
 
-def _drift(logs: Floats, host: int, way: Way, matters: float) -> Drift | None:
+def _drift(logs: Floats, host: int, way: HostFlow, matters: float) -> Drift | None:
     known = logs[np.isfinite(logs)]
     if not len(known):
         return None
@@ -237,6 +252,7 @@ def _together(single: Sequence[HostChange]) -> list[list[HostChange]]:
     for worse in (True, False):
         rest = [one for one in single if (one.ratio < 1) == worse]
         while rest:
+
             def fits(at: int, one: HostChange) -> bool:
                 return one.earliest - _NIGHTS_APART <= at <= one.latest + _NIGHTS_APART
 
@@ -284,7 +300,7 @@ def _setups(connection: sqlite3.Connection, nights: Nights, hosts: Sequence[int]
     ids = {nights.hosts[host].id for host in hosts}
     old, new = (
         dict(connection.execute(
-            "SELECT h.host, s.words FROM run r JOIN host_rate h ON h.run = r.id JOIN setup s ON s.id = h.setup "
+            "SELECT host, words FROM run r JOIN host_rate h ON h.run = r.id JOIN setup s ON s.id = h.setup "
             "WHERE r.series = ? AND substr(r.start, 1, 10) = ? ORDER BY r.start", (nights.series.id, day),
         ).fetchall())
         for day in nights.days[at - 1 : at + 1]

@@ -77,7 +77,9 @@ def fetched(
     try:
         return msgspec.convert(connection.execute(query, parameters).fetchall(), list[kind])  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
-        raise UsageError(f"the history holds a value of the wrong type: {error}; another program changed it") from error
+        raise UsageError(
+            f"the history holds a value of the wrong type ({error}): another program changed it"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -86,7 +88,10 @@ def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         raise UsageError(f"{path} is a directory; a history is one file, such as {path / 'history.db'}")
     with _explained(path):
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=PATIENCE_SECONDS, isolation_level=None
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=PATIENCE_SECONDS,
+            isolation_level=None,
         )
         try:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
@@ -108,8 +113,8 @@ def _explained(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise HistoryBusy(
-                f"{path} is locked: another process has been writing it for {PATIENCE_SECONDS:g} s. Wait and try "
-                f"again; `fuser {path}` names processes of this machine that use it. {_NOTHING}"
+                f"{path} is locked: another process has been using it for {PATIENCE_SECONDS:g} s. Try again "
+                f"later; `fuser {path}` names processes of this machine that use it. {_NOTHING}"
             ) from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, sqlite3.DataError):
             made = "is no history of crosscut, or it is damaged"
@@ -119,7 +124,7 @@ def _explained(path: Path) -> Iterator[None]:
             ) from error
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
             raise UsageError(
-                f"{path} cannot be written: {error}. SQLite also writes a journal beside it, so the folder must "
-                f"be writable, too. {_NOTHING}"
+                f"{path} cannot be written: {error}. SQLite also writes a journal beside it, so the folder "
+                f"must be writable, too. {_NOTHING}"
             ) from error
         raise CrosscutError(f"{path}: {error}. {_NOTHING}") from error

@@ -76,10 +76,12 @@ class MetricsServer:
         """Times of the latest requests that were answered."""
         self._failure = ""
 
-    async def serve(self, listen: Listen, ready: Callable[[int], None] = lambda port: None) -> None:
+    async def serve(self, listen: Listen, ready: Callable[[int], None]) -> None:
         """`ready` is called with the port once requests are answered. Raises UsageError if it is taken."""
         try:
-            server = await asyncio.start_server(self._handle, listen.host, listen.port, limit=MOST_REQUEST_BYTES)
+            server = await asyncio.start_server(
+                self._handle, listen.host, listen.port, limit=MOST_REQUEST_BYTES
+            )
         except OSError as error:
             raise UsageError(f"--listen {listen.host}:{listen.port}: {error.strerror or error}") from error
         async with server:
@@ -104,8 +106,8 @@ class MetricsServer:
         status, kind, body = await asyncio.to_thread(answer, self._history, request)
         self._told(status, body)
         head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-            "Connection: close\r\n\r\n"
+            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         )
         writer.write(head.encode() + (b"" if request.startswith(b"HEAD") else body))
         await writer.drain()
@@ -136,8 +138,8 @@ class MetricsServer:
         silent = time.monotonic() - self._scraped[-1]
         if silent > max(_MISSED_INTERVALS * usual, _MISSED_SECONDS):
             self._tell(
-                f"nobody has asked for metrics for {silent:.0f} s, before every {usual:.0f} s: is Prometheus down? "
-                "Nothing is lost: results stay in the history"
+                f"nobody has asked for metrics for {silent:.0f} s, before every {usual:.0f} s: is Prometheus "
+                "down? Nothing is lost: results stay in the history"
             )
             self._scraped.append(-1.0)
 

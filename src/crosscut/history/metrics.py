@@ -1,8 +1,8 @@
 """The latest results as metrics, in Prometheus' text format and in OpenMetrics.
 
-Names follow https://prometheus.io/docs/practices/naming: base units, in full, and a prefix for the program. The
-formats are https://prometheus.io/docs/instrumenting/exposition_formats and OpenMetrics 1.0. No sample has a time
-of its own, which node_exporter would refuse; `crosscut_run_timestamp_seconds` says when the run began.
+Names follow https://prometheus.io/docs/practices/naming: base units, in full, and a prefix for the program.
+The formats are https://prometheus.io/docs/instrumenting/exposition_formats and OpenMetrics 1.0. No sample has
+a time of its own, which node_exporter would refuse: `crosscut_run_timestamp_seconds` says when the run began.
 """
 
 from __future__ import annotations
@@ -34,11 +34,15 @@ RECEIVED = Metric(
     "crosscut_host_receive_bytes_per_second", "Median rate at which the host received in the latest run."
 )
 SUSPECTED = Metric("crosscut_host_faults", "Findings on faults of the latest run that name the host.")
-TYPICAL = Metric("crosscut_median_send_bytes_per_second", "Rate at which the median host sent in the latest run.")
+TYPICAL = Metric(
+    "crosscut_median_send_bytes_per_second", "Rate at which the median host sent in the latest run."
+)
 TIME = Metric("crosscut_run_timestamp_seconds", "Start of the latest run, as Unix time.")
 HOSTS = Metric("crosscut_run_hosts", "Hosts that the latest run measured.")
 FINDINGS = Metric("crosscut_findings", "Findings of the latest run by kind; fault: 1 if something is broken.")
-BROKEN = Metric("crosscut_promise_broken", "1 if the latest verdict of crosscut check is that the promise is broken.")
+BROKEN = Metric(
+    "crosscut_promise_broken", "1 if the latest verdict of crosscut check is that the promise is broken."
+)
 RUNS = Metric("crosscut_history_runs", "Runs in the history.")
 VERSION = Metric("crosscut_build_info", "The version of crosscut that answers, as a label.")
 METRICS = (VERSION, RUNS, TIME, HOSTS, TYPICAL, FINDINGS, BROKEN, SUSPECTED, SENT, RECEIVED)
@@ -72,8 +76,8 @@ def samples(connection: sqlite3.Connection) -> Iterator[MetricSample]:
 
 
 def _labels(series: SeriesRow) -> dict[str, str]:
-    labels = {"cluster": series.cluster, "place": series.place, "pattern": series.pattern, "backend": series.backend,
-              "message_bytes": str(series.message_bytes)}  # fmt: skip
+    labels = {"cluster": series.cluster, "place": series.place, "pattern": series.pattern,
+              "backend": series.backend, "message_bytes": str(series.message_bytes)}  # fmt: skip
     return labels | ({"parameters": series.parameters} if series.parameters else {})
 
 
@@ -109,18 +113,23 @@ def text(found: Iterable[MetricSample], *, openmetrics: bool = False) -> str:
     of_metric: dict[str, list[str]] = {}
     for sample in found:
         labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels.items())
-        of_metric.setdefault(sample.metric.name, []).append(f"{sample.metric.name}{{{labels}}} {sample.value:.15g}")
+        of_metric.setdefault(sample.metric.name, []).append(
+            f"{sample.metric.name}{{{labels}}} {sample.value:.15g}"
+        )
     lines = []
     for metric in METRICS:
         if metric.name in of_metric:
-            lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} gauge", *of_metric[metric.name]]
+            lines += [
+                f"# HELP {metric.name} {metric.help}",
+                f"# TYPE {metric.name} gauge",
+                *of_metric[metric.name],
+            ]
     return "\n".join([*lines, *(["# EOF"] if openmetrics else [])]) + "\n"
 
 
 def _escaped(value: str) -> str:
-    r"""Escapes a label's value: `\`, `"` and line feeds. Other control characters and lone surrogates become ?."""
-    plain = "".join(one if one == "\n" or (one.isprintable() and one.isascii()) or ord(one) > 0xA0 else "?" for one in value)
-    plain = plain.encode("utf-8", "replace").decode()
+    r"""Escapes a label's value: `\`, `"` and line feeds. Characters that cannot be printed become `?`."""
+    plain = "".join(one if one == "\n" or one.isprintable() else "?" for one in value)
     return plain.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
 from crosscut.history import pictures, queries, words
-from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound, ChangeSettings, CommonChange, changes
+from crosscut.history.changes import FEWEST_NIGHTS, ChangeSettings, ChangesFound, CommonChange, changes
 from crosscut.history.queries import RunRow, SeriesRow
 from crosscut.reports.html import frame
 from crosscut.reports.html.markup import Markup, element, join, table
@@ -21,12 +21,14 @@ _FEWEST_FOR_MAP = 2
 def render(connection: sqlite3.Connection, wanted: Sequence[SeriesRow], asked: ChangeSettings) -> str:
     """Returns the whole page."""
     found = changes(connection, wanted, asked)
-    chapters = [(one, f"series{number}", _pictures(one, f"series{number}")) for number, one in enumerate(found, 1)]
+    chapters = [
+        (one, f"series{number}", _pictures(one, f"series{number}")) for number, one in enumerate(found, 1)
+    ]
     body = join(
         _opening(found, chapters[0][2]),
         *(_chapter(one, name, drawn, alone=len(found) == 1) for one, name, drawn in chapters),
-        element("section", element("h2", "Latest runs"), *(_runs(connection, one.nights.series) for one in found),
-                id="runs"),
+        element("section", element("h2", "Latest runs"),
+                *(_runs(connection, one.nights.series) for one in found), id="runs"),
         element("section", element("h2", "How changes are found"), _method(asked), id="method"),
     )  # fmt: skip
     shown = {picture.name: picture.as_json() for _, _, drawn in chapters for picture in drawn}
@@ -79,18 +81,26 @@ def _kicker(one: ChangesFound) -> str:
 def _told(one: ChangesFound, drawn: Sequence[Picture]) -> Markup:
     nights = one.nights
     if len(nights.days) < FEWEST_NIGHTS:
-        few = f"{units.count(len(nights.days), 'night')} cannot tell a change from noise: at least {FEWEST_NIGHTS} are needed."
+        few = f"Fewer than {FEWEST_NIGHTS} nights cannot tell a change from noise."
         return element("p", few, class_="doubt")
     names = {picture.name: picture for picture in drawn}
     series = drawn[0].name.partition("-")[0] if drawn else ""
     entries = [
-        _entry(one, change, at, names.get(_anchor(series, at))) for at, change in enumerate(one.common[:_CHANGES_TOLD])
+        _entry(one, change, at, names.get(_anchor(series, at)))
+        for at, change in enumerate(one.common[:_CHANGES_TOLD])
     ]
-    entries += [element("li", element("p", tied(sentence(words.drift(nights, drift))))) for drift in one.drifts[:_CHANGES_TOLD]]
+    entries += [
+        element("li", element("p", tied(sentence(words.drift(nights, drift)))))
+        for drift in one.drifts[:_CHANGES_TOLD]
+    ]
     more = len(one.common) + len(one.drifts) - len(entries)
     return join(
         element("ol", entries, class_="findings") if entries else None,
-        element("p", f"{units.count(more, 'more change')}: crosscut history changes lists all.", class_="doubt") if more > 0 else None,
+        element(
+            "p", f"{units.count(more, 'more change')}: crosscut history changes lists all.", class_="doubt"
+        )
+        if more > 0
+        else None,
         element("p", f"{words.P_MEANS} {words.NOT_FAULTS}", class_="doubt") if one.common else None,
     )
 
@@ -99,7 +109,11 @@ def _entry(found: ChangesFound, one: CommonChange, at: int, proof: Picture | Non
     doubt = " · ".join([words.chance(one.doubt), *(f"at the same time: {also}" for also in one.coincides)])
     return element(
         "li",
-        element("p", element("strong", f"{pictures.letter(at)}  "), tied(sentence(words.change(found.nights, one)))),
+        element(
+            "p",
+            element("strong", f"{pictures.letter(at)}  "),
+            tied(sentence(words.change(found.nights, one))),
+        ),
         element("p", tied(doubt), class_="doubt"),
         link(proof) if proof else None,
         class_="warns" if one.worse else None,
@@ -108,8 +122,14 @@ def _entry(found: ChangesFound, one: CommonChange, at: int, proof: Picture | Non
 
 def _chapter(one: ChangesFound, name: str, drawn: Sequence[Picture], *, alone: bool) -> Markup:
     intro = None if alone else join(element("p", _kicker(one), class_="kicker"), _told(one, drawn))
-    shown = frame.figures(drawn) if drawn else element("p", "There is too little to draw: one night, or no hosts.")
-    return element("section", element("h2", "Pictures" if alone else one.nights.series.name), intro, shown, id=name)
+    shown = (
+        frame.figures(drawn)
+        if drawn
+        else element("p", "There is too little to draw: one night, or no hosts.")
+    )
+    return element(
+        "section", element("h2", "Pictures" if alone else one.nights.series.name), intro, shown, id=name
+    )
 
 
 def _runs(connection: sqlite3.Connection, series: SeriesRow) -> Markup:
@@ -117,8 +137,8 @@ def _runs(connection: sqlite3.Connection, series: SeriesRow) -> Markup:
     rows = [_row(connection, run) for run in reversed(runs)]
     caption = f"{series.name}: the latest {len(runs)} of {units.count(series.runs, 'run')}"
     return table(
-        ("start (UTC)", "hosts", "sent, median", "received, median", "faults", "hosts at fault", "state"), rows,
-        words=frozenset({0, 5, 6}), caption=caption,
+        ("start (UTC)", "hosts", "sent, median", "received, median", "faults", "hosts at fault", "state"),
+        rows, words=frozenset({0, 5, 6}), caption=caption,
     )  # fmt: skip
 
 
@@ -127,15 +147,23 @@ def _row(connection: sqlite3.Connection, run: RunRow) -> list[str]:
     faulty = queries.finding_hosts(connection, run.id)
     named = ", ".join(faulty[:6]) + (" …" if len(faulty) > 6 else "")
     state = "" if run.state == "complete" else run.state
-    return [run.start.replace("T", " ").removesuffix("Z"), f"{run.hosts:,}", *rates, str(run.faults or ""), named, state]
+    return [
+        run.start.replace("T", " ").removesuffix("Z"),
+        f"{run.hosts:,}",
+        *rates,
+        str(run.faults or ""),
+        named,
+        state,
+    ]
 
 
 def _method(asked: ChangeSettings) -> Markup:
     return element(
         "p",
-        "Each host's rate is compared with that of the median host of the same night, and the median host with "
-        "itself, by rank tests at every night in intervals of many lengths, after the correlation of successive "
-        f"nights is removed. If nothing changed, any change is reported with a probability of at most "
-        f"{units.percent(asked.error_rate)}; changes below {units.percent(asked.matters)} are not reported. "
-        "docs/reference/history.md says how often simulated healthy clusters gave a change.",
+        "Each host's rate is compared with that of the median host of the same night, and the median host "
+        "with itself, by rank tests at every night in intervals of many lengths, after the correlation of "
+        "successive nights is removed. If nothing changed, any change is reported with a probability of at "
+        f"most {units.percent(asked.error_rate)}; changes below {units.percent(asked.matters)} are not "
+        "reported. "
+        "docs/reference/history.md counts changes of simulated healthy clusters.",
     )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import units
 from crosscut.history import words
-from crosscut.history.changes import CommonChange, Nights, Way, row_medians
+from crosscut.history.changes import CommonChange, HostFlow, Nights, row_medians
 from crosscut.reports.html.pictures.picture import Column, Picture, rate_axis
 
 # A deviation from usual that has the strongest colour.
@@ -41,10 +41,10 @@ def of_hosts(nights: Nights, common: Sequence[CommonChange], name: str) -> Pictu
         kind="hosts",
         name=name,
         title="Every host, every night",
-        caption=f"{units.count(len(nights.hosts), 'host')}, a row each{_by_rack(groups)}; {units.count(len(nights.days), 'night')}, "
-        f"a column each. Orange: slower than the usual rate, blue: faster; the strongest colour is "
-        f"{100 * _MOST:.0f} % or more. Usual is the median host over all nights, and the slower of sending and "
-        "receiving counts. Grey: not measured. Dashed: changes.",
+        caption=f"{units.count(len(nights.hosts), 'host')}, a row each{_by_rack(groups)}; "
+        f"{units.count(len(nights.days), 'night')}, a column each. Orange: slower than the usual rate, blue: "
+        f"faster; the strongest colour is {100 * _MOST:.0f} % or more. Usual is the median host over all "
+        "nights, and the slower of sending and receiving counts. Grey: not measured. Dashed: changes.",
         more={
             "days": days, "hosts": [nights.hosts[at].name for at in order], "groups": groups, "most": _MOST,
             "cells": base64.b64encode(np.ascontiguousarray(levels.T).tobytes()).decode("ascii"),
@@ -87,7 +87,7 @@ def letter(at: int) -> str:
 
 def of_all(nights: Nights, common: Sequence[CommonChange], name: str) -> Picture | None:
     """The median host's rate by night, with a band of nine tenths of the hosts."""
-    rates = nights.rates[Way.SENT]
+    rates = nights.rates[HostFlow.SENT]
     known = [at for at in range(len(nights.days)) if np.isfinite(rates[at]).any()]
     if not known:
         return None
@@ -101,8 +101,8 @@ def of_all(nights: Nights, common: Sequence[CommonChange], name: str) -> Picture
     return Picture(
         kind="nightly", name=name, title="The median host by night", columns=columns,
         caption=f"The rate at which the median host sends: {units.rate(float(middle[0]))} at the beginning, "
-        f"{units.rate(float(middle[-1]))} in the last night. Shaded: nine tenths of the hosts. The axis of rates "
-        "does not begin at 0.",
+        f"{units.rate(float(middle[-1]))} in the last night. Shaded: nine tenths of the hosts. The axis of "
+        "rates does not begin at 0.",
         y=rate_axis("rate", float(np.median(middle))), more={"marks": marks(nights, common)},
     )  # fmt: skip
 
@@ -112,8 +112,14 @@ def of_change(nights: Nights, one: CommonChange, at: int, name: str) -> Picture:
     way = one.ways[0]
     rates = nights.rates[way]
     hosts = one.hosts
-    drawn = hosts if len(hosts) <= _LINES else [hosts[place] for place in np.linspace(0, len(hosts) - 1, _LINES).astype(int)]
-    lines = [(nights.hosts[host].name, "one" if len(hosts) > 1 else "median", rates[:, host]) for host in drawn]
+    drawn = (
+        hosts
+        if len(hosts) <= _LINES
+        else [hosts[place] for place in np.linspace(0, len(hosts) - 1, _LINES).astype(int)]
+    )
+    lines = [
+        (nights.hosts[host].name, "one" if len(hosts) > 1 else "median", rates[:, host]) for host in drawn
+    ]
     if len(hosts) > 1:
         lines.append((f"median of the {len(hosts):,} hosts", "median", row_medians(rates[:, hosts])))
     lines.append(("median of all hosts", "all", row_medians(rates)))

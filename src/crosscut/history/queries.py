@@ -204,29 +204,31 @@ def part_names(connection: sqlite3.Connection, cluster: str) -> list[str]:
     return [str(name) for (name,) in found]
 
 
-_FINDING = "f.run, r.start, kind, fault, what, direction, share, probability, parts"
-
-
 def findings(connection: sqlite3.Connection, run: int) -> list[FindingRow]:
     return fetched(
         connection, FindingRow,
-        f"SELECT {_FINDING} FROM finding f JOIN run r ON r.id = f.run WHERE f.run = ? ORDER BY number", (run,),
+        "SELECT f.run, r.start, kind, fault, what, direction, share, probability, parts "
+        "FROM finding f JOIN run r ON r.id = f.run WHERE f.run = ? ORDER BY number", (run,),
     )  # fmt: skip
 
 
 def findings_on_host(connection: sqlite3.Connection, series: int, host: int) -> list[FindingRow]:
     return fetched(
         connection, FindingRow,
-        f"SELECT {_FINDING} FROM finding_host n JOIN finding f USING (run, number) JOIN run r ON r.id = f.run "
+        "SELECT f.run, r.start, kind, fault, what, direction, share, probability, parts "
+        "FROM finding_host n JOIN finding f USING (run, number) JOIN run r ON r.id = f.run "
         "WHERE n.host = ? AND r.series = ? ORDER BY r.start, number", (host, series),
     )  # fmt: skip
 
 
-def findings_on_groups(connection: sqlite3.Connection, series: int, groups: Sequence[str]) -> list[FindingRow]:
+def findings_on_groups(
+    connection: sqlite3.Connection, series: int, groups: Sequence[str]
+) -> list[FindingRow]:
     """Returns the findings that name all of these groups."""
     found = fetched(
         connection, FindingRow,
-        f"SELECT {_FINDING} FROM run r JOIN finding f ON f.run = r.id WHERE r.series = ? AND f.parts <> '[]' "
+        "SELECT f.run, r.start, kind, fault, what, direction, share, probability, parts "
+        "FROM run r JOIN finding f ON f.run = r.id WHERE r.series = ? AND f.parts <> '[]' "
         "ORDER BY r.start, number", (series,),
     )  # fmt: skip
     return [one for one in found if set(groups) <= set(one.groups)]
@@ -244,8 +246,8 @@ def finding_hosts(connection: sqlite3.Connection, run: int) -> list[str]:
 def verdicts(connection: sqlite3.Connection, run: int) -> list[VerdictRow]:
     return fetched(
         connection, VerdictRow,
-        "SELECT run, promise, promised, verdict, bound, worst, doubt FROM verdict WHERE run = ? ORDER BY promise",
-        (run,),
+        "SELECT run, promise, promised, verdict, bound, worst, doubt FROM verdict WHERE run = ? "
+        "ORDER BY promise", (run,),
     )  # fmt: skip
 
 

@@ -155,7 +155,9 @@ def _start(view: View) -> str:
         moment = datetime.fromisoformat(text(view.attributes, "start"))
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{view.path} does not record when it started, so it has no place in a history") from error
+        raise UsageError(
+            f"{view.path} does not record when it started, so it has no place in a history"
+        ) from error
 
 
 def _series(view: View, cluster: str, index: int) -> RunSeries:
@@ -184,7 +186,15 @@ def _hosts(view: View, routes: Routes | None, cabling: Cabling | None) -> tuple[
         port = next(iter(cabling.of_host(name)), Port(name)) if cabling is not None else Port(name)
         place = f"{port.switch} {port.port}".strip()
         found.append(
-            KeptHost(name, _whole(sent[at]), _whole(received[at]), setups.get(name, ""), port.rack, place, port.cable)
+            KeptHost(
+                name,
+                _whole(sent[at]),
+                _whole(received[at]),
+                setups.get(name, ""),
+                port.rack,
+                place,
+                port.cable,
+            )
         )
     return tuple(found)
 

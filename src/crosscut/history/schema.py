@@ -28,7 +28,8 @@ TABLES = (
     """CREATE TABLE host_rate (
   run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, host INTEGER NOT NULL REFERENCES host,
   setup INTEGER REFERENCES setup, sent INTEGER, received INTEGER, PRIMARY KEY (run, host)) WITHOUT ROWID""",
-    "CREATE TABLE part (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (cluster, name))",
+    """CREATE TABLE part (
+  id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (cluster, name))""",
     """CREATE TABLE pair_rate (
   run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, source INTEGER NOT NULL REFERENCES part,
   destination INTEGER NOT NULL REFERENCES part, rate INTEGER NOT NULL,
@@ -59,7 +60,7 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def refuse_others(connection: sqlite3.Connection, name: str) -> None:
@@ -78,9 +79,19 @@ def refuse_others(connection: sqlite3.Connection, name: str) -> None:
             f"{name} has version {version} of the history, which no released crosscut wrote; this one reads "
             f"{VERSION}. Make a new one from the runs: crosscut history add NEW.db RUN... Nothing was changed"
         )
-    found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
-    if not {text for text in TABLES if text.startswith("CREATE TABLE")} <= {text for (text,) in found}:
-        raise UsageError(f"{name}: its tables differ from those that crosscut makes: another program changed it")
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")
+    found = {_spaced(text) for (text,) in tables}
+    if not {_spaced(text) for text in TABLES if text.startswith("CREATE TABLE")} <= found:
+        raise UsageError(
+            f"{name}: its tables differ from those that crosscut makes: another program changed it. "
+            "Restore a copy"
+        )
     # A stranger's trigger would run with our statements.
     if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'trigger'").fetchone():
-        raise UsageError(f"{name} holds a trigger, which crosscut never makes; remove it, or name another file")
+        raise UsageError(
+            f"{name} holds a trigger, which crosscut never makes; remove it, or name another file"
+        )
+
+
+def _spaced(statement: str) -> str:
+    return " ".join(statement.split())

@@ -11,7 +11,7 @@ from enum import Enum
 from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.base.records import finite
 from crosscut.history.database import transaction
-from crosscut.history.record import KeptFinding, KeptHost, RunRecord, RunSeries
+from crosscut.history.record import KeptFinding, KeptHost, RunRecord
 
 
 class Added(Enum):
@@ -41,56 +41,65 @@ def add(connection: sqlite3.Connection, run: RunRecord, judged: Sequence[Promise
 
 
 def _run(connection: sqlite3.Connection, run: RunRecord, content: str) -> int:
+    series = _number(connection, _SERIES, *astuple(run.series))
     written = connection.execute(
-        "INSERT INTO run (identity, content, series, start, path, state, crosscut, ranks, hosts, sent, received) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (run.identity, content, _series(connection, run.series), run.start, run.path, run.state, run.crosscut,
+        "INSERT INTO run (identity, content, series, start, path, state, crosscut, ranks, hosts, sent, "
+        "received) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (run.identity, content, series, run.start, run.path, run.state, run.crosscut,
          run.ranks, len(run.hosts), run.sent, run.received),
     )  # fmt: skip
     assert written.lastrowid is not None
     return written.lastrowid
 
 
-def _series(connection: sqlite3.Connection, series: RunSeries) -> int:
-    columns = ("cluster", "place", "pattern", "parameters", "backend", "message_bytes")
-    return _number(connection, "series", columns, astuple(series))
+_SERIES = (
+    "SELECT id FROM series WHERE cluster = ? AND place = ? AND pattern = ? AND parameters = ? "
+    "AND backend = ? AND message_bytes = ?",
+    "INSERT INTO series (cluster, place, pattern, parameters, backend, message_bytes) "
+    "VALUES (?, ?, ?, ?, ?, ?)",
+)
+_SETUP = "SELECT id FROM setup WHERE words = ?", "INSERT INTO setup (words) VALUES (?)"
+_PART = (
+    "SELECT id FROM part WHERE cluster = ? AND name = ?", "INSERT INTO part (cluster, name) VALUES (?, ?)",
+)  # fmt: skip
+_HOST = (
+    "SELECT id FROM host WHERE cluster = ? AND name = ?", "INSERT INTO host (cluster, name) VALUES (?, ?)",
+)  # fmt: skip
 
 
-def _number(
-    connection: sqlite3.Connection, table: str, columns: Sequence[str], values: Sequence[object]
-) -> int:
-    """Returns the id of a row with these values, which is made if there is none. Names are ours, not given."""
-    where = " AND ".join(f"{column} = ?" for column in columns)
-    found = connection.execute(f"SELECT id FROM {table} WHERE {where}", values).fetchone()
+def _number(connection: sqlite3.Connection, statements: tuple[str, str], *values: object) -> int:
+    """Returns the id of the row with these values, which is made if there is none."""
+    find, make = statements
+    found = connection.execute(find, values).fetchone()
     if found is not None:
         return int(found[0])
-    marks = ", ".join("?" * len(columns))
-    made = connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)
+    made = connection.execute(make, values)
     assert made.lastrowid is not None
     return made.lastrowid
 
 
 def _rates(connection: sqlite3.Connection, run: int, kept: RunRecord) -> None:
     cluster = kept.series.cluster
-    setups = {words: _number(connection, "setup", ("words",), (words,)) for words in
+    setups = {words: _number(connection, _SETUP, words) for words in
               dict.fromkeys(host.setup for host in kept.hosts if host.setup)}  # fmt: skip
     rows = [
         (run, _host(connection, cluster, host), setups.get(host.setup), host.sent, host.received)
         for host in kept.hosts
     ]
     connection.executemany("INSERT INTO host_rate VALUES (?, ?, ?, ?, ?)", rows)
-    parts = {name: _number(connection, "part", ("cluster", "name"), (cluster, name)) for name in
-             dict.fromkeys(name for pair in kept.pairs for name in (pair.source, pair.destination))}  # fmt: skip
+    names = dict.fromkeys(name for pair in kept.pairs for name in (pair.source, pair.destination))
+    parts = {name: _number(connection, _PART, cluster, name) for name in names}
     pairs = ((run, parts[pair.source], parts[pair.destination], pair.rate) for pair in kept.pairs)
     connection.executemany("INSERT INTO pair_rate VALUES (?, ?, ?, ?)", pairs)
 
 
 def _host(connection: sqlite3.Connection, cluster: str, host: KeptHost) -> int:
     """Returns the id of a host; the newest list of cables that names it says where it is plugged in."""
-    at = _number(connection, "host", ("cluster", "name"), (cluster, host.name))
+    at = _number(connection, _HOST, cluster, host.name)
     if host.rack or host.port or host.cable:
         connection.execute(
-            "UPDATE host SET rack = ?, port = ?, cable = ? WHERE id = ?", (host.rack, host.port, host.cable, at)
+            "UPDATE host SET rack = ?, port = ?, cable = ? WHERE id = ?",
+            (host.rack, host.port, host.cable, at),
         )
     return at
 
@@ -103,7 +112,7 @@ def _finding(
         (run, number, finding.kind, int(finding.fault), finding.what, finding.direction, finding.share,
          finding.probability, json.dumps(finding.parts)),
     )  # fmt: skip
-    hosts = [_number(connection, "host", ("cluster", "name"), (cluster, name)) for name in finding.hosts]
+    hosts = [_number(connection, _HOST, cluster, name) for name in finding.hosts]
     connection.executemany(
         "INSERT INTO finding_host VALUES (?, ?, ?)", [(run, number, host) for host in hosts]
     )
@@ -111,7 +120,15 @@ def _finding(
 
 def _verdicts(connection: sqlite3.Connection, run: int, judged: Iterable[PromiseVerdict]) -> None:
     rows = [
-        (run, one.promise.name, one.promise.said, one.verdict.value, one.promise.bound, finite(one.worst), one.doubt)
+        (
+            run,
+            one.promise.name,
+            one.promise.said,
+            one.verdict.value,
+            one.promise.bound,
+            finite(one.worst),
+            one.doubt,
+        )
         for one in judged
     ]
     connection.executemany("INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -136,8 +153,10 @@ def forget(connection: sqlite3.Connection, day: str) -> None:
         for statement in (
             "DELETE FROM series WHERE id NOT IN (SELECT series FROM run)",
             "DELETE FROM setup WHERE id NOT IN (SELECT setup FROM host_rate WHERE setup IS NOT NULL)",
-            "DELETE FROM part WHERE id NOT IN (SELECT source FROM pair_rate UNION SELECT destination FROM pair_rate)",
-            "DELETE FROM host WHERE id NOT IN (SELECT host FROM host_rate UNION SELECT host FROM finding_host)",
+            "DELETE FROM part WHERE id NOT IN (SELECT source FROM pair_rate UNION "
+            "SELECT destination FROM pair_rate)",
+            "DELETE FROM host WHERE id NOT IN (SELECT host FROM host_rate UNION "
+            "SELECT host FROM finding_host)",
         ):
             connection.execute(statement)
     connection.execute("VACUUM")

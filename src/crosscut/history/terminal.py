@@ -26,13 +26,15 @@ def render_runs(
 ) -> None:  # fmt: skip
     """Lists the latest runs of a series. `faults`: by run, the hosts that its findings on faults name."""
     screen.title(series.name)
-    table = Rows("<start (UTC)", "hosts", "sent", "received", "?faults", "<hosts at fault", "?<promises", "?<state")
+    table = Rows(
+        "<start (UTC)", "hosts", "sent", "received", "?faults", "<hosts at fault", "?<promises", "?<state"
+    )
     for run in runs:
         broken = [one.promise for one in judged.get(run.id, ()) if one.verdict == "fail"]
         promises = f"broken: {', '.join(broken)}" if broken else "not broken" if judged.get(run.id) else ""
         table.add(
-            run.start.replace("T", " ").removesuffix("Z"), f"{run.hosts:,}", rate(run.sent), rate(run.received),
-            str(run.faults) if run.faults else "", ", ".join(faults.get(run.id, ())[:4]),
+            run.start.replace("T", " ").removesuffix("Z"), f"{run.hosts:,}", rate(run.sent),
+            rate(run.received), str(run.faults) if run.faults else "", ", ".join(faults.get(run.id, ())[:4]),
             promises, "" if run.state == "complete" else run.state, style="yellow" if run.faults else "",
         )  # fmt: skip
     screen.table(table)
@@ -66,11 +68,14 @@ def _curve(screen: Screen, curve: Curve) -> None:
     values = np.array([math.nan if value is None else value for value in curve.rates])
     known = values[np.isfinite(values)]
     drawn = sparkline(values, screen.width - _LABEL - 2, screen.glyphs)
-    screen.field(curve.name, f"{drawn}\n0 to {units.rate(float(known.max()))}; median {units.rate(float(np.median(known)))}")
+    screen.field(
+        curve.name,
+        f"{drawn}\n0 to {units.rate(float(known.max()))}; median {units.rate(float(np.median(known)))}",
+    )
 
 
 def sparkline(values: np.ndarray[tuple[int], np.dtype[np.float64]], width: int, glyphs: Glyphs) -> str:
-    """A row of columns from 0 to the highest value; each is the lowest of its values. A blank: not measured."""
+    """Columns from 0 to the highest value; each is the lowest of its values. A blank: not measured."""
     top = float(np.nanmax(values))
     steps = len(glyphs.eighths) - 1
     cells = []
@@ -82,7 +87,11 @@ def sparkline(values: np.ndarray[tuple[int], np.dtype[np.float64]], width: int, 
 
 def _rows(screen: Screen, trend: SubjectTrend, last: int) -> None:
     shares = [curve for curve in trend.curves if curve.medians]
-    table = Rows("<start (UTC)", *(curve.name for curve in trend.curves), *(f"?{curve.name}, of median" for curve in shares))
+    table = Rows(
+        "<start (UTC)",
+        *(curve.name for curve in trend.curves),
+        *(f"?{curve.name}, of median" for curve in shares),
+    )
     for at in range(max(0, len(trend.starts) - last), len(trend.starts)):
         cells = [rate(curve.rates[at]) for curve in trend.curves]
         cells += [_share(curve.rates[at], curve.medians[at]) for curve in shares]
@@ -99,7 +108,9 @@ def render_changes(screen: Screen, found: Sequence[ChangesFound]) -> None:
         nights = one.nights
         screen.title(nights.series.name)
         span = f", {nights.days[0]} to {nights.days[-1]}" if nights.days else ""
-        screen.line(f"{units.count(len(nights.days), 'night')}{span}, {units.count(len(nights.hosts), 'host')}", "dim")
+        screen.line(
+            f"{units.count(len(nights.days), 'night')}{span}, {units.count(len(nights.hosts), 'host')}", "dim"
+        )
         if len(nights.days) < FEWEST_NIGHTS:
             screen.line(f"too few nights to tell a change from noise: at least {FEWEST_NIGHTS} are needed")
             continue

@@ -71,10 +71,13 @@ def of_groups(connection: sqlite3.Connection, series: SeriesRow, groups: Sequenc
     for name in groups:
         if name not in there and not findings:
             raise UsageError(
-                f"--groups {first} {second}: no run of {series.cluster} has rates of {name}{hint(name, there)}"
+                f"--groups {first} {second}: no run of {series.cluster} names {name}{hint(name, there)}"
                 + ("" if there else "; add the runs again with --cabling FILE, which names racks or switches")
             )
-    ways = {(a, b): queries.pair_points(connection, series.id, a, b) for a, b in ((first, second), (second, first))}
+    ways = {
+        (a, b): queries.pair_points(connection, series.id, a, b)
+        for a, b in ((first, second), (second, first))
+    }
     starts = tuple(sorted({point.start for points in ways.values() for point in points}))
     curves = []
     for (a, b), points in ways.items():

@@ -7,14 +7,14 @@ from datetime import date
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
-from crosscut.history.changes import ChangesFound, CommonChange, Drift, Nights, Way
+from crosscut.history.changes import ChangesFound, CommonChange, Drift, HostFlow, Nights
 
 P_MEANS = (
     "p: probability of any such change in all of the series together if nothing had changed (an upper bound)."
 )
 NOT_FAULTS = (
-    "A change in the history is a reason to look, not a fault: measure these hosts again, with crosscut locate "
-    "or crosscut check."
+    "A change in the history is a reason to look, not a fault: measure these hosts again, with crosscut "
+    "locate or crosscut check."
 )
 
 
@@ -90,5 +90,5 @@ def headline(found: list[ChangesFound]) -> str:
     return "No host has changed"
 
 
-def way(which: Way) -> str:
-    return {Way.SENT: "sent", Way.RECEIVED: "received"}[which]
+def way(which: HostFlow) -> str:
+    return {HostFlow.SENT: "sent", HostFlow.RECEIVED: "received"}[which]

@@ -1,12 +1,14 @@
 """Steps in many series of noisy values, such as a host's rate night after night.
 
 Successive nights resemble each other, which rank tests do not allow for. So each series is first freed of its
-correlation: y(t) = x(t) - rho x(t-1), with the estimate of rho by S. Chakar, E. Lebarbier, C. Levy-Leduc and
-S. Robin (Bernoulli 23, 2017), which steps do not disturb. The test for a step is the rank sum of the values
-before it (F. Wilcoxon, Biometrics Bulletin 1, 1945), at the split where it is least probable (R. Miller and
-D. Siegmund, Biometrics 38, 1982). Steps are sought in intervals of every length (S. Kovacs, P. Buhlmann, H. Li
-and A. Munk, Biometrika 110, 2023), the shortest significant first (R. Baranowski, Y. Chen and P. Fryzlewicz,
-JRSS B 81, 2019), so that a dip that has passed is found as well.
+correlation: y(t) = x(t) - rho x(t-1). Like that of S. Chakar, E. Lebarbier, C. Levy-Leduc and S. Robin
+(Bernoulli 23, 2017), the estimate of rho compares differences of neighbours with those of values two apart,
+which steps hardly disturb; trimmed means take the place of their medians.
+
+The test for a step is the rank sum of the values before it (F. Wilcoxon, Biometrics Bulletin 1, 1945), at the
+split where it is least probable (R. Miller and D. Siegmund, Biometrics 38, 1982). Steps are sought in intervals
+of many lengths (S. Kovacs, P. Buhlmann, H. Li and A. Munk, Biometrika 110, 2023), the shortest significant one
+first (R. Baranowski, Y. Chen and P. Fryzlewicz, JRSS B 81, 2019), so that a dip that has passed is found, too.
 
 Probabilities are upper bounds: one split's, times all splits of all intervals of all series.
 """
@@ -28,11 +30,12 @@ FEWEST_ASIDE = 4
 # With so few values on one side, or in all, the normal approximation of the rank sum is far too cautious;
 # their distribution is computed exactly.
 _EXACT, _LONG = 12, 100
-# Intervals of one length begin this often in their length: a dip of some weeks is seen best by an interval that
-# begins or ends with it.
+# Intervals of one length begin this often in their length: an interval that begins or ends with a dip of some
+# weeks sees it best.
 _OVERLAPPING = 4
 _MOST_CORRELATION = 0.95
-_UNSURE = 2.0
+_UNSURE = 1.5
+_KEPT = 0.9
 _SERIES_AT_ONCE = 500
 # A split is as likely as the best one if it is less likely by no more than this, in the logarithm of the
 # likelihood of values with Laplace's distribution about two levels; benchmarks/history.py calibrates it.
@@ -84,10 +87,16 @@ def correlations(values: Floats) -> Floats:
     """Returns [series] the correlation of successive values of [time, series], from 0; 0: unknown."""
     if len(values) < 2 * FEWEST_ASIDE:
         return np.zeros(values.shape[1])
-    near, far = (np.median(np.abs(values[lag:] - values[:-lag]), axis=0) ** 2 for lag in (1, 2))
+    near, far = (_spread(values[lag:] - values[:-lag]) for lag in (1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = far / near - 1
     return np.where(np.isfinite(rho), rho, 0.0).clip(0, _MOST_CORRELATION)
+
+
+def _spread(differences: Floats) -> Floats:
+    """Returns [series] the mean square without the largest tenth, to which steps and single nights belong."""
+    squares = np.sort(differences**2, axis=0)
+    return np.asarray(squares[: math.ceil(_KEPT * len(squares))].mean(axis=0))
 
 
 def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFound]:
@@ -104,7 +113,9 @@ def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFo
         doubts = np.array([chance for chance, _ in least]).reshape(len(seeded), len(block)) * splits * tests
         for series in np.nonzero((doubts <= level).any(axis=0))[0].tolist():
             # Innovation i belongs to value i + 1.
-            places = [begin + int(place[series]) + 1 for (begin, _), (_, place) in zip(seeded, least, strict=True)]
+            places = [
+                begin + int(place[series]) + 1 for (begin, _), (_, place) in zip(seeded, least, strict=True)
+            ]
             chosen = _narrowest(seeded, doubts[:, series], places, level)
             at = first + series
             found += _described(values[:, at], float(rho[at]), at, chosen)
@@ -196,7 +207,9 @@ def _narrowest(
     """Returns (place, doubt, interval) of each step, found in the shortest significant interval without
     another step."""
     chosen: list[tuple[int, float, _Interval]] = []
-    order = sorted(np.nonzero(doubts <= level)[0], key=lambda at: (seeded[at][1] - seeded[at][0], doubts[at]))
+    order = sorted(
+        np.nonzero(doubts <= level)[0].tolist(), key=lambda at: (seeded[at][1] - seeded[at][0], doubts[at])
+    )
     for at in order:
         begin, end = seeded[at]
         if not any(begin < place <= end for place, _, _ in chosen):
@@ -214,7 +227,11 @@ def _described(
         old, new = float(np.median(values[before:place])), float(np.median(values[place:after]))
         # [split] the sum of the deviations from both levels, if that many values come before the step
         from_old, from_new = np.abs(part - old), np.abs(part - new)
-        cost = np.concatenate([[0.0], from_old.cumsum()]) + from_new.sum() - np.concatenate([[0.0], from_new.cumsum()])
+        cost = (
+            np.concatenate([[0.0], from_old.cumsum()])
+            + from_new.sum()
+            - np.concatenate([[0.0], from_new.cumsum()])
+        )
         inner = cost[1:-1]
         best = int(inner.argmin()) + 1
         margin = _LIKELY * (1 + rho) / (1 - rho) * inner.min() / len(part)
@@ -225,7 +242,7 @@ def _described(
 
 
 def effect(values: Floats, places: Sequence[int], number: int) -> float:
-    """Returns the median after step `number` of those at `places`, minus the median before it; NaN: unknown."""
+    """Returns the median after step `number` of those at `places`, minus that before it; NaN: unknown."""
     ends = [0, *places, len(values)]
     before, at, after = ends[number : number + 3]
     old, new = (part[np.isfinite(part)] for part in (values[before:at], values[at:after]))
@@ -241,7 +258,8 @@ def is_gradual(values: Floats, places: Sequence[int]) -> bool:
                if len(part := known[level == number]))  # fmt: skip
     third = max(1, len(times) // 3)  # the line through the medians of the first and last third (Tukey, 1977)
     (t0, y0), (t1, y1) = (
-        (float(np.median(times[part])), float(np.median(known[part]))) for part in (slice(None, third), slice(-third, None))
+        (float(np.median(times[part])), float(np.median(known[part])))
+        for part in (slice(None, third), slice(-third, None))
     )
     slope = (y1 - y0) / (t1 - t0) if t1 > t0 else 0.0
     rest = known - slope * times

@@ -33,6 +33,7 @@ from crosscut.run.imported import imported
 from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
 
+
 @dataclass(frozen=True)
 class Found:
     """Conclusions about a run from an earlier analysis (`crosscut locate`)."""

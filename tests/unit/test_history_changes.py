@@ -1,0 +1,126 @@
+"""Changes over all hosts: joined, placed, and explained by what else changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from history_records import night, noisy
+
+from crosscut import cli
+from crosscut.history import database, page, queries, store, words
+from crosscut.history.changes import ChangeSettings, ChangesFound, HostFlow, changes
+
+NIGHTS, CHANGED = 60, 40
+
+
+def history(file: Path, factors: dict[str, float], *, seed: int = 1, setup: str = "kernel 6.1") -> Path:
+    """A history in which these hosts run at these shares of their rate from night CHANGED on."""
+    with database.writing(file) as connection:
+        for at, rates in enumerate(noisy(NIGHTS, seed=seed)):
+            after = at >= CHANGED
+            changed = {
+                host: rate * (factors.get(host, 1.0) if after else 1.0) for host, rate in rates.items()
+            }
+            store.add(connection, night(at, changed, setup=setup if after else "kernel 6.1"))
+    return file
+
+
+def found_in(file: Path, **asked: float) -> ChangesFound:
+    with database.reading(file) as connection:
+        (found,) = changes(connection, queries.all_series(connection), ChangeSettings(**asked))
+    return found
+
+
+def hosts(*numbers: int) -> list[str]:
+    return [f"n{number:04}" for number in numbers]
+
+
+def test_a_healthy_cluster_has_not_changed(tmp_path):
+    found = found_in(history(tmp_path / "a.db", {}))
+    assert not found.common
+    assert not found.drifts
+    assert words.headline([found]) == "No host has changed"
+
+
+def test_hosts_that_changed_together_are_one_change_with_place_date_and_setup(tmp_path):
+    slower = dict.fromkeys(hosts(*range(8, 15)), 0.92)
+    found = found_in(history(tmp_path / "a.db", slower, setup="kernel 6.2"))
+    (change,) = found.common
+    assert change.worse
+    assert change.ways == (HostFlow.SENT, HostFlow.RECEIVED)
+    assert words.change(found.nights, change).startswith(
+        "7 of the 8 hosts of rack r1 (n[0008-0014]) send and rec"
+    )
+    assert words.between(found.nights, change.earliest, change.latest) == "between 9 and 10 February 2026"
+    assert change.coincides == ("kernel 6.1 → kernel 6.2 on all of these hosts",)
+
+
+def test_if_most_hosts_become_slower_the_others_are_not_called_faster(tmp_path):
+    slower = dict.fromkeys(hosts(*range(12)), 0.9)
+    found = found_in(history(tmp_path / "a.db", slower))
+    assert [(change.worse, len(change.hosts)) for change in found.common] == [(True, 12)]
+    assert found.common[0].place == "12 of the 16 hosts"
+
+
+def test_a_change_of_all_hosts_is_found_although_none_differs_from_the_others(tmp_path):
+    found = found_in(history(tmp_path / "a.db", dict.fromkeys(hosts(*range(16)), 0.95)))
+    assert [change.place for change in found.common] == ["all 16 hosts"]
+
+
+def test_changes_too_small_to_matter_are_not_reported(tmp_path):
+    file = history(tmp_path / "a.db", {"n0003": 0.94})
+    assert found_in(file).common
+    assert not found_in(file, matters=0.1).common
+
+
+def test_a_slow_decline_is_a_drift_without_a_date(tmp_path):
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(NIGHTS)):
+            store.add(connection, night(at, rates | {"n0005": rates["n0005"] * (1 - 0.004 * at)}))
+    found = found_in(tmp_path / "a.db")
+    assert not found.common
+    assert {found.nights.hosts[drift.host].name for drift in found.drifts} == {"n0005"}
+
+
+def test_several_runs_of_a_day_count_once(tmp_path):
+    with database.writing(tmp_path / "a.db") as connection:
+        rates = noisy(2)
+        for number in range(40):
+            run = night(number // 20, rates[number // 20])
+            store.add(connection, type(run)(**{**vars(run), "identity": str(number)}))
+    assert len(found_in(tmp_path / "a.db").nights.days) == 2
+
+
+def test_notes_of_those_days_are_told(tmp_path, capsys):
+    file = history(tmp_path / "a.db", {"n0003": 0.8})
+    assert cli.main(["history", "note", str(file), "2026-02-10", "firmware 14.32"]) == 0
+    assert cli.main(["history", "note", str(file), "2026-02-20", "new chairs"]) == 0
+    assert found_in(file).common[0].coincides == ("note of 2026-02-10: firmware 14.32",)
+    assert cli.main(["history", "changes", str(file), "--json"]) == 0
+    (change,) = json.loads(capsys.readouterr().out)["series"][0]["changes"]
+    assert (change["last_night_before"], change["first_night_after"]) == ("2026-02-09", "2026-02-10")
+    assert change["p_at_most"] == 0.01
+
+
+@pytest.mark.parametrize("nights", [1, 5])
+def test_few_nights_say_so(nights, tmp_path, capsys):
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(nights)):
+            store.add(connection, night(at, rates))
+    assert cli.main(["history", "changes", str(tmp_path / "a.db")]) == 0
+    assert "too few nights" in capsys.readouterr().out
+    assert cli.main(["history", "report", str(tmp_path / "a.db"), "-o", str(tmp_path / "a.html")]) == 0
+
+
+def test_names_from_runs_cannot_become_markup(tmp_path):
+    hostile = "</script><script>alert(1)</script>"
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(12)):
+            run = night(at, rates)
+            series = type(run.series)(**{**vars(run.series), "cluster": hostile})
+            store.add(connection, type(run)(**{**vars(run), "series": series}))
+    with database.reading(tmp_path / "a.db") as connection:
+        text = page.render(connection, queries.all_series(connection), ChangeSettings())
+    assert hostile not in text

@@ -1,0 +1,194 @@
+"""A history on disk: adding, asking, forgetting, and what is told where that fails."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from history_records import night, noisy, slow
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crosscut import cli
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.history import database, queries, schema, store
+from crosscut.history.database import HistoryBusy
+from crosscut.history.store import Added
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "net.db"
+
+
+def filled(file: Path, nights: int = 3) -> Path:
+    with database.writing(file) as connection:
+        for at, rates in enumerate(noisy(nights)):
+            found = (slow("n0003"),) if at == nights - 1 else ()
+            store.add(connection, night(at, rates, findings=found))
+    return file
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
+    assert cli.main(["history", *map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_run_added_twice_changes_nothing(file):
+    run = night(0, noisy(1)[0], findings=(slow("n0003"),))
+    with database.writing(file) as connection:
+        assert store.add(connection, run) is Added.NEW
+        before = list(connection.iterdump())
+        assert store.add(connection, replace(run, path="/elsewhere/copy.zarr")) is Added.KNOWN
+        assert list(connection.iterdump()) == before
+
+
+def test_a_run_that_was_resumed_replaces_what_was_known_of_it(file):
+    rates = noisy(1)[0]
+    with database.writing(file) as connection:
+        store.add(connection, night(0, dict(list(rates.items())[:4]), state="stopped"))
+        assert store.add(connection, night(0, rates)) is Added.REPLACED
+        (series,) = queries.all_series(connection)
+        (run,) = queries.runs(connection, series.id)
+    assert (run.hosts, run.state) == (16, "complete")
+
+
+def test_list_names_the_hosts_at_fault(file, capsys):
+    (series,) = json_of(capsys, "list", filled(file))["series"]
+    assert [run["faulty_hosts"] for run in series["runs"]] == [[], [], ["n0003"]]
+
+
+def test_trends_of_a_host_of_its_cable_and_between_racks(file, capsys):
+    filled(file)
+    host = json_of(capsys, "trend", file, "--host", "n0003")["trends"][0]
+    assert len(host["starts"]) == 3
+    assert [curve["name"] for curve in host["curves"]] == ["sent", "received"]
+    assert [finding["what"] for finding in host["findings"]] == ["n0003 sends at 40%"]
+    assert json_of(capsys, "trend", file, "--cable", "leaf0 3")["trends"][0]["curves"] == host["curves"]
+    forth, back = json_of(capsys, "trend", file, "--groups", "r0", "r1")["trends"][0]["curves"]
+    assert back["bytes_per_second"] == [rate // 2 for rate in forth["bytes_per_second"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("trend", "--host", "n00003"), "did you mean n0003?"),
+        (("trend", "--cable", "cn0004x"), "did you mean cn0004?"),
+        (("trend", "--groups", "r0", "r7"), "names r7"),
+        (("list", "--pattern", "bisection"), "it holds:\n  atlas: aapc over tcp, 1 MB"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(words, said, file, capsys):
+    action, *rest = words
+    assert cli.main(["history", action, str(filled(file)), *rest]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_forgetting_keeps_later_runs_and_gives_space_back(file, capsys):
+    filled(file, 40)
+    size = file.stat().st_size
+    words = ["history", "forget", str(file), "--before", "2026-02-01"]
+    assert cli.main([*words, "--dry-run"]) == 0
+    assert "31 runs" in capsys.readouterr().out
+    assert cli.main(words) == 0
+    capsys.readouterr()
+    (series,) = json_of(capsys, "list", file)["series"]
+    assert (series["runs"][0]["start"][:10], series["runs"][-1]["faulty_hosts"]) == ("2026-02-01", ["n0003"])
+    assert file.stat().st_size < size
+
+
+def test_tables_of_a_released_version_never_change():
+    """Whoever changes a table raises VERSION, and says what becomes of older files."""
+    text = "\n".join(" ".join(statement.split()) for statement in schema.TABLES)
+    assert (schema.VERSION, hashlib.sha256(text.encode()).hexdigest()[:12]) in {(1, "525bb8853b17")}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (f"PRAGMA user_version = {schema.VERSION + 1}", "written by a newer crosscut"),
+        ("PRAGMA user_version = 0", "Make a new one from the runs"),
+        ("PRAGMA application_id = 7", "no history of crosscut"),
+        ("ALTER TABLE run ADD COLUMN mine", "another program changed it"),
+        ("CREATE TRIGGER evil AFTER INSERT ON run BEGIN DELETE FROM run; END", "holds a trigger"),
+    ],
+)
+@pytest.mark.parametrize("opened", [database.reading, database.writing])
+def test_another_version_or_a_stranger_s_database_is_refused_and_left_alone(change, said, opened, file):
+    filled(file)
+    connection = sqlite3.connect(file)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match=said), opened(file):
+        pass
+    assert file.read_bytes() == before
+
+
+def test_a_value_of_another_type_is_told(file, capsys):
+    filled(file)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE run SET ranks = 'many'")
+    connection.commit()
+    connection.close()
+    assert cli.main(["history", "list", str(file)]) == 2
+    assert "value of the wrong type" in capsys.readouterr().err
+
+
+@given(st.binary(max_size=300))
+def test_a_file_of_any_bytes_is_refused_in_words(tmp_path_factory, content):
+    file = tmp_path_factory.mktemp("any") / "any.db"
+    file.write_bytes(content)
+    with pytest.raises(UsageError), database.reading(file):
+        pass
+
+
+def test_a_damaged_history_is_refused_in_words(file):
+    filled(file, 30)
+    content = bytearray(file.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    file.write_bytes(content)
+    with (
+        pytest.raises(CrosscutError, match=r"damaged|differ|malformed"),
+        database.reading(file) as connection,
+    ):
+        queries.all_series(connection)
+
+
+def test_a_lock_of_another_process_is_told_and_nothing_is_lost(file, monkeypatch):
+    filled(file)
+    monkeypatch.setattr(database, "PATIENCE_SECONDS", 0.05)
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(HistoryBusy, match="another process"), database.writing(file):
+        pass
+    with pytest.raises(HistoryBusy, match="fuser"), database.reading(file):
+        pass
+    other.execute("ROLLBACK")
+    other.close()
+    with database.reading(file) as connection:
+        assert queries.all_series(connection)[0].runs == 3
+
+
+def test_an_interrupted_addition_leaves_the_history_as_it_was(file, monkeypatch):
+    filled(file)
+    before = file.read_bytes()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "_finding", interrupted)
+    with pytest.raises(KeyboardInterrupt), database.writing(file) as connection:
+        store.add(connection, night(9, noisy(1)[0], findings=(slow("n0001"),)))
+    assert file.read_bytes() == before
+
+
+def test_a_note_is_kept_once(file, capsys):
+    for _ in range(2):
+        assert cli.main(["history", "note", str(filled(file)), "2026-01-02", "firmware 14.32"]) == 0
+    assert json_of(capsys, "list", file)["notes"] == [{"day": "2026-01-02", "words": "firmware 14.32"}]
