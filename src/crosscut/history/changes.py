@@ -7,6 +7,7 @@ direction and by enough: if half of the hosts become slower, the others become f
 
 from __future__ import annotations
 
+import itertools
 import math
 import sqlite3
 from collections import Counter
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from crosscut.analysis.stats import change_points
 from crosscut.analysis.stats.change_points import StepFound
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.history import queries
 from crosscut.history.queries import HostRow, NoteRow, SeriesRow
 
@@ -157,14 +159,6 @@ def _by_night(values: Floats, night: NDArray[np.int64], nights: int) -> Floats:
     return found
 
 
-def row_medians(values: Floats) -> Floats:
-    """Returns [row] the median of the finite values; NaN if there is none."""
-    found = np.full(len(values), np.nan)
-    there = np.isfinite(values).any(axis=1)
-    found[there] = np.nanmedian(values[there], axis=1)
-    return found
-
-
 def changes(
     connection: sqlite3.Connection, wanted: Sequence[SeriesRow], asked: ChangeSettings
 ) -> list[ChangesFound]:
@@ -192,7 +186,7 @@ def _of_series(
             (_steps(middle, tests, asked), True),
         ):
             for tested, steps in found.items():
-                hosts = range(logs.shape[1]) if of_all else [tested]
+                hosts = [*range(logs.shape[1])] if of_all else [tested]
                 if change_points.is_gradual(
                     (middle if of_all else logs)[:, tested], [step.at for step in steps]
                 ):
@@ -200,9 +194,7 @@ def _of_series(
                         drift for host in hosts if (drift := _drift(logs[:, host], host, way, asked.matters))
                     ]
                 else:
-                    single += [
-                        one for host in hosts for one in _own(logs[:, host], host, way, steps, asked.matters)
-                    ]
+                    single += _own(logs, hosts, way, steps, asked.matters)
     common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
     common.sort(key=lambda one: (one.at, -len(one.hosts)))
     return ChangesFound(nights, tuple(common), tuple(drifts))
@@ -217,14 +209,15 @@ def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[
 
 
 def _own(
-    logs: Floats, host: int, way: HostFlow, steps: Sequence[StepFound], matters: float
+    logs: Floats, hosts: Sequence[int], way: HostFlow, steps: Sequence[StepFound], matters: float
 ) -> Iterator[HostChange]:
-    """Yields those of the steps at which the host's rate itself changed."""
-    places = [step.at for step in steps]
-    for number, step in enumerate(steps):
-        ratio = math.exp(change_points.effect(logs, places, number))
-        if abs(ratio - 1) >= matters and (ratio > 1) == (step.effect > 0):
-            yield HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt)
+    """Yields the steps at which these hosts' own rates changed. `logs`: [night, host] of all hosts."""
+    ends = [0, *(step.at for step in steps), len(logs)]
+    levels = [row_medians(logs[begin:end, hosts].T) for begin, end in itertools.pairwise(ends)]
+    for step, before, after in zip(steps, levels, levels[1:], strict=False):
+        for host, ratio in zip(hosts, np.exp(after - before).tolist(), strict=True):
+            if abs(ratio - 1) >= matters and (ratio > 1) == (step.effect > 0):
+                yield HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt)
 
 
 def _once(single: Sequence[HostChange]) -> list[HostChange]:

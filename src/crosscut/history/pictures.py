@@ -10,9 +10,10 @@ from datetime import date, timedelta
 import numpy as np
 
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.base import units
 from crosscut.history import words
-from crosscut.history.changes import CommonChange, HostFlow, Nights, row_medians
+from crosscut.history.changes import CommonChange, HostFlow, Nights
 from crosscut.reports.html.pictures.picture import Column, Picture, rate_axis
 
 # A deviation from usual that has the strongest colour.

@@ -7,11 +7,14 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.base.records import finite
 from crosscut.history.database import transaction
-from crosscut.history.record import KeptFinding, KeptHost, RunRecord
+
+if TYPE_CHECKING:  # they import numpy and xarray, which most of this module's users do not need
+    from crosscut.analysis.compare.promises import PromiseVerdict
+    from crosscut.history.record import KeptFinding, KeptHost, RunRecord
 
 
 class Added(Enum):

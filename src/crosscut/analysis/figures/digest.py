@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from crosscut.analysis.figures import samples as samples_of
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.series import median
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
+from crosscut.analysis.stats.rows import median
 
 # Samples held at once; each takes about 60 bytes while its route's median is computed.
 BLOCK_SAMPLES = 1 << 19

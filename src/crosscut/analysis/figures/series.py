@@ -18,6 +18,7 @@ from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.route_class import CLASSES, Groups, members
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.rows import median
 
 Ints = NDArray[np.int64]
 
@@ -81,18 +82,6 @@ def route_rates(samples: Samples, ranks: Ints) -> RouteRates:
     else:
         logs = logs[:, order]
     return RouteRates(unique // samples.ranks, unique % samples.ranks, logs)
-
-
-def median(values: Floats) -> Floats:
-    """[repetition] median over routes; NaN if there is none."""
-    ordered = np.sort(values, axis=1)  # NaN last
-    there = np.isfinite(values).sum(axis=1)
-    rows = np.arange(len(values))
-    low, high = (
-        ordered[rows, np.maximum(there - 1, 0) // 2],
-        ordered[rows, np.minimum(there // 2, values.shape[1] - 1)],
-    )
-    return np.where(there > 0, (low + high) / 2, np.nan)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.series import median as of_rows
+from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import VERBS, few_names

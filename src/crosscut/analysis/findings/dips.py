@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.series import median as of_rows
+from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.findings.changes import Deviations
 from crosscut.analysis.findings.kinds import FindingKind

@@ -5,10 +5,11 @@ correlation: y(t) = x(t) - rho x(t-1). Like that of S. Chakar, E. Lebarbier, C. 
 (Bernoulli 23, 2017), the estimate of rho compares differences of neighbours with those of values two apart,
 which steps hardly disturb; trimmed means take the place of their medians.
 
-The test for a step is the rank sum of the values before it (F. Wilcoxon, Biometrics Bulletin 1, 1945), at the
-split where it is least probable (R. Miller and D. Siegmund, Biometrics 38, 1982). Steps are sought in intervals
-of many lengths (S. Kovacs, P. Buhlmann, H. Li and A. Munk, Biometrika 110, 2023), the shortest significant one
-first (R. Baranowski, Y. Chen and P. Fryzlewicz, JRSS B 81, 2019), so that a dip that has passed is found, too.
+The test for a step is the rank sum of the values before it (F. Wilcoxon, Biometrics Bulletin 1, 1945), at
+the split where it is least probable (R. Miller and D. Siegmund, Biometrics 38, 1982). Steps are sought in
+intervals of many lengths (S. Kovacs, P. Buhlmann, H. Li and A. Munk, Biometrika 110, 2023), the shortest
+significant one first (R. Baranowski, Y. Chen and P. Fryzlewicz, JRSS B 81, 2019), so that a dip that is over
+is found, too.
 
 Probabilities are upper bounds: one split's, times all splits of all intervals of all series.
 """
@@ -239,14 +240,6 @@ def _described(
         yield StepFound(
             series, before + best, before + int(likely.min()), before + int(likely.max()), new - old, doubt
         )
-
-
-def effect(values: Floats, places: Sequence[int], number: int) -> float:
-    """Returns the median after step `number` of those at `places`, minus that before it; NaN: unknown."""
-    ends = [0, *places, len(values)]
-    before, at, after = ends[number : number + 3]
-    old, new = (part[np.isfinite(part)] for part in (values[before:at], values[at:after]))
-    return float(np.median(new) - np.median(old)) if len(old) and len(new) else math.nan
 
 
 def is_gradual(values: Floats, places: Sequence[int]) -> bool:
