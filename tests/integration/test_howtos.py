@@ -122,6 +122,23 @@ printf 'switch,port,counter,value\\nleaf1,12,rx_crc_errors,9\\n' > after.csv
         needs="ssh",
     ),
     "data-server": HowTo(given=CROSSBAR),
+    "history": HowTo(
+        given=f"""{AAPC} old.zarr
+mkdir measured && cp -r old.zarr measured/a.zarr
+printf 'host,rack,switch,port\\n' > racks.csv
+for at in 0 1 2 3; do printf "n000$at,r1,leaf1,$at\\nn000$((at + 4)),r2,leaf2,$at\\n" >> racks.csv; done
+sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
+""",
+        instead=SIMULATED | {"/var/lib/prometheus/node-exporter/": ""},
+        not_here=("crosscut history metrics net.db --listen",),  # serves until it is interrupted
+        says={
+            "crosscut history add net.db night.zarr  ": "night.zarr: added",
+            "crosscut history add net.db night.zarr --cabling": "night.zarr: replaced",
+            "crosscut history changes": "too few nights",
+            "crosscut history trend net.db --groups": "r1 → r2",
+            "crosscut history forget": "0 runs",
+        },
+    ),
     "hosts": HowTo(
         given=HOSTS,
         instead=SSH,

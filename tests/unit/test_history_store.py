@@ -88,6 +88,16 @@ def test_what_is_not_there_is_told_with_what_is(words, said, file, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_a_series_without_the_subject_does_not_hide_the_others(file, capsys):
+    filled(file)
+    run = night(9, noisy(1, hosts=2)[0])
+    with database.writing(file) as connection:
+        store.add(connection, replace(run, series=replace(run.series, cluster="borel"), pairs=()))
+    for words in (("--host", "n0009"), ("--groups", "r0", "r1")):
+        (found,) = json_of(capsys, "trend", file, *words)["trends"]
+        assert found["series"]["cluster"] == "atlas"
+
+
 def test_forgetting_keeps_later_runs_and_gives_space_back(file, capsys):
     filled(file, 40)
     size = file.stat().st_size

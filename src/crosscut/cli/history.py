@@ -219,14 +219,14 @@ def _trend(args: argparse.Namespace) -> int:
     from crosscut.history import as_json, database, trends
 
     with database.reading(args.history) as connection:
-        found = []
-        for series in _wanted(args, connection):
-            if args.host is not None:
-                found.append(trends.of_host(connection, series, args.host))
-            elif args.cable is not None:
-                found.append(trends.of_cable(connection, series, args.cable))
-            else:
-                found.append(trends.of_groups(connection, series, args.groups))
+        of, what = next(
+            (of, what)
+            for of, what in (
+                (trends.of_host, args.host), (trends.of_cable, args.cable), (trends.of_groups, args.groups),
+            )
+            if what is not None
+        )  # fmt: skip
+        found = trends.each(connection, _wanted(args, connection), of, what)
 
     def render(screen: Any) -> None:
         from crosscut.history import terminal

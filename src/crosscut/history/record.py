@@ -162,7 +162,8 @@ def _start(view: View) -> str:
 
 def _series(view: View, cluster: str, index: int) -> RunSeries:
     given = dig(view.attributes, "pattern", "parameters")
-    words = [f"{key} {value}" for key, value in sorted(given.items())] if isinstance(given, Mapping) else []
+    pairs = sorted(given.items()) if isinstance(given, Mapping) else []
+    words = [f"{key} {value}" for key, value in pairs if str(value)]
     return RunSeries(
         cluster, text(view.attributes, "place"), view.pattern, ", ".join(words)[:_LONGEST_WORDS],
         text(view.attributes, "backend", "name"), view.sizes_bytes[index],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from crosscut.base.errors import UsageError
 from crosscut.base.spelling import hint
 from crosscut.history import queries
 from crosscut.history.queries import FindingRow, SeriesRow
+
+Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,22 @@ class SubjectTrend:
     curves: tuple[Curve, ...]
     findings: tuple[FindingRow, ...]
     """Those that name the subject, of any run of the series."""
+
+
+def each(
+    connection: sqlite3.Connection, wanted: Sequence[SeriesRow],
+    of: Callable[[sqlite3.Connection, SeriesRow, Subject], SubjectTrend], subject: Subject,
+) -> list[SubjectTrend]:  # fmt: skip
+    """Returns the trend in each series that has the subject. Raises the first UsageError if none has."""
+    found, errors = [], []
+    for series in wanted:
+        try:
+            found.append(of(connection, series, subject))
+        except UsageError as error:  # another cluster, or runs without a list of cables
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return found
 
 
 def of_host(connection: sqlite3.Connection, series: SeriesRow, name: str) -> SubjectTrend:

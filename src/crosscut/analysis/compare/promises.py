@@ -18,10 +18,10 @@ from crosscut.analysis.figures.launches import of_launches
 from crosscut.analysis.figures.route_class import NO_GROUPS, WITHIN_NODE, Groups, members
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import route_rates
-from crosscut.analysis.stats.rows import median
 from crosscut.analysis.findings.groups import groups_of
 from crosscut.analysis.stats import sequential
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.rows import median
 from crosscut.base import units
 from crosscut.run.run import Run
 

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import VERBS, few_names
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats, medians
+from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 

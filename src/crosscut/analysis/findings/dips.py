@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.findings.changes import Deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.rows import median as of_rows
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
