@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut import cli
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
+from crosscut.analysis.compare.spec import Promise, PromiseKind
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.history import database, queries, schema, store
 from crosscut.history.database import HistoryBusy
@@ -55,6 +57,23 @@ def test_a_run_that_was_resumed_replaces_what_was_known_of_it(file):
         (series,) = queries.all_series(connection)
         (run,) = queries.runs(connection, series.id)
     assert (run.hosts, run.state) == (16, "complete")
+
+
+def judged(verdict: Verdict) -> PromiseVerdict:
+    promise = Promise(name="rate", kind=PromiseKind.NODE, pattern="aapc", size_bytes=1_000_000, bound=1e9)
+    return PromiseVerdict(promise, verdict, 0.01, 9, 16, (), (3,), worst=8e8)
+
+
+def test_verdicts_stay_with_a_run_that_is_read_anew(file, capsys):
+    filled(file, 1)
+    with database.writing(file) as connection:
+        store.judge(connection, "run 0", [judged(Verdict.UNDECIDED)])
+        store.judge(connection, "run 0", [judged(Verdict.FAIL)])
+        assert store.add(connection, night(0, noisy(1, seed=2)[0])) is Added.REPLACED
+    (run,) = json_of(capsys, "list", file)["series"][0]["runs"]
+    assert [(one["promise"], one["verdict"], one["worst"]) for one in run["verdicts"]] == [
+        ("rate", "fail", 8e8)
+    ]
 
 
 def test_list_names_the_hosts_at_fault(file, capsys):

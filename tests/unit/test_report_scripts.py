@@ -170,3 +170,18 @@ def test_numbers_of_a_legend_differ_where_their_values_do(tmp_path):
         "11.790", "11.792", "11.800",
     ]  # fmt: skip
     assert run("format.js", "return m.apart(given);", [5, 5, 5], tmp_path) == ["5.00", "5.00", "5.00"]
+
+
+def test_the_map_of_nights_shows_the_cell_farthest_from_usual_and_leaves_usual_ones_clear(tmp_path):
+    body = """
+const { image, shown } = m.condensed(Uint8Array.from(given), 2, 4, 2);
+return [shown, [0, 1, 2, 3].map((at) => [...image.slice(4 * at, 4 * at + 4)]), m.shadeOf(128)[3]];
+"""
+    # Four hosts of two nights, two hosts a row: 1 is far slower, 0 not measured, 255 far faster.
+    cells = [128, 120, 1, 130, 0, 0, 255, 0]
+    shown, pixels, usual = run("nights.js", body, cells, tmp_path)
+    assert (shown, usual) == (2, 0)
+    assert pixels[0] == [217, 95, 2, 235]
+    assert pixels[1][:3] == [217, 95, 2]
+    assert pixels[2] == [43, 124, 190, 235]
+    assert pixels[3] == [127, 127, 127, 40]

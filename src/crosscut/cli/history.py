@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crosscut.base import units, whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.base.spelling import missing
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action, tell, whole
 
@@ -89,7 +90,7 @@ def _add_add(commands: Any) -> None:
            "Name of the cluster or network. Default: that of the network's description, or the "
            "place.")  # fmt: skip
     option(one, "--verdicts FILE", options.folder,
-           "Verdicts that crosscut check --json gave these runs; kept with the latest of them.")  # fmt: skip
+           "Verdicts that crosscut check --json gave these runs; kept with the last of them.")  # fmt: skip
     options.add_cabling(one)
     options.add_reading(one)
     flag(one, "--quiet", "Say nothing about runs that could be added.")
@@ -152,7 +153,9 @@ def _expanded(named: Path) -> Iterator[Path]:
 
     if is_campaign(named):
         yield from (result.out for result in review(named) if result.measured)
-    elif is_launches(named) or (named / "zarr.json").exists() or not named.is_dir():
+    elif not named.is_dir():
+        raise UsageError(f"{named}: {missing(named, 'directory')}")
+    elif is_launches(named) or (named / "zarr.json").exists():
         yield named
     else:
         found = sorted(path.parent for path in named.glob("*/zarr.json"))
@@ -171,7 +174,7 @@ def _add(args: argparse.Namespace) -> int:
     runs = [run for named in args.runs for run in _expanded(named)]
     failed = 0
     with database.writing(args.history) as connection:
-        judged = _verdicts(args.verdicts, runs)
+        judged, last = _verdicts(args.verdicts, runs), ""
         for run in runs:
             try:
                 kept = record(run, args.cluster, cabling)
@@ -179,9 +182,12 @@ def _add(args: argparse.Namespace) -> int:
                 failed = max(failed, error.exit_code)
                 print(f"crosscut: error: {error}", file=sys.stderr)
                 continue
-            done = store.add(connection, kept, judged if run == runs[-1] else ())
+            done = store.add(connection, kept)
+            last = kept.identity
             if not args.quiet:
                 print(f"{run}: {done.value}")
+        if judged and last:
+            store.judge(connection, last, judged)
     return failed or EXIT_OK
 
 

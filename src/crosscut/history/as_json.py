@@ -74,7 +74,7 @@ def changes(found: Sequence[ChangesFound]) -> dict[str, Any]:
                 "changes": [_change(one.nights, change) for change in one.common],
                 "drifts": [
                     {
-                        "host": one.nights.hosts[drift.host].name,
+                        "hosts": [one.nights.hosts[host].name for host in drift.hosts],
                         "way": words.way(drift.way),
                         "ratio": drift.ratio,
                     }

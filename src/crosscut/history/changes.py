@@ -8,7 +8,6 @@ direction and by enough: if half of the hosts become slower, the others become f
 from __future__ import annotations
 
 import itertools
-import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -101,12 +100,13 @@ class CommonChange:
 
 @dataclass(frozen=True)
 class Drift:
-    """A host whose rate changed little by little, so that no date can be named."""
+    """Hosts whose rates changed little by little, so that no date can be named."""
 
-    host: int
+    hosts: tuple[int, ...]
+    """Indices in `Nights.hosts`."""
     way: HostFlow
     ratio: float
-    """The median of the last third over that of the first."""
+    """The median of the last third over that of the first; of several hosts the median."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _of_series(
     asked: ChangeSettings,
 ) -> ChangesFound:
     single: list[HostChange] = []
-    drifts: list[Drift] = []
+    drifts: dict[tuple[HostFlow, bool], dict[int, float]] = {}
     for way, rates in nights.rates.items():
         logs = np.log(rates)
         middle = row_medians(logs)[:, None]
@@ -190,14 +190,17 @@ def _of_series(
                 if change_points.is_gradual(
                     (middle if of_all else logs)[:, tested], [step.at for step in steps]
                 ):
-                    drifts += [
-                        drift for host in hosts if (drift := _drift(logs[:, host], host, way, asked.matters))
-                    ]
+                    for host, ratio in _drifted(logs, hosts, asked.matters).items():
+                        drifts.setdefault((way, ratio < 1), {})[host] = ratio
                 else:
                     single += _own(logs, hosts, way, steps, asked.matters)
     common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
     common.sort(key=lambda one: (one.at, -len(one.hosts)))
-    return ChangesFound(nights, tuple(common), tuple(drifts))
+    drifted = (
+        Drift(tuple(sorted(some)), way, float(np.median([*some.values()])))
+        for (way, _), some in drifts.items()
+    )  # fmt: skip
+    return ChangesFound(nights, tuple(common), tuple(drifted))
 
 
 def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[StepFound]]:
@@ -230,13 +233,12 @@ def _once(single: Sequence[HostChange]) -> list[HostChange]:
     return [one for known in kept.values() for one in known]
 
 
-def _drift(logs: Floats, host: int, way: HostFlow, matters: float) -> Drift | None:
-    known = logs[np.isfinite(logs)]
-    if not len(known):
-        return None
-    third = max(1, len(known) // 3)
-    ratio = math.exp(float(np.median(known[-third:]) - np.median(known[:third])))
-    return Drift(host, way, ratio) if abs(ratio - 1) >= matters else None
+def _drifted(logs: Floats, hosts: Sequence[int], matters: float) -> dict[int, float]:
+    """Returns by host the ratio of the last third of the nights to the first, if it is large enough."""
+    third = max(1, len(logs) // 3)
+    old, new = (row_medians(part[:, hosts].T) for part in (logs[:third], logs[-third:]))
+    ratios = dict(zip(hosts, np.exp(new - old).tolist(), strict=True))
+    return {host: ratio for host, ratio in ratios.items() if abs(ratio - 1) >= matters}
 
 
 def _together(single: Sequence[HostChange]) -> list[list[HostChange]]:

@@ -25,11 +25,11 @@ class HistoryBusy(CrosscutError):
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path, patience_seconds: float | None = None) -> Iterator[sqlite3.Connection]:
     """Yields a connection that cannot change the history. Raises UsageError, HistoryBusy or CrosscutError."""
     if not path.exists():
         raise UsageError(f"{path}: {missing(path)}; crosscut history add {path} RUN... makes one")
-    with _opened(path, "rw") as connection:
+    with _opened(path, "rw", patience_seconds) as connection:
         if schema.is_empty(connection):
             raise UsageError(f"{path} is empty; crosscut history add {path} RUN... fills it")
         schema.refuse_others(connection, str(path))
@@ -83,14 +83,15 @@ def fetched(
 
 
 @contextlib.contextmanager
-def _opened(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, mode: str, patience_seconds: float | None = None) -> Iterator[sqlite3.Connection]:
     if path.is_dir():
         raise UsageError(f"{path} is a directory; a history is one file, such as {path / 'history.db'}")
-    with _explained(path):
+    patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
+    with _explained(path, patience):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=patience,
             isolation_level=None,
         )
         try:
@@ -105,7 +106,7 @@ _NOTHING = "Nothing that it holds was lost"
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path, patience: float) -> Iterator[None]:
     """Raises the errors of SQLite as errors for people."""
     try:
         yield
@@ -113,7 +114,7 @@ def _explained(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise HistoryBusy(
-                f"{path} is locked: another process has been using it for {PATIENCE_SECONDS:g} s. Try again "
+                f"{path} is locked: another process has been using it for {patience:g} s. Try again "
                 f"later; `fuser {path}` names processes of this machine that use it. {_NOTHING}"
             ) from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, sqlite3.DataError):

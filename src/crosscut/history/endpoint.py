@@ -21,6 +21,8 @@ from crosscut.history import database, metrics
 MOST_REQUEST_BYTES = 8192
 MOST_CONNECTIONS = 16
 SECONDS_A_REQUEST = 10.0
+# A locked history is waited for less long than a request may take, so that the answer says so.
+_PATIENCE_SECONDS = 4.0
 # Prometheus is missed after as many of its intervals without a request, but not before so many seconds.
 _MISSED_INTERVALS, _MISSED_SECONDS = 5, 60.0
 
@@ -58,7 +60,7 @@ def answer(history: Path, request: bytes) -> tuple[HTTPStatus, str, bytes]:
     accept = ",".join(value for name, _, value in headers if name.strip().lower() == "accept")
     openmetrics = metrics.wants_openmetrics(accept)
     try:
-        with database.reading(history) as connection:
+        with database.reading(history, _PATIENCE_SECONDS) as connection:
             text = metrics.text(metrics.samples(connection), openmetrics=openmetrics)
     except CrosscutError as error:
         return HTTPStatus.SERVICE_UNAVAILABLE, plain, f"{error}\n".encode("utf-8", "replace")

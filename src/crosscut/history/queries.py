@@ -116,7 +116,10 @@ class Wanted(NamedTuple):
     message_bytes: int = 0
 
 
-def all_series(connection: sqlite3.Connection, wanted: Wanted = Wanted()) -> list[SeriesRow]:  # noqa: B008
+ANY = Wanted()
+
+
+def all_series(connection: sqlite3.Connection, wanted: Wanted = ANY) -> list[SeriesRow]:
     """Returns the series, that of the latest run first. Raises UsageError if none is as wanted."""
     found = fetched(
         connection, SeriesRow,

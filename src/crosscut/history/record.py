@@ -111,6 +111,8 @@ def record(path: Path, cluster: str | None = None, cabling: Cabling | None = Non
     index = max(sizes, key=lambda at: view.sizes_bytes[at])
     believed = _believed(view, index)
     routes = digest(believed.dataset, index).routes if believed is not None else None
+    if cabling is not None and (why := cabling.stranger_to(list(dict.fromkeys(view.node_names)))):
+        raise UsageError(f"{path}: --cabling: {why}")
     hosts = _hosts(view, routes, cabling)
     cluster = cluster or text(view.attributes, "network", "name") or text(view.attributes, "place") or "?"
     return RunRecord(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import astuple
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -23,23 +23,24 @@ class Added(Enum):
     KNOWN = "already there"
 
 
-def add(connection: sqlite3.Connection, run: RunRecord, judged: Sequence[PromiseVerdict] = ()) -> Added:
-    """Adds a run with the verdicts on it; one that is there with the same content changes nothing."""
+def add(connection: sqlite3.Connection, run: RunRecord) -> Added:
+    """Adds a run; one that is there with the same content changes nothing."""
     content = run.content()
     with transaction(connection):
         known = connection.execute(
             "SELECT id, content FROM run WHERE identity = ?", (run.identity,)
         ).fetchone()
         if known is not None and known[1] == content:
-            _verdicts(connection, known[0], judged)
             return Added.KNOWN
+        judged = []
         if known is not None:
+            judged = connection.execute("SELECT * FROM verdict WHERE run = ?", (known[0],)).fetchall()
             connection.execute("DELETE FROM run WHERE id = ?", (known[0],))
         at = _run(connection, run, content)
         _rates(connection, at, run)
         for number, finding in enumerate(run.findings):
             _finding(connection, at, number, finding, run.series.cluster)
-        _verdicts(connection, at, judged)
+        connection.executemany(_VERDICT, [(at, *rest) for _, *rest in judged])
     return Added.REPLACED if known is not None else Added.NEW
 
 
@@ -55,6 +56,7 @@ def _run(connection: sqlite3.Connection, run: RunRecord, content: str) -> int:
     return written.lastrowid
 
 
+_VERDICT = "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SERIES = (
     "SELECT id FROM series WHERE cluster = ? AND place = ? AND pattern = ? AND parameters = ? "
     "AND backend = ? AND message_bytes = ?",
@@ -121,7 +123,9 @@ def _finding(
     )
 
 
-def _verdicts(connection: sqlite3.Connection, run: int, judged: Iterable[PromiseVerdict]) -> None:
+def judge(connection: sqlite3.Connection, identity: str, judged: Iterable[PromiseVerdict]) -> None:
+    """Keeps the verdicts on a run; those on the same promises replace earlier ones."""
+    (run,) = connection.execute("SELECT id FROM run WHERE identity = ?", (identity,)).fetchone()
     rows = [
         (
             run,
@@ -134,7 +138,8 @@ def _verdicts(connection: sqlite3.Connection, run: int, judged: Iterable[Promise
         )
         for one in judged
     ]
-    connection.executemany("INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    with transaction(connection):
+        connection.executemany(_VERDICT, rows)
 
 
 def note(connection: sqlite3.Connection, day: str, words: str) -> None:

@@ -41,8 +41,11 @@ def hosts(nights: Nights, which: tuple[int, ...]) -> str:
 
 def does(change: CommonChange) -> str:
     """`sends and receives`, in the plural for several hosts."""
-    verbs = [way.value.removesuffix("s" if len(change.hosts) > 1 else "") for way in change.ways]
-    return " and ".join(verbs)
+    return " and ".join(_verb(way, change.hosts) for way in change.ways)
+
+
+def _verb(way: HostFlow, which: tuple[int, ...]) -> str:
+    return way.value.removesuffix("s") if len(which) > 1 else way.value
 
 
 def change(nights: Nights, one: CommonChange) -> str:
@@ -63,11 +66,9 @@ def _ends(one: CommonChange) -> tuple[float, float]:
 
 
 def drift(nights: Nights, one: Drift) -> str:
-    more = "less" if one.ratio < 1 else "more"
-    return (
-        f"{nights.hosts[one.host].name} {one.way.value} {100 * abs(one.ratio - 1):.0f} % {more} than at the "
-        "beginning, little by little, so there is no date"
-    )
+    size = f"{100 * abs(one.ratio - 1):.0f} % {'less' if one.ratio < 1 else 'more'}"
+    who = f"{hosts(nights, one.hosts)} {_verb(one.way, one.hosts)}"
+    return f"{who} {size} than at the beginning; it came little by little, so there is no date"
 
 
 def chance(doubt: float) -> str:
