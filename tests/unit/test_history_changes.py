@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,17 @@ def test_a_change_of_all_hosts_is_found_although_none_differs_from_the_others(tm
     assert [change.place for change in found.common] == ["all 16 hosts"]
 
 
+def test_a_host_s_change_is_measured_up_to_one_of_all_hosts(tmp_path):
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(NIGHTS)):
+            all_ = {host: rate * (0.8 if at >= CHANGED else 1) for host, rate in rates.items()}
+            store.add(connection, night(at, all_ | {"n0003": all_["n0003"] * (0.9 if at >= 20 else 1)}))
+    found = found_in(tmp_path / "a.db")
+    told = [(change.at, len(change.hosts), round(change.ratio, 2)) for change in found.common]
+    assert told == [(20, 1, 0.9), (CHANGED, 16, 0.8)]
+    assert not found.drifts
+
+
 def test_changes_too_small_to_matter_are_not_reported(tmp_path):
     file = history(tmp_path / "a.db", {"n0003": 0.94})
     assert found_in(file).common
@@ -89,7 +101,7 @@ def test_several_runs_of_a_day_count_once(tmp_path):
         rates = noisy(2)
         for number in range(40):
             run = night(number // 20, rates[number // 20])
-            store.add(connection, type(run)(**{**vars(run), "identity": str(number)}))
+            store.add(connection, replace(run, identity=str(number)))
     assert len(found_in(tmp_path / "a.db").nights.days) == 2
 
 
@@ -102,6 +114,16 @@ def test_notes_of_those_days_are_told(tmp_path, capsys):
     (change,) = json.loads(capsys.readouterr().out)["series"][0]["changes"]
     assert (change["last_night_before"], change["first_night_after"]) == ("2026-02-09", "2026-02-10")
     assert change["p_at_most"] == 0.01
+
+
+def test_another_number_of_ranks_and_another_crosscut_are_told(tmp_path):
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(NIGHTS)):
+            run = night(at, rates | {"n0003": rates["n0003"] * (0.8 if at >= CHANGED else 1)})
+            other = {"ranks": 32, "crosscut": "0.3.0"} if at >= CHANGED else {}
+            store.add(connection, replace(run, **other))
+    (change,) = found_in(tmp_path / "a.db").common
+    assert change.coincides == ("runs of 16 ranks, then of 32", "crosscut 0.2.0 → 0.3.0")
 
 
 @pytest.mark.parametrize("nights", [1, 5])
@@ -119,8 +141,7 @@ def test_names_from_runs_cannot_become_markup(tmp_path):
     with database.writing(tmp_path / "a.db") as connection:
         for at, rates in enumerate(noisy(12)):
             run = night(at, rates)
-            series = type(run.series)(**{**vars(run.series), "cluster": hostile})
-            store.add(connection, type(run)(**{**vars(run), "series": series}))
+            store.add(connection, replace(run, series=replace(run.series, cluster=hostile)))
     with database.reading(tmp_path / "a.db") as connection:
         text = page.render(connection, queries.all_series(connection), ChangeSettings())
     assert hostile not in text

@@ -27,6 +27,8 @@ from crosscut.history.queries import HostRow, NoteRow, SeriesRow
 FEWEST_NIGHTS = 2 * change_points.FEWEST_ASIDE + 1
 # Hosts changed together if their dates, with their uncertainty, are no farther apart than this.
 _NIGHTS_APART = 1
+# So many more or fewer ranks are told; a few hosts are always away.
+_FEW_RANKS = 0.05
 
 
 class HostFlow(Enum):
@@ -181,19 +183,18 @@ def _of_series(
     for way, rates in nights.rates.items():
         logs = np.log(rates)
         middle = row_medians(logs)[:, None]
-        for found, of_all in (
-            (_steps(logs - middle, tests, asked), False),
-            (_steps(middle, tests, asked), True),
+        of_all = _steps(middle, tests, asked).get(0, [])
+        every = [*range(logs.shape[1])]
+        own = _steps(logs - middle, tests, asked)
+        for hosts, values, steps in (
+            *(([host], logs[:, host] - middle[:, 0], steps) for host, steps in own.items()),
+            *(((every, middle[:, 0], of_all),) if of_all else ()),
         ):
-            for tested, steps in found.items():
-                hosts = [*range(logs.shape[1])] if of_all else [tested]
-                if change_points.is_gradual(
-                    (middle if of_all else logs)[:, tested], [step.at for step in steps]
-                ):
-                    for host, ratio in _drifted(logs, hosts, asked.matters).items():
-                        drifts.setdefault((way, ratio < 1), {})[host] = ratio
-                else:
-                    single += _own(logs, hosts, way, steps, asked.matters)
+            if change_points.is_gradual(values, [step.at for step in steps]):
+                for host, ratio in _drifted(logs, hosts, asked.matters).items():
+                    drifts.setdefault((way, ratio < 1), {})[host] = ratio
+            else:
+                single += _own(logs, hosts, way, steps, of_all, asked.matters)
     common = [_common(connection, nights, notes, part) for part in _together(_once(single))]
     common.sort(key=lambda one: (one.at, -len(one.hosts)))
     drifted = (
@@ -212,13 +213,20 @@ def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[
 
 
 def _own(
-    logs: Floats, hosts: Sequence[int], way: HostFlow, steps: Sequence[StepFound], matters: float
-) -> Iterator[HostChange]:
-    """Yields the steps at which these hosts' own rates changed. `logs`: [night, host] of all hosts."""
-    ends = [0, *(step.at for step in steps), len(logs)]
+    logs: Floats, hosts: Sequence[int], way: HostFlow, steps: Sequence[StepFound],
+    of_all: Sequence[StepFound], matters: float,
+) -> Iterator[HostChange]:  # fmt: skip
+    """Yields the steps at which these hosts' own rates changed. `logs`: [night, host] of all hosts; `of_all`:
+    steps of the median host, which bound what a host's step is measured on."""
+    places = [step.at for step in steps]
+    for step in of_all:
+        if all(abs(step.at - place) >= change_points.FEWEST_ASIDE for place in places):
+            places.append(step.at)
+    ends = [0, *sorted(places), len(logs)]
     levels = [row_medians(logs[begin:end, hosts].T) for begin, end in itertools.pairwise(ends)]
-    for step, before, after in zip(steps, levels, levels[1:], strict=False):
-        for host, ratio in zip(hosts, np.exp(after - before).tolist(), strict=True):
+    for step in steps:
+        number = ends.index(step.at)
+        for host, ratio in zip(hosts, np.exp(levels[number] - levels[number - 1]).tolist(), strict=True):
             if abs(ratio - 1) >= matters and (ratio > 1) == (step.effect > 0):
                 yield HostChange(host, way, step.at, step.earliest, step.latest, ratio, step.doubt)
 
@@ -268,7 +276,11 @@ def _common(
     else:
         earliest, latest = min(one.earliest for one in part), max(one.latest for one in part)
     hosts = sorted({one.host for one in part})
-    said = [*_setups(connection, nights, hosts, at), *_notes(nights, notes, earliest, latest)]
+    said = [
+        *_conditions(connection, nights, at),
+        *_setups(connection, nights, hosts, at),
+        *_notes(nights, notes, earliest, latest),
+    ]
     return CommonChange(at, earliest, latest, tuple(part), _place(nights, hosts), tuple(said))
 
 
@@ -286,6 +298,23 @@ def _place(nights: Nights, hosts: Sequence[int]) -> str:
 
 def _share(count: int, every: int, what: str) -> str:
     return f"all {every:,} {what}" if count == every else f"{count:,} of the {every:,} {what}"
+
+
+def _conditions(connection: sqlite3.Connection, nights: Nights, at: int) -> list[str]:
+    """Says whether the measurement itself was not that of the night before."""
+    if not 0 < at < len(nights.days):
+        return []
+    old, new = (
+        connection.execute(
+            "SELECT ranks, crosscut FROM run WHERE series = ? AND substr(start, 1, 10) = ? ORDER BY start",
+            (nights.series.id, day),
+        ).fetchone()
+        for day in nights.days[at - 1 : at + 1]
+    )
+    said = []
+    if abs(new[0] - old[0]) > _FEW_RANKS * old[0]:
+        said.append(f"runs of {old[0]:,} ranks, then of {new[0]:,}")
+    return [*said, *([f"crosscut {old[1]} → {new[1]}"] if old[1] != new[1] else [])]
 
 
 def _setups(connection: sqlite3.Connection, nights: Nights, hosts: Sequence[int], at: int) -> list[str]:
