@@ -2,6 +2,8 @@
 
 #include "backends/mpi/library.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace crosscut::backends::mpi {
@@ -9,6 +11,15 @@ namespace crosscut::backends::mpi {
 World::World() {
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+void World::drain(bool yielding) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
+  for (int done = 0; done == 0;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (yielding && done == 0) ::sched_yield();
+  }
 }
 
 json::Object library_facts() {

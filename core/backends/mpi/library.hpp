@@ -16,6 +16,10 @@ class World {
   World& operator=(const World&) = delete;
   ~World() { MPI_Comm_free(&comm_); }
   MPI_Comm get() const { return comm_; }
+  // Returns when all ranks have called it. Until then each lets its library move what others wait for: a
+  // message that MPI has taken may need that, and a rank that waits outside MPI does not. `yielding`: yields
+  // its core meanwhile. Collective.
+  void drain(bool yielding) const;
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

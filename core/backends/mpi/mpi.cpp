@@ -73,6 +73,7 @@ class MpiTransport : public measure::HostTransport {
     moved();
   }
 
+  void drain() { world_.drain(yielding_); }
   json::Value facts() const { return library_facts(); }
 
  private:

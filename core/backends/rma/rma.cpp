@@ -113,16 +113,9 @@ class RmaTransport : public measure::HostTransport {
 
   void foresee(const program::Op& op, const std::byte* data) { next_ = {&op, data}; }
 
-  // Over a network, a word may need the library of its receiver to arrive, which makes no progress while that
-  // rank waits outside MPI.
   void drain() {
     lines_->flush();
-    MPI_Request request = MPI_REQUEST_NULL;
-    mpi::check(MPI_Ibarrier(world_.get(), &request), "MPI_Ibarrier");
-    for (int done = 0; done == 0;) {
-      mpi::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (yielding_ && done == 0) ::sched_yield();
-    }
+    world_.drain(yielding_);
   }
 
   json::Value facts() const {
