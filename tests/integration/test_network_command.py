@@ -103,6 +103,7 @@ def test_ranks_share_a_host_as_requested(tmp_path: Path) -> None:
         (["--on", "sim:xibalba-e7-config3", "--backend", "tcp"], "cannot run --backend tcp"),
         (["--on", "sim:xibalba-e7-config3", "-n", "65"], "65"),
         (["--on", "local", "--ranks-per-host", "2"], "--ranks-per-host"),
+        (["--on", "local", "--backend", "mpi"], "--on local cannot run --backend mpi"),
     ],
 )
 def test_impossible_options_are_refused(

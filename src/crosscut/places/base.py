@@ -162,6 +162,8 @@ class Place(ABC):
     unused: ClassVar[tuple[str, ...]] = ()
     """Fields of StartOptions that have no effect here, so that they are refused."""
     takes_batch_jobs: ClassVar[bool] = False
+    ranks_over_mpi: ClassVar[bool] = False
+    """True if ranks can be tasks of an MPI job."""
     starts_mpi: ClassVar[bool] = False
     """True if `mpi_site` returns one."""
     one_each_as: ClassVar[str] = ""

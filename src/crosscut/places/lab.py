@@ -95,6 +95,7 @@ class LabPlace(base.Place):
     )
     argument = "NETWORK"
     realm = Realm.EMULATED
+    ranks_over_mpi = True
     starts_mpi = True
     one_each_as = "lab:NETWORK"
     options = (

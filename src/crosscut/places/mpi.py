@@ -89,6 +89,7 @@ class MpiPlace(base.Place):
     name = "mpi"
     help = "ranks of an MPI job, started by mpiexec or srun (from PATH, or named with --launcher)"
     default_backend = "mpi"
+    ranks_over_mpi = True
     starts_mpi = True
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002

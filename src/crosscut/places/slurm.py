@@ -150,6 +150,7 @@ class SlurmPlace(base.Place):
     name = "slurm"
     help = "nodes of the current Slurm allocation, or of a new one from salloc; started by srun"
     takes_batch_jobs = True
+    ranks_over_mpi = True
     starts_mpi = True
     one_each_as = "slurm"
 

@@ -73,6 +73,9 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
             f"--on {on} cannot run --backend {backend}: the backend sim belongs to --on sim:NETWORK, and no "
             "other backend runs there"
         )
+    if known.over_mpi and not place.ranks_over_mpi:
+        others = ", ".join(f"--on {typed_as(one)}" for one in all_places() if one.ranks_over_mpi)
+        raise UsageError(f"--on {on} cannot run --backend {backend}, which needs MPI's launcher: {others}")
     for name in sorted(launch.own.keys() - {option.name for option in place.options}):
         owners = " and ".join(typed_as(one) for one in all_places() if name in {o.name for o in one.options})
         raise UsageError(f"--{name}: an option of --on {owners}, not of --on {on}")
