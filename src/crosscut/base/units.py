@@ -101,6 +101,7 @@ def _digits(value: float, significant: int) -> str:
 
 
 _RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
+_COUNTS = ((1e6, " million"), (1e3, " thousand"), (1.0, ""))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -130,6 +131,12 @@ def rate(bytes_per_second: float, significant: int = 3) -> str:
 
 
 _BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+
+
+def message_rate(per_second: float) -> str:
+    """`3.91 million messages/s`, `512 messages/s`"""
+    unit = _unit(per_second, _COUNTS)
+    return f"{number(per_second, unit)}{unit[1]} messages/s"
 
 
 def bit_rate(bits_per_second: float) -> str:
@@ -198,7 +205,7 @@ def duration(value: float) -> str:
 
 def percent(share: float) -> str:
     """Formats a share: `4.2 %`, `37 %`, `0.03 %`; less than a ten-thousandth of a percent is only said."""
-    return "under 0.0001 %" if 0 < share < 1e-6 else f"{_digits(100 * share, 2)} %"
+    return "under 0.0001 %" if 0 < share < 1e-6 else f"{_digits(100 * share, 2 if share < 1 else 3)} %"
 
 
 def count(number_of: int, noun: str, plural: str = "") -> str:

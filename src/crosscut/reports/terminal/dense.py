@@ -31,13 +31,13 @@ FEWEST_FOR_HISTOGRAM = 5  # fewer values are clearer in the plot and the table
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
     if len(measured) > 1:
         screen.title("By message size")
-        by_size(screen, measured)
+        by_size(screen, view, measured)
     if not detailed.size_bytes:
         screen.title("Times")
         screen.line(f"{sentences.without_bytes(detailed)}.")
         _steadiness(screen, view, detailed)
         return
-    rates = summary.formula_rates(detailed) if view.by_formula else summary.phase_rates(detailed)
+    rates = figures.of_phases(view, detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
@@ -52,16 +52,16 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     _steadiness(screen, view, detailed)
 
 
-def by_size(screen: Screen, measured: Sequence[Samples]) -> None:
+def by_size(screen: Screen, view: View, measured: Sequence[Samples]) -> None:
     """Draws one row per message size: the median and the slowest phase, each with its 95 % interval."""
     phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
     table = Rows("size", *phases, "?slowest route", "?formula", "?<")
     for samples in measured:
-        rates, routes = summary.phase_rates(samples), summary.routes(samples)
+        routes = summary.routes(samples)
         middle = figures.in_the_middle(summary.formula_rates(samples))
         table.add(
             units.size(samples.size_bytes),
-            *figures.of_size(rates, routes.rates),
+            *figures.of_size(figures.of_phases(view, samples), routes.rates),
             units.rate(middle.median) if middle else "–",
             "skew > 5 %" if len(skewed(samples)) else "",
         )
@@ -94,6 +94,8 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
         screen.field("formula", f"{rate}: {formula_text}")
         if source := text(view.attributes, "pattern", "source"):
             screen.field("", f"({source})")
+    if short := figures.messages(view, samples, rates):
+        screen.field("messages", f"at most {short}")
     if (compute := _compute_share(view, samples)) is not None:
         kept = f"{units.percent(compute)} of the ranks' computing rate"
         screen.field("computing", f"{kept} was kept during communication (median)")

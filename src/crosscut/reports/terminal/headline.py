@@ -33,7 +33,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     measured = view.measured()
     if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
-        dense.by_size(screen, measured)
+        dense.by_size(screen, view, measured)
         screen.line()
     for line in figures_of(view):
         screen.line(line)

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.pingpong import Sweep
+from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.base.records import plain
+from crosscut.reports.view import View
+from crosscut.run.realm import is_simulated
+
+# Programs that send such messages wait for how many there are, not for their bytes.
+_SHORT_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,23 @@ def peak(found: Sweep) -> str:
 
 def _of_pairs(found: Sweep) -> str:
     return f", median of {units.count(found.pairs, 'pair')}" if found.pairs > 1 else ""
+
+
+def of_phases(view: View, samples: Samples) -> Medians:
+    """Returns [P] the rate of each phase to show, by the pattern's formula if that counts phases."""
+    return summary.formula_rates(samples) if view.by_formula else summary.phase_rates(samples)
+
+
+def messages(view: View, samples: Samples, rates: Medians) -> str:
+    """Returns how many short messages per second the fastest phase carried, if the pattern's formula counts
+    phases: `3.91 million messages/s, phase 3 (4 pairs)`. Otherwise returns an empty string, as for a
+    simulation, which knows bytes but not what a message costs."""
+    best = extreme(rates, largest=True)
+    counted = view.by_formula and 0 < samples.size_bytes <= _SHORT_BYTES
+    if best is None or not counted or is_simulated(view.attributes):
+        return ""
+    number = units.message_rate(float(rates.median[best]) / samples.size_bytes)
+    return f"{number}, {view.phase_name(samples, best)}"
 
 
 def extreme(medians: Medians, largest: bool = False) -> int | None:

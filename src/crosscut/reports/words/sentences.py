@@ -73,7 +73,7 @@ def _algorithms(view: View, measured: list[Samples]) -> list[str]:
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
-    rates = summary.formula_rates(samples) if view.by_formula else summary.phase_rates(samples)
+    rates = figures.of_phases(view, samples)
     return _of_dense(view, samples, rates, summary.routes(samples))
 
 
@@ -95,6 +95,8 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     lines = [f"{size}: median phase {middle.rate()} {view.rate_counts}; slowest {slowest}"]
     if len(rates.median) == 1:
         lines = [f"{size}: {slowest.split(',')[0]} {view.rate_counts}"]
+    if short := figures.messages(view, samples, rates):
+        lines.append(f"at most {short}")
     if route is not None and len(routes.source) > 1:
         ends = routes.source[route], routes.destination[route]
         names = " → ".join(view.rank_name(int(rank)) for rank in ends)
