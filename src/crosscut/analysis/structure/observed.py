@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,24 +29,29 @@ class Observed:
     """Bytes per second; the median if a phase was repeated. Latency measurements: messages per second."""
     of_kind: Floats | None = None
     """[rank] rate of hosts of its kind, as a share of the fastest kind's; None: all are of one kind."""
+    abreast: Floats | None = None
+    """[message] how many like it fill the link of its busier end, where others run beside it; None: one."""
 
     def __len__(self) -> int:
         return len(self.rate)
 
     def where(self, kept: NDArray[np.bool_]) -> Observed:
         phase, source, destination, rate = (column[kept] for column in self.columns)
-        return Observed(self.ranks, phase, source, destination, rate, self.of_kind)
+        abreast = None if self.abreast is None else self.abreast[kept]
+        return Observed(self.ranks, phase, source, destination, rate, self.of_kind, abreast)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
         return self.phase, self.source, self.destination, self.rate
 
     def relative(self, nominal: float) -> Floats:
-        """Returns [message] the log of its rate over the rate of its slower end's kind.
+        """Returns [message] the log of its rate over its share of the link of its slower end's kind.
 
-        `nominal`: bytes per second of the fastest kind.
+        `nominal`: bytes per second of the fastest kind's links.
         """
         logs = np.log(self.rate / nominal)
+        if self.abreast is not None:
+            logs += np.log(self.abreast)
         if self.of_kind is None:
             return logs
         slower = np.minimum(self.of_kind[self.source], self.of_kind[self.destination])
@@ -83,13 +88,21 @@ def of_phases(ranks: int, phases: Sequence[Sequence[Route]], rates: Floats, firs
 def joined(first: Observed, second: Observed) -> Observed:
     phase, source, destination, rate = map(np.concatenate, zip(first.columns, second.columns, strict=True))
     of_kind = first.of_kind if second.of_kind is None else second.of_kind
-    return Observed(first.ranks, phase, source, destination, rate, of_kind)
+    abreast = None
+    if first.abreast is not None or second.abreast is not None:
+        abreast = np.concatenate([_or_ones(first), _or_ones(second)])
+    return Observed(first.ranks, phase, source, destination, rate, of_kind, abreast)
+
+
+def _or_ones(observed: Observed) -> Floats:
+    return np.ones(len(observed)) if observed.abreast is None else observed.abreast
 
 
 def of_samples(samples: Samples) -> Observed:
     """Returns each message of a run between different nodes, with its median rate over repetitions.
 
-    Returns messages within nodes if there are no others, and none if only phases were stored.
+    Several messages of one route in a phase count as one, since one waits for the other. Returns messages
+    within nodes if there are no others, and none if only phases were stored.
     """
     if samples.of_phases:
         return nothing(samples.ranks)
@@ -98,13 +111,35 @@ def of_samples(samples: Samples) -> Observed:
     seconds = samples.message_seconds[:, phase, rank, slot]
     middle = medians(np.where(seconds > 0, seconds, np.nan)).median
     sent = samples.bytes[phase, rank, slot]
+    if samples.peer.shape[2] > 1:
+        number = (phase * samples.ranks + source) * samples.ranks + rank
+        first, route = np.unique(number, return_index=True, return_inverse=True)[1:]
+        slowest = np.zeros(len(first))
+        np.maximum.at(slowest, route, middle)  # NaN stays
+        total = np.zeros(len(first), sent.dtype)
+        np.add.at(total, route, sent)
+        sent, middle = total, slowest
+        phase, source, rank = phase[first], source[first], rank[first]
     with np.errstate(over="ignore", invalid="ignore"):
         rate = sent / middle
     between = samples.node[source] != samples.node[rank]
     if not between.any():  # a single node has only routes within it
         between = np.ones(len(phase), bool)
     kept = between & np.isfinite(rate) & (rate > 0)
-    return Observed(samples.ranks, samples.phase[phase], source, rank.astype(np.int64), rate).where(kept)
+    found = Observed(samples.ranks, samples.phase[phase], source, rank.astype(np.int64), rate).where(kept)
+    return replace(found, abreast=_abreast(found))
+
+
+def _abreast(observed: Observed) -> Floats | None:
+    """Returns `Observed.abreast`: the number of equals that share the link; or, for a message that takes more
+    than an equal share, so many of it as fill the link."""
+    phase = np.unique(observed.phase, return_inverse=True)[1]
+    ends = [phase * observed.ranks + end for end in (observed.source, observed.destination)]
+    equals = np.maximum(*(np.bincount(end)[end] for end in ends))
+    if not (equals > 1).any():
+        return None
+    full = np.maximum(*(np.bincount(end, weights=observed.rate)[end] for end in ends))
+    return np.asarray(np.minimum(equals, full / observed.rate))
 
 
 def some_phases(observed: Observed, most_messages: int) -> Observed:

@@ -48,8 +48,9 @@ class Unshared:
     """[rank] bytes per second."""
 
     def of(self, observed: Observed) -> Floats:
-        """Returns [message] the bytes per second that it would reach if it shared nothing."""
-        return np.asarray(np.minimum(self.out_rate[observed.source], self.in_rate[observed.destination]))
+        """Returns [message] the bytes per second that it would reach if hosts shared nothing."""
+        rates = np.minimum(self.out_rate[observed.source], self.in_rate[observed.destination])
+        return np.asarray(rates if observed.abreast is None else rates / observed.abreast)
 
     def slowness(self, observed: Observed) -> Floats:
         """Returns [message] the log of its rate over what it would reach alone: about 0, or below."""
