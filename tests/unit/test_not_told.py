@@ -33,7 +33,7 @@ def test_slow_messages_that_no_inferred_limit_explains_do_not_clear_the_network(
     seen = Observed(8, np.repeat(np.arange(5), 8), ends, (ends + 1) % 8, rate)
     assert "does not show what they share" in explain.unexplained(seen, [0, 1], by_run=True)
     for phases, by_run in (([0, 1], False), ([3, 4], True)):
-        assert "no shared capacity is full" in explain.unexplained(seen, phases, by_run=by_run)
+        assert "no shared capacity limits" in explain.unexplained(seen, phases, by_run=by_run)
 
 
 @pytest.mark.parametrize(("sizes", "latency", "warns"), [

@@ -67,7 +67,8 @@ def execute(args: argparse.Namespace) -> int:
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
     found, basis, by_run = _bottlenecks(run, index, observed, args)
-    faults = explain.faulty(observed, of_run.find(run, index)) if of_run.is_quick(run) else []
+    findings = of_run.find(run, index) if of_run.is_quick(run) else []
+    faults = explain.faulty(observed, findings)
     if args.json:
         told = {"faults": [*map(asdict, faults)], "bottlenecks": [*map(asdict, found)]}
         print(json.dumps({"basis": basis, **told}))
@@ -81,7 +82,7 @@ def execute(args: argparse.Namespace) -> int:
     if len(lines) > _SHOWN:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
     if others := every - {phase for one in found for phase in one.phases}:
-        why = explain.unexplained(observed, others, by_run=by_run, with_faults=bool(faults))
+        why = explain.unexplained(observed, others, by_run=by_run, found=findings)
         on = advice.place_of(run.attributes)
         screen.line(f"{_named(sorted(others), every)}: {advice.at_place(why, on)}")
     return EXIT_OK

@@ -109,14 +109,17 @@ def _described(
 
 
 def unexplained(
-    observed: Observed, phases: Collection[int], *, by_run: bool, with_faults: bool = False
+    observed: Observed, phases: Collection[int], *, by_run: bool, found: Sequence[Finding] = ()
 ) -> str:
-    """Returns what limits the phases in which no capacity is known to be full. `by_run`: capacities are those
-    that the run shows. `with_faults`: some are named by `faulty`."""
-    if by_run and _slow(observed)[np.isin(observed.phase, list(phases))].mean() > _FEW:
+    """Returns what limits the phases in which no capacity is known to limit any message. `by_run`: capacities
+    are those that the run shows. `found`: its findings; messages that they explain are left out."""
+    faults = [_of(one, observed) for one in found if one.kind.fault]
+    explained = np.logical_or.reduce([np.zeros(len(observed), bool), *faults])
+    rest = np.isin(observed.phase, list(phases)) & ~explained
+    if by_run and rest.any() and _slow(observed)[rest].mean() > _FEW:
         return f"messages are slow, but this run does not show what they share; {LOCATE_ON}"
-    limit = "all else is limited by" if with_faults else "the limit is"
-    return f"no shared capacity is full; {limit} the hosts' own links, or the hosts"
+    limit = "all else is limited by" if explained.any() else "the limit is"
+    return f"no shared capacity limits messages; {limit} the hosts' own links, or the hosts themselves"
 
 
 def _slow(observed: Observed) -> NDArray[np.bool_]:
@@ -139,19 +142,23 @@ def faulty(observed: Observed, found: Sequence[Finding]) -> list[FaultyPart]:
     for one in found:
         if not one.kind.fault or not (one.ranks or one.routes):
             continue
-        mine = np.zeros(len(observed), bool)
-        if one.routes:
-            for source, destination in one.routes:
-                mine |= (observed.source == source) & (observed.destination == destination)
-        else:
-            if one.direction is not Direction.IN:
-                mine |= np.isin(observed.source, one.ranks)
-            if one.direction is not Direction.OUT:
-                mine |= np.isin(observed.destination, one.ranks)
+        mine = _of(one, observed)
         slow_link = f"{one.hosts[0]}'s link is slow: " if one.kind is FindingKind.SLOW_HOST else ""
         if phases := np.unique(observed.phase[mine & slow]).tolist():
             parts.append(FaultyPart(slow_link + one.what, tuple(phases)))
     return parts
+
+
+def _of(fault: Finding, observed: Observed) -> NDArray[np.bool_]:
+    """[message] True if the fault's hosts or routes carry it."""
+    mine = np.zeros(len(observed), bool)
+    for source, destination in fault.routes:
+        mine |= (observed.source == source) & (observed.destination == destination)
+    if not fault.routes and fault.direction is not Direction.IN:
+        mine |= np.isin(observed.source, fault.ranks)
+    if not fault.routes and fault.direction is not Direction.OUT:
+        mine |= np.isin(observed.destination, fault.ranks)
+    return mine
 
 
 def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
