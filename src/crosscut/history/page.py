@@ -14,7 +14,7 @@ from crosscut.reports.html import frame
 from crosscut.reports.html.markup import Markup, element, join, table
 from crosscut.reports.html.pictures.picture import Picture, link
 
-_CHANGES_DRAWN, _CHANGES_TOLD, _RUNS_SHOWN = 8, 20, 30
+_CHANGES_DRAWN, _CHANGES_TOLD, _RUNS_SHOWN, _FAULTS_TOLD = 8, 20, 30, 6
 _FEWEST_FOR_MAP = 2
 
 
@@ -24,8 +24,9 @@ def render(connection: sqlite3.Connection, wanted: Sequence[SeriesRow], asked: C
     chapters = [
         (one, f"series{number}", _pictures(one, f"series{number}")) for number, one in enumerate(found, 1)
     ]
+    latest = _latest_faults(connection, found)
     body = join(
-        _opening(found, chapters[0][2]),
+        _opening(found, latest, chapters[0][2]),
         *(_chapter(one, name, drawn, alone=len(found) == 1) for one, name, drawn in chapters),
         element("section", element("h2", "Latest runs"),
                 *(_runs(connection, one.nights.series) for one in found), id="runs"),
@@ -36,7 +37,7 @@ def render(connection: sqlite3.Connection, wanted: Sequence[SeriesRow], asked: C
     links += [("runs", "Latest runs"), ("method", "How changes are found")]
     clusters = ", ".join(dict.fromkeys(one.nights.series.cluster for one in found))
     return frame.page(
-        f"History of {clusters}", body, {"pictures": shown, "sizes": {}}, links, words.headline(found),
+        f"History of {clusters}", body, {"pictures": shown, "sizes": {}}, links, _headline(found, latest),
         pictures=chapters[0][1],
     )  # fmt: skip
 
@@ -57,21 +58,41 @@ def _anchor(name: str, at: int) -> str:
     return f"{name}-change{at + 1}"
 
 
-def _opening(found: Sequence[ChangesFound], drawn: Sequence[Picture]) -> Markup:
-    worse = any(change.worse for one in found for change in one.common)
+def _latest_faults(connection: sqlite3.Connection, found: Sequence[ChangesFound]) -> list[str]:
+    """Returns the faults that the latest run of each series found."""
+    return [
+        f"{words.day(run.day)}, the latest run: {finding.what}"
+        for one in found
+        for run in queries.runs(connection, one.nights.series.id, 1)
+        for finding in queries.findings(connection, run.id)
+        if finding.fault
+    ]
+
+
+def _headline(found: Sequence[ChangesFound], latest: Sequence[str]) -> str:
+    if latest and not words.worse(found):
+        return latest[0]
+    return words.headline(found)
+
+
+def _opening(found: Sequence[ChangesFound], latest: Sequence[str], drawn: Sequence[Picture]) -> Markup:
     alone = found[0] if len(found) == 1 else None
+    title = _headline(found, latest)
+    others = [*([words.headline(found)] if title in latest else []), *(one for one in latest if one != title)]
     return element(
         "header",
         element("p", _kicker(alone) if alone else f"history of {units.count(len(found), 'series', 'series')}",
                 class_="kicker"),
-        element("h1", tied(sentence(words.headline(list(found)))), class_="warns" if worse else None),
+        element("h1", tied(sentence(title)), class_="warns" if latest or words.worse(found) else None),
+        *(element("p", tied(sentence(one))) for one in others[:_FAULTS_TOLD]),
         _told(alone, drawn) if alone else None,
     )  # fmt: skip
 
 
 def _kicker(one: ChangesFound) -> str:
     nights = one.nights
-    span = f", {words.day(nights.days[0])} to {words.day(nights.days[-1])}" if nights.days else ""
+    span = "".join(f", {words.day(day)}" for day in nights.days[:1])
+    span += f" to {words.day(nights.days[-1])}" if len(nights.days) > 1 else ""
     return (
         f"history of {nights.series.name} · {units.count(len(nights.days), 'night')}{span} · "
         f"{units.count(len(nights.hosts), 'host')}"

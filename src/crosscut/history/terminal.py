@@ -70,7 +70,8 @@ def _curve(screen: Screen, curve: Curve) -> None:
     drawn = sparkline(values, screen.width - _LABEL - 2, screen.glyphs)
     screen.field(
         curve.name,
-        f"{drawn}\n0 to {units.rate(float(known.max()))}; median {units.rate(float(np.median(known)))}",
+        f"{drawn}\nfrom {units.rate(float(known.min()))} to {units.rate(float(known.max()))}; median "
+        f"{units.rate(float(np.median(known)))}; columns begin at 0",
     )
 
 
@@ -107,7 +108,8 @@ def render_changes(screen: Screen, found: Sequence[ChangesFound]) -> None:
     for one in found:
         nights = one.nights
         screen.title(nights.series.name)
-        span = f", {nights.days[0]} to {nights.days[-1]}" if nights.days else ""
+        span = "".join(f", {day}" for day in nights.days[:1])
+        span += f" to {nights.days[-1]}" if len(nights.days) > 1 else ""
         screen.line(
             f"{units.count(len(nights.days), 'night')}{span}, {units.count(len(nights.hosts), 'host')}", "dim"
         )

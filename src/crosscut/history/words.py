@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
-from crosscut.history.changes import ChangesFound, CommonChange, Drift, HostFlow, Nights
+from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound, CommonChange, Drift, HostFlow, Nights
 
 P_MEANS = (
     "p: probability of any such change in all of the series together if nothing had changed (an upper bound)."
@@ -78,12 +79,20 @@ def chance(doubt: float) -> str:
     return f"p < {units.percent(doubt)}"
 
 
-def headline(found: list[ChangesFound]) -> str:
+def worse(found: Sequence[ChangesFound]) -> list[tuple[Nights, CommonChange]]:
+    """Returns the changes for the worse of all series."""
+    return [(one.nights, change_) for one in found for change_ in one.common if change_.worse]
+
+
+def headline(found: Sequence[ChangesFound]) -> str:
     """The most important sentence about all series: the change for the worse of most hosts."""
-    worse = [(one.nights, change_) for one in found for change_ in one.common if change_.worse]
-    if worse:
-        nights, most = max(worse, key=lambda pair: (len(pair[1].hosts), -pair[1].ratio))
+    if those := worse(found):
+        nights, most = max(those, key=lambda pair: (len(pair[1].hosts), -pair[1].ratio))
         return change(nights, most)
+    if not any(one.nights.hosts for one in found):
+        return "No rates of hosts: each run's ranks were on one host"
+    if all(len(one.nights.days) < FEWEST_NIGHTS for one in found):
+        return f"Too few nights to tell whether a host changed: it takes {FEWEST_NIGHTS}"
     if any(one.common for one in found):
         return "Some hosts became faster; none became slower"
     if any(one.drifts for one in found):

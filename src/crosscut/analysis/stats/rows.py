@@ -9,6 +9,8 @@ from crosscut.analysis.stats.intervals import Floats
 
 def median(values: Floats) -> Floats:
     """Returns [row] the median of the finite values; NaN if there is none."""
+    if not values.shape[1]:
+        return np.full(len(values), np.nan)
     ordered = np.sort(values, axis=1)  # NaN last
     there = np.isfinite(values).sum(axis=1)
     rows = np.arange(len(values))
