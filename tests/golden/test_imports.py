@@ -240,7 +240,7 @@ def test_what_no_measurement_gives_is_refused_with_file_and_line(
     [
         (b"", "it is empty"),
         (b"\x7fELF\0\0", "it is not text"),
-        (b"hello\n", "in none of the formats"),
+        (b"hello\n", "no format that crosscut knows"),
         (b"START mpiGraph v1.5\n# OSU MPI Latency Test v7.4\n", "in several formats; give --format .osu: "),
         (b'{"start": {"version": ' + b"[" * 100_000, "nested too deeply|not valid JSON"),
     ],

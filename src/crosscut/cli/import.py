@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
@@ -58,6 +58,8 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"--format {args.format}: not one of {', '.join(FORMATS)}")
     if args.out is None and len(args.files) > 1:
         raise UsageError("several files were named: name their run with -o DIR")
+    if args.out is not None:
+        whole_file.need_folder("-o", args.out)
     out = args.out or Path(args.files[0].absolute().name).with_suffix(".zarr")
     writing.refuse(out, overwrite=args.force)
     parts = []

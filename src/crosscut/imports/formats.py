@@ -24,6 +24,6 @@ def guessed(output: OutputFile) -> Format:
     found = [one for one in _ALL if one.recognises(output)]
     if len(found) == 1:
         return found[0]
-    what = "may be in several formats" if found else "is in none of the formats that crosscut imports"
+    what = "may be in several formats" if found else "has no format that crosscut knows"
     names = "; ".join(f"{one.name}: {one.what}" for one in found or _ALL)
     raise output.fault(f"its content {what}; give --format ({names})")

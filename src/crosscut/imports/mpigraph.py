@@ -93,7 +93,7 @@ def _matrix(output: OutputFile, title: str, way: str, ranks: int, first: int) ->
         label = f"{names[rank]}:{rank} {way}"
         words = output.lines[line].split("\t") if line < len(output.lines) else []
         if len(words) != ranks + 2 or words[0] != label:
-            raise output.fault(_cut(output, f"here must be the row '{label}' with {ranks} rates"), line)
+            raise output.fault(_cut(output, f"expected the row '{label}' with {ranks} rates"), line)
         rates[rank] = _row(output, line, words[1:-1], rank)
     return names, rates
 
@@ -103,7 +103,7 @@ def _hosts(output: OutputFile, line: int, ranks: int) -> list[str]:
     names = [word.rpartition(":")[0] for word in words]
     numbers = [word.rpartition(":")[2] for word in words]
     if numbers != [str(rank) for rank in range(ranks)] or not all(names):
-        raise output.fault(_cut(output, f"here must be the names of ranks 0 to {ranks - 1}"), line)
+        raise output.fault(_cut(output, f"expected the names of ranks 0 to {ranks - 1}"), line)
     return names
 
 
@@ -125,10 +125,10 @@ def _row(output: OutputFile, line: int, words: Sequence[str], rank: int) -> Floa
 
 
 def _cut(output: OutputFile, what: str) -> str:
-    """Adds that the output is not whole, if so: mpiGraph prints its matrices at the end."""
+    """Adds that the output is cut off, if so: mpiGraph prints its matrices at the end."""
     if any(text.startswith("END mpiGraph") for text in output.lines[-200:]):
         return what
-    return f"{what}; the output is not whole: it must end in 'END mpiGraph'"
+    return f"{what}; the output is cut off: it must end in 'END mpiGraph'"
 
 
 FORMAT = Format("mpigraph", "what mpiGraph prints", _recognises, _parse)

@@ -80,7 +80,7 @@ def write(
     redact: bool = False,
 ) -> None:
     if out.is_dir():
-        raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
+        raise UsageError(f"{out} is a directory; name a file with -o, such as {out.with_suffix('.html')}")
     if out.exists() and not overwrite and not whole_file.is_special(out):
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
     views: Sequence[View] = [View.open(run) for run in runs]

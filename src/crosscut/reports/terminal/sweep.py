@@ -46,7 +46,7 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
         screen.field("time", figures.latency(found))
         screen.field("rate", figures.peak(found))
         return
-    screen.field("latency" if timed == figures.timed("") else "smallest", figures.latency(found))
+    screen.field("latency" if timed == figures.timed("") else "first size", figures.latency(found))
     screen.field("peak rate", figures.peak(found))
     screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")
 
