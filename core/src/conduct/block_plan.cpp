@@ -31,13 +31,9 @@ BlockPlan::BlockPlan(const store::Store& store, std::int32_t size_index, std::in
       done_(static_cast<std::size_t>(phases)),
       slowest_(static_cast<std::size_t>(phases)) {}
 
-std::int64_t cells_lacking(const store::Store& store, std::int32_t size_index, std::int64_t phases,
-                           std::int64_t cap) {
+std::int64_t BlockPlan::cells_left() const {
   std::int64_t cells = 0;
-  for (std::int64_t repetition = 0; repetition < cap; ++repetition) {
-    const auto done = store.done({size_index, 0, phases, repetition, repetition + 1});
-    cells += std::count(done.begin(), done.end(), false);
-  }
+  for (const auto count : done_) cells += asked_.cap - count;
   return cells;
 }
 

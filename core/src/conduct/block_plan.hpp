@@ -27,6 +27,7 @@ class BlockPlan {
   // this session.
   void remember(const store::BlockData& data, bool with_losses);
   const std::vector<std::int64_t>& repetitions_done() const { return done_; }  // [phase]
+  std::int64_t cells_left() const;  // [phase, repetition] cells still to measure, up to the cap
 
  private:
   std::optional<store::Block> next_by_phase(double phase_seconds);
@@ -44,10 +45,6 @@ class BlockPlan {
   std::set<std::int64_t> tried_;              // repetition * phases + phase; tried after a rank was lost
   std::vector<std::vector<double>> slowest_;  // [phase][repetition], seconds; adaptive runs only
 };
-
-// Returns how many [repetition, phase] cells of a size the store lacks, up to the cap of repetitions.
-std::int64_t cells_lacking(const store::Store& store, std::int32_t size_index, std::int64_t phases,
-                           std::int64_t cap);
 
 // Returns the largest value, ignoring NaN (a rank without a message); NaN if all are NaN.
 double largest_of(std::span<const double> values);

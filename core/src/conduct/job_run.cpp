@@ -235,8 +235,7 @@ void JobRun::measure_size(std::int32_t size_index) {
     store_->commit(outcome.data);
     remember_effort(size_index, outcome);
     plan.remember(outcome.data, !group_.lost().empty());
-    cells_left_[static_cast<std::size_t>(size_index)] -= block->cells();
-    say_progress(size_index, outcome);
+    say_progress(size_index, outcome, plan.cells_left());
   }
   store_->set_repetitions_done(size_index, plan.repetitions_done());
 }
@@ -244,17 +243,16 @@ void JobRun::measure_size(std::int32_t size_index) {
 // Estimates the time left, in seconds. A sample of a later size takes as long as one of this size (iterations
 // fill it) or as long as its bytes take at this size's rate, whichever is longer. To find that rate, a size
 // below 64 KiB counts as 64 KiB, since its time reflects latency rather than bandwidth.
-double JobRun::seconds_left(std::int32_t size_index) const {
+double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
   const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
   const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
-  double seconds = phase_seconds_ * static_cast<double>(cells_left_[static_cast<std::size_t>(size_index)]);
+  double seconds = phase_seconds_ * static_cast<double>(cells_left);
   for (const auto later : sizes_left_) {
     const auto message = seconds_per_byte * static_cast<double>(shape_.sizes[later]);
     const auto sample = std::max(phase_seconds_, message);
     const auto warm = static_cast<double>(group_.real_time() ? job_.warm_up : 0) * std::min(sample, message);
-    if (cells_left_[later] == 0) continue;
     const auto phases = static_cast<double>(phases_of(static_cast<std::int32_t>(later)));
-    seconds += sample * static_cast<double>(cells_left_[later]) + phases * warm;
+    seconds += phases * (sample * static_cast<double>(shape_.repetitions) + warm);
   }
   return seconds;
 }
@@ -268,14 +266,15 @@ std::pair<double, double> JobRun::newest_times(const store::BlockData& data) con
           largest_of(std::span(data.rank_seconds).last(ranks))};
 }
 
-void JobRun::say_progress(std::int32_t size_index, const session::BlockOutcome& outcome) {
+void JobRun::say_progress(std::int32_t size_index, const session::BlockOutcome& outcome,
+                          std::int64_t cells_left) {
   if (seconds_since(last_progress_) < 0.1) return;
   last_progress_ = std::chrono::steady_clock::now();
   const auto& data = outcome.data;
   const auto bytes = shape_.sizes[static_cast<std::size_t>(size_index)];
   const auto [slowest, phase_seconds] = newest_times(data);
   const auto elapsed = seconds_since(started_);
-  const auto left = seconds_left(size_index);
+  const auto left = seconds_left(size_index, cells_left);
   events_.progress(json::Object{{"event", "progress"},
                                 {"size", bytes},
                                 {"size_index", size_index},
@@ -305,20 +304,10 @@ void JobRun::report_wrong(const session::BlockOutcome& outcome) {
   wrong_total_ += outcome.wrong_count - static_cast<std::int64_t>(outcome.wrong.size());
 }
 
-// A resumed run may lack cells of any size after a repair.
-void JobRun::count_cells_left() {
-  for (std::size_t size = 0; size < shape_.sizes.size(); ++size) {
-    const auto index = static_cast<std::int32_t>(size);
-    cells_left_.push_back(job_.resume ? cells_lacking(*store_, index, phases_of(index), shape_.repetitions)
-                                      : phases_of(index) * shape_.repetitions);
-  }
-}
-
 void JobRun::run() {
   started_ = std::chrono::steady_clock::now();
   const auto begun = group_.begin(job_);
   open_store(begun);
-  count_cells_left();
   sizes_left_ = drawn_order(shape_.sizes.size(), job_.order_seed, [&](std::size_t index) {
     return static_cast<std::uint64_t>(shape_.sizes[index]);
   });

@@ -58,9 +58,8 @@ class JobRun {
   void keep_summaries_only(std::int32_t size_index, store::BlockData& data) const;
   void report_wrong(const session::BlockOutcome& outcome);
   std::pair<double, double> newest_times(const store::BlockData& data) const;
-  void count_cells_left();
-  void say_progress(std::int32_t size_index, const session::BlockOutcome& outcome);
-  double seconds_left(std::int32_t size_index) const;
+  void say_progress(std::int32_t size_index, const session::BlockOutcome& outcome, std::int64_t cells_left);
+  double seconds_left(std::int32_t size_index, std::int64_t cells_left) const;
   bool should_stop();
   void remember_effort(std::int32_t size_index, const session::BlockOutcome& outcome);
   json::Array effort() const;
@@ -77,8 +76,7 @@ class JobRun {
   std::int64_t first_phase_ = 0;  // the run's first phase, numbered from 0 within the pattern
   std::unique_ptr<store::Store> store_;
 
-  std::vector<std::size_t> sizes_left_;   // indices of sizes not yet begun, in the order of measuring
-  std::vector<std::int64_t> cells_left_;  // [size] cells still to measure, if repeated up to the cap
+  std::vector<std::size_t> sizes_left_;  // indices of sizes not yet begun, in the order of measuring
 
   // State of the size being measured.
   std::int64_t iterations_ = 1;
