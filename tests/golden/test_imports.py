@@ -346,6 +346,6 @@ def test_what_exists_is_replaced_only_on_request_and_only_if_it_is_a_run(
     for name in ("mine", "link"):
         assert main([*words, name, "--force"]) == 2
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
-    assert main([*words, "absent/run.zarr"]) == 1
+    assert main([*words, "absent/run.zarr"]) == 2
     assert main([*words, "run.zarr", "--force"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "mine", "run.zarr"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,14 @@ if core.find_executable(core.CORE) is None:
 
 
 @pytest.fixture
-def sessions(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sessions:
+def sessions(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sessions]:
     private_core(quick_path, monkeypatch.setenv)
-    if not usable("rma"):
-        pytest.skip("the backend rma cannot be used here")
-    return Sessions()
+    try:
+        if not usable("rma"):
+            pytest.skip("the backend rma cannot be used here")
+        yield Sessions()
+    finally:
+        core.load.cache_clear()
 
 
 def job(pattern: str, out: Path, operation: str, **options: object) -> Job:
