@@ -57,7 +57,8 @@ class MessageRate final : public PhasedPattern {
   }
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
-    return {.phases = std::ssize(counts(ranks)), .send_bytes = burst_ * bytes, .receive_bytes = burst_ * bytes};
+    return {
+        .phases = std::ssize(counts(ranks)), .send_bytes = burst_ * bytes, .receive_bytes = burst_ * bytes};
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<BurstPhase>(ranks, counts(ranks)[static_cast<std::size_t>(index)], burst_, bytes);
@@ -85,9 +86,10 @@ class MessageRate final : public PhasedPattern {
 };
 
 const std::array parameters = {
-    list_parameter("senders", Parameter::Kind::ranks,
-                   "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it 1, 2, 4 and so on up to "
-                   "half of the ranks"),
+    list_parameter(
+        "senders", Parameter::Kind::ranks,
+        "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it 1, 2, 4 and so on up to "
+        "half of the ranks"),
     integer_parameter("burst", "messages", "64", 10'000,
                       "Messages that a rank sends before it waits for the answer"),
 };
@@ -98,7 +100,8 @@ const std::array parameters = {
 CROSSCUT_DEFINE_PATTERN(
     message_rate,
     {.name = "message-rate",
-     .summary = "Each of n ranks sends bursts of messages to a rank of the other half, which answers the last",
+     .summary =
+         "Each of n ranks sends bursts of messages to a rank of the other half, which answers the last",
      .answers = "How many short messages per second do a rank, a node and the network carry?",
      .formula = "sum of burst m received / t_slowest; over m: messages per second",
      .source = "osu_mbw_mr of the OSU micro-benchmarks; the gap of LogP, Culler et al. 1993",
