@@ -13,11 +13,13 @@ World::World() {
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
-void World::drain(bool yielding) const {
+void World::drain(bool yielding, const session::ControlThread& control) const {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
   for (int done = 0; done == 0;) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done == 0 && control.interrupted())
+      throw session::ConnectionLost("interrupted while all ranks finished a phase");
     if (yielding && done == 0) ::sched_yield();
   }
 }

@@ -5,6 +5,7 @@
 
 #include "backends/mpi/check.hpp"
 #include "base/json.hpp"
+#include "session/control_thread.hpp"
 
 namespace crosscut::backends::mpi {
 
@@ -18,8 +19,9 @@ class World {
   MPI_Comm get() const { return comm_; }
   // Returns when all ranks have called it. Until then each lets its library move what others wait for: a
   // message that MPI has taken may need that, and a rank that waits outside MPI does not. `yielding`: yields
-  // its core meanwhile. Collective.
-  void drain(bool yielding) const;
+  // its core meanwhile. Collective. Throws session::ConnectionLost if interrupted: a rank that is gone or
+  // stopped never calls it.
+  void drain(bool yielding, const session::ControlThread& control) const;
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -36,7 +36,8 @@ namespace {
 class MpiTransport : public measure::HostTransport {
  public:
   MpiTransport(const measure::BackendContext& context, const program::Parameters& given)
-      : progress_(context.control_thread.progress()),
+      : control_(context.control_thread),
+        progress_(control_.progress()),
         yielding_(!context.polling),
         sendrecv_(given.text("mode") == "sendrecv") {}
 
@@ -73,7 +74,7 @@ class MpiTransport : public measure::HostTransport {
     moved();
   }
 
-  void drain() { world_.drain(yielding_); }
+  void drain() { world_.drain(yielding_, control_); }
   json::Value facts() const { return library_facts(); }
 
  private:
@@ -105,6 +106,7 @@ class MpiTransport : public measure::HostTransport {
 
   void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
+  session::ControlThread& control_;
   std::atomic<std::uint64_t>& progress_;
   bool yielding_, sendrecv_, exchanging_ = false;
   World world_;

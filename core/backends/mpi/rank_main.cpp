@@ -46,6 +46,13 @@ void drop_names_of_shared_memory() {
   }
 }
 
+// After a failure, other ranks may hang in MPI, and only an abort ends them all. A launcher then drops what
+// it has not yet forwarded, so the pause lets the error message through first.
+void abort_all() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 constexpr int usage_status = 2;
 
 int run_as(int rank, int size, LauncherWatch& launcher) {
@@ -75,6 +82,10 @@ int run_as(int rank, int size, LauncherWatch& launcher) {
   setup.timeout_seconds = config.timeout_seconds;
   setup.oversubscribed = config.oversubscribed.value_or(false);
   setup.announce = [](const std::string& address) { broadcast(address); };
+  setup.abandon = [rank](std::string_view reason) {
+    std::fprintf(stderr, "crosscut-core-mpi: rank %d: %s\n", rank, std::string(reason).c_str());
+    abort_all();
+  };
   if (rank == 0) {
     try {
       setup.interface = session::resolve_interface(config.interface, config.towards);
@@ -110,12 +121,7 @@ int mpi_rank_main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "crosscut-core-mpi: rank %d: %s\n", rank, error.what());
   }
-  // After a failure, other ranks may hang in MPI, and only an abort ends them all. A launcher then drops what
-  // it has not yet forwarded, so the pause lets the error message through first.
-  if (status == 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    MPI_Abort(MPI_COMM_WORLD, status);
-  }
+  if (status == 1) abort_all();
   MPI_Finalize();
   return status;
 }

@@ -37,7 +37,8 @@ namespace {
 class RmaTransport : public measure::HostTransport {
  public:
   RmaTransport(const measure::BackendContext& context, const program::Parameters& given)
-      : progress_(context.control_thread.progress()),
+      : control_(context.control_thread),
+        progress_(control_.progress()),
         rank_(context.rank),
         ranks_(context.ranks),
         yielding_(!context.polling),
@@ -115,7 +116,7 @@ class RmaTransport : public measure::HostTransport {
 
   void drain() {
     lines_->flush();
-    world_.drain(yielding_);
+    world_.drain(yielding_, control_);
   }
 
   json::Value facts() const {
@@ -216,6 +217,7 @@ class RmaTransport : public measure::HostTransport {
       int found = 0;
       mpi::check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_.get(), &found, MPI_STATUS_IGNORE),
                  "MPI_Iprobe");
+      if (control_.interrupted()) throw session::ConnectionLost("interrupted while waiting for a peer");
       if (yielding_) ::sched_yield();
     }
   }
@@ -224,6 +226,7 @@ class RmaTransport : public measure::HostTransport {
     progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
+  session::ControlThread& control_;
   std::atomic<std::uint64_t>& progress_;
   Rank rank_, ranks_;
   bool yielding_;

@@ -256,7 +256,13 @@ class RankLoop {
 };
 
 void measure(const RankSetup& setup, const Address& conductor) {
-  RankLoop(setup, join(setup, conductor)).serve();
+  RankLoop loop(setup, join(setup, conductor));
+  try {
+    loop.serve();
+  } catch (const ConnectionLost& error) {
+    if (setup.abandon) setup.abandon(error.what());
+    throw;
+  }
 }
 
 int conduct_and_measure(const RankSetup& setup) {

@@ -37,6 +37,9 @@ struct RankSetup {
   // Rank 0 only: called in the measuring thread with the conductor's address, before rank 0 joins; the
   // address is empty if there is no conductor. For launchers that distribute it themselves (MPI).
   std::function<void(const std::string& address)> announce;
+  // Called with the reason if the conductor is gone, before the backend is freed: that may need all ranks, as
+  // freeing windows of MPI does.
+  std::function<void(std::string_view)> abandon;
   // Called with the reason why this rank cannot continue, before run_rank returns a status other than 0. If
   // not set, the reason goes to standard error only.
   std::function<void(std::string_view)> last_words;
