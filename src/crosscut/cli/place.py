@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import tempfile
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from crosscut.base import units, whole_file
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.base.host_list import MOST_SLOTS
 from crosscut.cli.parsing import programs, replaying
-from crosscut.cli.parsing.parser import flag, option, tell
+from crosscut.cli.parsing.parser import flag, option, tell, whole
 from crosscut.ordering.forms import FORMS
 
 if TYPE_CHECKING:
@@ -47,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--present FILE", Path,
            "Host file with the ranks' present hosts, rank 0 first. Default: the hosts on which the program "
            "was profiled, if the network has them; else blocks.")  # fmt: skip
-    option(parser, "--ranks-per-host N", _within(1, MOST_SLOTS),
+    option(parser, "--ranks-per-host N", whole(1, MOST_SLOTS),
            "Places on each host. Default: as the network and the present order say.", default=0)  # fmt: skip
-    option(parser, "--tries N", _within(1, _MOST_TRIES),
+    option(parser, "--tries N", whole(1, _MOST_TRIES),
            "Partitions for each kind of cost, each from another seed. Default %(default)d.",
            default=3)  # fmt: skip
-    option(parser, "--seed N", _within(0, _MOST_SEED),
+    option(parser, "--seed N", whole(0, _MOST_SEED),
            "Seed of random orders and of noise. Default %(default)d.", default=1)  # fmt: skip
     group = parser.add_argument_group("replay")
     replaying.add_flops(group)
@@ -64,15 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "-o --out FILE", Path,
            "Write the order: the best one if it helps, else the present one.")  # fmt: skip
     flag(group, "--json", "Print one JSON object on standard output.")
-
-
-def _within(least: int, most: int) -> Callable[[str], int]:
-    def parsed(text: str) -> int:
-        if (value := units.whole(text, least, most)) is None:
-            raise UsageError(f"'{text}' is not a whole number from {least} to {most}")
-        return value
-
-    return parsed
 
 
 def execute(args: argparse.Namespace) -> int:

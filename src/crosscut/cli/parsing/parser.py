@@ -197,16 +197,17 @@ typed_option = partial(option, default=argparse.SUPPRESS)
 typed_flag = partial(flag, default=argparse.SUPPRESS)
 
 
-def whole(minimum: int) -> Callable[[str], int]:
-    """Returns an argparse type for whole numbers of at least `minimum`."""
+def whole(minimum: int, maximum: int = 2**63 - 1) -> Callable[[str], int]:
+    """Returns an argparse type for whole numbers from `minimum` to `maximum`."""
 
     def parsed(text: str) -> int:
         try:
             value = int(text, 10)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from error
-        if not minimum <= value < 2**63:
-            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be at least {minimum}")
+        if not minimum <= value <= maximum:
+            most = f" and at most {maximum}" if maximum < 2**63 - 1 else ""
+            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be at least {minimum}{most}")
         return value
 
     return parsed
