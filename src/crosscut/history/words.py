@@ -90,7 +90,7 @@ def headline(found: Sequence[ChangesFound]) -> str:
         nights, most = max(those, key=lambda pair: (len(pair[1].hosts), -pair[1].ratio))
         return change(nights, most)
     if not any(one.nights.hosts for one in found):
-        return "No rates of hosts: each run's ranks were on one host"
+        return "No rates between different hosts were measured"
     if all(len(one.nights.days) < FEWEST_NIGHTS for one in found):
         return f"Too few nights to tell whether a host changed: it takes {FEWEST_NIGHTS}"
     if any(one.common for one in found):

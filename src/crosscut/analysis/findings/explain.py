@@ -113,7 +113,7 @@ def unexplained(
 ) -> str:
     """Returns what limits the phases in which no capacity is known to limit any message. `by_run`: capacities
     are those that the run shows. `found`: its findings; messages that they explain are left out."""
-    faults = [_of(one, observed) for one in found if one.kind.fault]
+    faults = [_carried_by(one, observed) for one in found if one.kind.fault]
     explained = np.logical_or.reduce([np.zeros(len(observed), bool), *faults])
     rest = np.isin(observed.phase, list(phases)) & ~explained
     if by_run and rest.any() and _slow(observed)[rest].mean() > _FEW:
@@ -142,14 +142,14 @@ def faulty(observed: Observed, found: Sequence[Finding]) -> list[FaultyPart]:
     for one in found:
         if not one.kind.fault or not (one.ranks or one.routes):
             continue
-        mine = _of(one, observed)
+        mine = _carried_by(one, observed)
         slow_link = f"{one.hosts[0]}'s link is slow: " if one.kind is FindingKind.SLOW_HOST else ""
         if phases := np.unique(observed.phase[mine & slow]).tolist():
             parts.append(FaultyPart(slow_link + one.what, tuple(phases)))
     return parts
 
 
-def _of(fault: Finding, observed: Observed) -> NDArray[np.bool_]:
+def _carried_by(fault: Finding, observed: Observed) -> NDArray[np.bool_]:
     """[message] True if the fault's hosts or routes carry it."""
     mine = np.zeros(len(observed), bool)
     for source, destination in fault.routes:
