@@ -142,7 +142,7 @@ def alarms(clusters: int) -> None:
 
 def power(repeated: int = 20) -> None:
     """Prints how many nights one host's change needs among 1,000 hosts, and how well it is dated."""
-    print("noise  drop  nights before  nights until found: median, most;  dates exact, in the range told")
+    print("noise  drop  nights before  nights until found: median, most;  dates exact, in the range given")
     for noise in (0.005, 0.01, 0.02):
         for drop in (0.05, 0.08, 0.3):
             for before in (60, 180):

@@ -1,9 +1,8 @@
 // The words that two ranks write into each other's memory about their messages.
 //
-// Of the two ends of a message, one offers memory and the other moves the bytes: with put the receiver offers
-// room and the sender moves, with get the sender offers its data and the receiver moves. An offer is a word
-// that says where; it also says how many messages the offering rank has itself moved so far on this line, so
-// that an answer in the other direction needs no second word.
+// One end of a message offers memory, the other moves the bytes. With put, the receiver offers room; with
+// get, the sender offers its data. An offer is a word that says where. It also says how many messages the
+// offering rank has moved so far on this line, so that an answer in the other direction needs no second word.
 #pragma once
 
 #include <cstdint>

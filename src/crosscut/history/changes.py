@@ -27,7 +27,7 @@ from crosscut.history.queries import HostRow, NoteRow, SeriesRow
 FEWEST_NIGHTS = 2 * change_points.FEWEST_ASIDE + 1
 # Hosts changed together if their dates, with their uncertainty, are no farther apart than this.
 _NIGHTS_APART = 1
-# So many more or fewer ranks are told; a few hosts are always away.
+# A smaller change in the number of ranks is not reported; a few hosts are always away.
 _FEW_RANKS = 0.05
 
 
@@ -259,7 +259,7 @@ def _together(single: Sequence[HostChange]) -> list[list[HostChange]]:
             def fits(at: int, one: HostChange) -> bool:
                 return one.earliest - _NIGHTS_APART <= at <= one.latest + _NIGHTS_APART
 
-            # Of equally many, the night at which most hosts changed likeliest.
+            # Breaks ties: the night that is the likeliest date of most hosts.
             likeliest = Counter(one.at for one in rest)
             at = max(likeliest, key=lambda at: (sum(fits(at, one) for one in rest), likeliest[at]))
             found.append([one for one in rest if fits(at, one)])

@@ -30,7 +30,7 @@ _WHOLE_INTERVAL = 0.5
 _MOST_BLOCK_BYTES = 1 << 40
 _MOST_BYTES = 32 << 20
 _MOST, _SHORTEST_SECONDS = 1e18, 1e-6
-"""Of any number, and of an interval."""
+"""The largest number, and the shortest interval, that are believed."""
 _HERE, _THERE = 0, 1
 """Ranks: the end that wrote the document, and the other."""
 

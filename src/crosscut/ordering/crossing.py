@@ -14,7 +14,7 @@ from crosscut.ordering.traffic import RankTraffic
 @dataclass(frozen=True)
 class Crossing:
     bytes: float
-    """Of messages that pass a narrow way."""
+    """All bytes that pass a narrow way."""
     busiest: SharedWay | None
     """The narrow way that needs most time; None if none is narrow."""
     busiest_bytes: float

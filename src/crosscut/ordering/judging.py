@@ -62,9 +62,9 @@ class Judged:
     present_seconds: float
     """Means over draws of noise."""
     random_seconds: tuple[float, ...]
-    """Of some random orders."""
+    """Times of some random orders."""
     best: TriedOrder
-    """Of the orders that were tried."""
+    """The fastest of the orders that were tried."""
     best_seconds: float
     gain: Gain
     replayed: int

@@ -1,4 +1,4 @@
-"""Who sends how much to whom: from a trace whose collective calls are split, or from a profile's counters."""
+"""Bytes and messages between ranks, from a trace with collective calls split up, or from a profile."""
 
 from __future__ import annotations
 

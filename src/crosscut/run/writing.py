@@ -30,7 +30,7 @@ from crosscut.run.format import (
 )
 
 Arrays = Mapping[str, NDArray[Any]]
-# Of a chunk of `message_seconds`, as in the core (core/src/store/layout.hpp).
+# Largest chunk of `message_seconds`, as in the core (core/src/store/layout.hpp).
 _LARGEST_CHUNK_BYTES = 256 << 10
 
 
