@@ -15,7 +15,7 @@ namespace crosscut::launch {
 namespace {
 
 // Quotes a word for the shell that ssh starts on the other host.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -86,7 +86,7 @@ void SpawnTree::start_branch(std::vector<session::TreeHost> part) {
   Pipe input = make_pipe(), output = make_pipe(), errors = make_pipe();
   std::vector<std::string> words = tree_.command;
   words.push_back(part.front().host);
-  words.push_back(quoted(tree_.core) + " node");
+  words.push_back(shell_word(tree_.core) + " node");
   const pid_t self = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) throw_errno("start " + words.front());

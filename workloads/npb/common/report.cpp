@@ -21,7 +21,7 @@ std::string format(const char* pattern, Values... values) {
 // JSON has neither NaN nor infinity. All texts here are our own and contain no quotation marks.
 std::string number(double value) { return std::isfinite(value) ? format("%.17g", value) : "null"; }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string json_string(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
@@ -39,9 +39,9 @@ std::string as_json(std::span<const Figure> figures) {
   std::string text;
   for (const Figure& one : figures)
     if (std::isfinite(one.value))
-      text += (text.empty() ? "{\"name\":" : ",{\"name\":") + quoted(one.name) +
-              ",\"value\":" + number(one.value) + ",\"unit\":" + quoted(one.unit) +
-              ",\"at\":" + quoted(one.at) + "}";
+      text += (text.empty() ? "{\"name\":" : ",{\"name\":") + json_string(one.name) +
+              ",\"value\":" + number(one.value) + ",\"unit\":" + json_string(one.unit) +
+              ",\"at\":" + json_string(one.at) + "}";
   return ",\"figures\":[" + text + "]";
 }
 
@@ -97,10 +97,10 @@ std::string for_people(const Report& report) {
 
 std::string as_json(const Report& report) {
   const Outcome& outcome = report.outcome;
-  std::string text = "{\"name\":" + quoted(report.about.name);
-  text += ",\"class\":" + quoted({&report.class_letter, 1});
+  std::string text = "{\"name\":" + json_string(report.about.name);
+  text += ",\"class\":" + json_string({&report.class_letter, 1});
   text += ",\"ranks\":" + std::to_string(report.ranks);
-  text += ",\"size\":" + quoted(outcome.size) + ",\"layout\":" + quoted(outcome.layout);
+  text += ",\"size\":" + json_string(outcome.size) + ",\"layout\":" + json_string(outcome.layout);
   text += ",\"iterations\":" + std::to_string(outcome.iterations);
   text += ",\"seconds\":" + number(report.seconds);
   text += ",\"mops\":" + number(report.million_operations_per_second());
@@ -110,7 +110,7 @@ std::string as_json(const Report& report) {
           ",\"maximum\":" + number(report.maximum_communication_seconds) + R"(},"checks":[)";
   for (std::size_t i = 0; i < outcome.checks.size(); ++i) {
     const Check& check = outcome.checks[i];
-    text += std::string(i > 0 ? "," : "") + "{\"name\":" + quoted(check.name) +
+    text += std::string(i > 0 ? "," : "") + "{\"name\":" + json_string(check.name) +
             ",\"computed\":" + number(check.computed) + ",\"published\":" + number(check.published) +
             ",\"tolerance\":" + number(check.tolerance) + "}";
   }
