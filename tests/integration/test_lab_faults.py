@@ -345,4 +345,6 @@ def test_half_duplex_at_a_chip_needs_the_user_switch(switch: str, tmp_path: Path
             return
         plant.plant("test", Fault("half-duplex", ("n0001",)))
         rates = median_rates(tmp_path, "pairs", *ON, "--pairs", "0-1", *QUICK)
-        assert min(rates.values()) == pytest.approx(PAYLOAD_BYTES_PER_SECOND / 2, rel=0.25)
+        # Both directions share 100 Mbit/s instead of the chip's 150; a busy machine only slows them.
+        share = min(rates.values()) / PAYLOAD_BYTES_PER_SECOND
+        assert 0.1 < share < 0.65
