@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -232,7 +233,8 @@ def _traffic(record: state.Record, pair: tuple[str, str] | None) -> Iterator[Non
             process.wait()
 
 
-def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
+def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path, runs: Path) -> None:
+    """Searches the case's lab once for each seed; the runs of searches that are wrong stay below `runs`."""
     file = folder / "network.toml"
     file.write_text(case.network + "\n", encoding="utf-8")
     record = lifecycle.up(str(file), lifecycle.for_one_run(str(file), case.switch))
@@ -242,9 +244,12 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
         for seed in seeds:
             with _traffic(record, case.other_job):
                 words = ["locate", "--on", f"lab:{record.name}", "--seed", str(seed), "--size", "400KB"]
+                measured = runs / f"{case.name.replace(' ', '-')}-{seed}"
                 began = time.monotonic()
-                found = crosscut([*words, "--json", "--quiet"], LIMIT_SECONDS)
+                found = crosscut([*words, "--json", "--quiet", "--keep", str(measured)], LIMIT_SECONDS)
             right, alarms, told = judge(case, json.loads(found))
+            if right:
+                shutil.rmtree(measured)
             seconds = time.monotonic() - began
             kept.add(Search(case.name, seed, right, alarms, told, seconds))
             print(f"{case.name}, seed {seed}: {'right' if right else 'WRONG'}", flush=True)
@@ -255,22 +260,23 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path) -> None:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.located_labs", description=__doc__)
     parser.add_argument("--searches", type=int, default=10, help="searches per case (10)")
-    parser.add_argument("--only", nargs="*", metavar="CASE", help="cases whose names contain any of these")
+    parser.add_argument("--only", nargs="*", metavar="CASE", help="cases, by name or a part of it")
     parser.add_argument("--first-seed", type=int, default=1000, help="seed of the first search (1000)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="keep every search, one line of JSON each")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the runs of searches that are wrong")
     args = parser.parse_args(words)
     exit_when_terminated()
     print(sentence(describe()), flush=True)
     kept = Kept(args.out)
     kept.load()
-    cases = [one for one in CASES if not args.only or any(part in one.name for part in args.only)]
+    cases = [one for one in CASES if _chosen(one.name, args.only)]
     seeds = range(args.first_seed, args.first_seed + args.searches)
     try:
         with tempfile.TemporaryDirectory() as folder, preferred():
             for case in cases:
                 done = {one.seed for one in kept.of(case)}
                 if missing := [seed for seed in seeds if seed not in done]:
-                    search(case, missing, kept, Path(folder))
+                    search(case, missing, kept, Path(folder), args.keep or Path(folder))
     except BenchmarkError as error:
         print(f"benchmarks.located_labs: {error}", file=sys.stderr)
         return 1
@@ -279,6 +285,12 @@ def main(words: list[str]) -> int:
             ("lab", "searches", "right", "with an alarm", "seconds"), [_row(case, kept) for case in cases]
         )
     return 0
+
+
+def _chosen(name: str, parts: Sequence[str] | None) -> bool:
+    """Returns whether --only names a case, wholly or in part; a whole name chooses no other."""
+    whole = {case.name for case in CASES}
+    return not parts or any(part == name if part in whole else part in name for part in parts)
 
 
 def _row(case: Case, kept: Kept) -> tuple[str, ...]:
