@@ -13,6 +13,7 @@ from benchmarks.truth.score import of_family, search
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
+from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import idle, links, totals
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
@@ -100,6 +101,52 @@ def test_partners_come_from_groups_in_proportion_to_their_sizes():
     leaving = next(routes for routes in phases if len(routes) == 24 and routes[0][0] < 24)
     per_group = np.bincount(labels[[receiver for _, receiver in leaving]], minlength=4)
     assert per_group.tolist() == pytest.approx([0, 3, 6, 15], abs=1)
+
+
+def test_groups_with_a_slow_trunk_help_to_fill_one_for_which_the_sound_ones_have_too_few_hosts():
+    labels = np.repeat(np.arange(3), [4, 8, 14])
+    known = [
+        Capacity(reach, (group,), rate, 0, 0, ())
+        for reach in totals.LINKS
+        for group, rate in ((0, 2), (2, 3.5))
+    ]
+    phases = filling.phases(known, labels, np.random.default_rng(1))
+    assert len(next(routes for routes in phases if 4 <= routes[0][0] < 12)) == 8
+
+
+def _one_limit(*, exceeded: bool) -> totals.Fit | None:
+    """Fits the link of one of two groups. It carries 3 hosts' rates in four phases; in six others what its
+    messages send: those of 2 hosts, or if `exceeded` 7.6."""
+    totals_and_counts = [(3.0, 6), (3.0, 5), (3.0, 4), (3.0, 6)]
+    totals_and_counts += [(7.6, 8) if exceeded else (2.0, 2)] * 6
+    phases, rates = [], []
+    for total, count in totals_and_counts:
+        phases.append(
+            [(rank, 8 + rank) for rank in range(count)]
+            + [(8 + rank, 8 + (rank + 1) % 8) for rank in range(8)]
+        )
+        rates += [total / count] * count + [1.0] * 8
+    seen = of_phases(16, phases, np.array(rates))
+    alone = unshared(seen, np.ones(16), np.ones(16))
+    link = totals.possible(Reach.LEAVING, np.repeat([0, 1], 8), seen)[0]
+    return totals.fit(seen, alone, link, alone.slowness(seen) < np.log(0.9), totals.NONE)
+
+
+def test_a_total_that_other_phases_exceed_is_no_limit():
+    found = _one_limit(exceeded=False)
+    assert found is not None
+    assert found.capacity.bytes_per_second == pytest.approx(3.0)
+    assert _one_limit(exceeded=True) is None
+
+
+def test_limits_of_other_trunks_are_kept_when_one_is_filled_by_itself():
+    found = search(_leaves([8, 12, 16], 0.4), 0.01, 1).inferred
+    first, *others = found.capacities
+    state = replace(Search(36).state, beside=replace(found, capacities=(first,)))
+    assert state._with_beside(replace(found, capacities=tuple(others))).capacities == (*others, first)
+    regrouped = replace(found.grouping, labels=np.roll(found.grouping.labels, 1))
+    elsewhere = replace(found, capacities=tuple(others), grouping=regrouped)
+    assert state._with_beside(elsewhere).capacities == tuple(others)
 
 
 def test_rows_show_by_mean_latencies_where_single_ones_are_blurred():

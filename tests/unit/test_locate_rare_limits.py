@@ -174,6 +174,16 @@ def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_w
         assert sorted(ends) == list(range(64))
 
 
+def test_a_group_that_is_several_sends_near_the_distance_that_was_slow():
+    several, random = rare_limits.Several(np.repeat([0, 1], [12, 6]), 2), np.random.default_rng(2)
+    distances = set()
+    for _ in range(20):
+        routes = rare_limits.nearly_in_order_within(several, random)
+        distances |= {(d - s) % 12 for s, d in routes if s < 12}
+        assert sorted(s for s, _ in routes) == sorted(d for _, d in routes) == list(range(18))
+    assert distances == {5, 6, 7}
+
+
 def test_the_cluster_sends_again_in_other_orders_and_in_reverse():
     found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
     phases = rare_limits.again(found, 16, 3, np.random.default_rng(1))

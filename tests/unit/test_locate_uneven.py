@@ -10,6 +10,7 @@ from benchmarks.truth.score import adjusted_rand
 from numpy.typing import NDArray
 
 from crosscut.analysis.structure import infer, totals
+from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
 from crosscut.analysis.structure.unshared import possible, unshared
 
@@ -65,6 +66,19 @@ def test_capacities_with_uneven_shares_are_inferred_from_the_rate_while_full():
     carried = [capacity.bytes_per_second for capacity in found.capacities]
     assert len(carried) >= 2
     assert carried == pytest.approx([4.0] * len(carried), rel=0.05)
+
+
+def test_a_link_that_was_partly_unused_in_most_phases_has_the_capacity_that_it_carried_once():
+    """Three of twelve phases fill it; in the others, slower messages leave a sixth of it unused."""
+    phases, rates = [], []
+    for number in range(12):
+        phases.append([(rank, 8 + (rank + number) % 8) for rank in range(8)])
+        rates += [0.5 if number % 4 == 0 else 0.42] * 8
+    seen = of_phases(16, phases, np.array(rates))
+    alone = unshared(seen, np.ones(16), np.ones(16))
+    known = totals.Capacity(Reach.LEAVING, (0,), 3.36, 3.36, 3.36, (1, 2, 3))
+    corrected = totals.by_work(known, seen, alone, np.repeat([0, 1], 8))
+    assert corrected.bytes_per_second == pytest.approx(4.0)
 
 
 def late(ranks: int, share: float, seed: int) -> Floats:

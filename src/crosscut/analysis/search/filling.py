@@ -167,17 +167,19 @@ def _of_trunks(
 ) -> list[Phase]:
     """Returns phases in which few groups send to many, or many to few, so that only the few trunks fill.
 
-    `able`: groups whose trunk does not hold others back. `of`: [group] its outer group, in which only one
-    trunk is filled at a time.
+    `able`: groups whose trunk does not hold others back; if they have too few hosts, the others help. `of`:
+    [group] its outer group, in which only one trunk is filled at a time.
     """
     found: list[Phase] = []
-    most = max(1, (len(able) - 1) // 3)
+    most, size = max(1, (len(able) - 1) // 3), np.bincount(labels)
     for reach in LINKS:
         left = [group for kind, group in missing if kind is reach]
         while left:
             few = [left[at] for at in np.unique(of[left], return_index=True)[1].tolist()][:most]
             left = [group for group in left if group not in few]
             many = [group for group in able if group not in few]
+            if size[many].sum() < size[few].sum():
+                many = [group for group in range(len(size)) if group not in few]
             for load in thresholds.LOADS if many else ():
                 routes = _few_to_many(few, many, load, labels, random)
                 found.append(routes if reach is Reach.LEAVING else [(b, a) for a, b in routes])

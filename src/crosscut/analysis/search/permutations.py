@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import rare_limits, thresholds
+from crosscut.analysis.search.rare_limits import Several
 from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
 from crosscut.analysis.structure import placing
 from crosscut.analysis.structure.infer import Inferred, infer
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
-from crosscut.analysis.structure.observed import Integers
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ class Permutations:
         return stage, replace(state, sure=sure), sure and enough
 
 
-def _several(state: State, slow: NDArray[np.bool_], inside: tuple[int, ...]) -> Integers | None:
-    """Returns [rank] its group if a group looks like several: most of its messages were slow in one of the
-    phases `inside`. Otherwise None."""
+def _several(state: State, slow: NDArray[np.bool_], inside: tuple[int, ...]) -> Several | None:
+    """Returns the groups if one looks like several: most of its messages were slow in one of the phases
+    `inside`. Otherwise None."""
     assert state.inferred is not None
     labels, full = state.inferred.grouping.labels, state.full
-    for phase in inside:
+    for part, phase in enumerate(inside, 2):
         mine = full.phase == phase
         group = labels[full.source[mine]]
         if (np.bincount(group, weights=slow[mine]) > thresholds.SLOW_AGAIN * np.bincount(group)).any():
-            return labels
+            return Several(labels, part)
     return None
 
 

@@ -95,6 +95,16 @@ class RareLimit:
         return phases, replace(self, turn=self.turn + count, unchanged=unchanged, labels=labels)
 
 
+@dataclass(frozen=True)
+class Several:
+    """A group that turned out to be several."""
+
+    labels: Integers
+    """[rank] its group."""
+    part: int
+    """Messages within it were slow at a distance of this part of its ranks."""
+
+
 def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
     """Returns the slow routes of one phase, or None if chance explains all of them.
 
@@ -275,12 +285,15 @@ def in_order_within(labels: Integers, count: int) -> list[list[Route]]:
     return phases if groups else []
 
 
-def nearly_in_order_within(labels: Integers, random: Generator) -> list[Route]:
-    """Returns a phase that is nearly in order, each group for itself, at distances of their own."""
+def nearly_in_order_within(several: Several, random: Generator) -> list[Route]:
+    """Returns a phase nearly in order, each group for itself, at a distance near the one that was slow."""
     routes: list[Route] = []
-    for ranks in _members(labels):
-        routes += nearly_in_order(ranks, int(random.integers(1, max(2, len(ranks)))), random)
-    return completed(routes, len(labels), random)
+    for ranks in _members(several.labels):
+        middle = len(ranks) // several.part
+        near = max(1, middle // thresholds.NEAR_IN_ORDER)
+        distance = middle + int(random.integers(-near, near + 1))
+        routes += nearly_in_order(ranks, max(1, min(distance, len(ranks) - 1)), random)
+    return completed(routes, len(several.labels), random)
 
 
 def _members(labels: Integers) -> list[Integers]:

@@ -41,6 +41,8 @@ class Retest:
         if not phases:
             return RetestInside().ask(state, random)
         filled = self.filled | {_ranks(found, part) for part in new}
+        others = tuple(one for one in found.capacities if _ranks(found, one.groups) not in filled)
+        state = replace(state, beside=replace(found, capacities=others))
         return Asked(phases, state, Retest(filled), Sent.FULL_AGAIN)
 
 

@@ -16,7 +16,13 @@ from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.host_kinds import HostKinds
 from crosscut.analysis.search.latency import Latency
-from crosscut.analysis.search.rare_limits import RareLimit, completed, nearly_in_order, nearly_in_order_within
+from crosscut.analysis.search.rare_limits import (
+    RareLimit,
+    Several,
+    completed,
+    nearly_in_order,
+    nearly_in_order_within,
+)
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
 from crosscut.analysis.structure import idle, levels, subgroups
 from crosscut.analysis.structure.grouping import Grouping
@@ -104,13 +110,15 @@ class State:
     by_latency: bool = False
     by_number: bool = False
     """Further permutations approximately follow the order of the ranks' numbers."""
-    several: Integers | None = None
-    """[rank] its group when a group turned out to be several; None: none did."""
+    several: Several | None = None
+    """None: no group turned out to be several."""
     toured: bool = False
     """All trunks were filled at once."""
     crossed: int = 0
     """Number of groups from latency if nothing was slow when every message left its group; else 0."""
     inferred: Inferred | None = None
+    beside: Inferred | None = None
+    """The limits of trunks that were not filled again, as known before; None: no trunk was."""
     sure: bool = False
     """More phases of the same kind would not change the groups."""
     parts_asked: bool = False
@@ -228,8 +236,21 @@ class State:
         found = infer(self.full, *known, divided=self.divided, near=self.near)
         if doubtful(found) and self.near is None:
             return infer(self.full, *known, divided=False)
-        inner = self.inner(found)
+        found, inner = self._with_beside(found), self.inner(found)
         return levels.without_sums(found, inner[0].inferred) if inner else found
+
+    def _with_beside(self, found: Inferred) -> Inferred:
+        """Adds limits known before trunks were filled again: such a phase leaves the other trunks partly
+        unused, and so hides their limits."""
+        before = self.beside
+        if before is None or not np.array_equal(before.grouping.labels, found.grouping.labels):
+            return found
+        known = {(one.reach, one.groups) for one in found.capacities}
+        reaches = {one.reach for one in found.capacities}
+        hidden = [
+            one for one in before.capacities if one.reach in reaches and (one.reach, one.groups) not in known
+        ]
+        return replace(found, capacities=(*found.capacities, *hidden)) if hidden else found
 
     def inner(self, found: Inferred) -> tuple[Inner, ...]:
         """Returns the levels of groups within those of `found`, the outermost first."""

@@ -64,6 +64,7 @@ ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups before only whole
 # whose uplinks carry what 4, 4 and 2 send, 24 seeds: without, the two sound leaves are merged in half].
 IN_ORDER_WITHIN = 2
 SMALLEST_OF_SEVERAL = 4  # ranks of a group that may be several
+NEAR_IN_ORDER = 4  # a distance near the slow one differs by at most this part of it, or by 1
 WINDOWS = 8  # parts of the ranks, each shuffled within itself, in a permutation nearly in order
 MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in numbered order: above MORE plus TIMES times others'
 

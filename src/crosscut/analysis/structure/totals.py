@@ -38,6 +38,11 @@ MOST_UNEVEN = 0.2
 _AS_MANY, _MUCH_LESS = 0.9, 0.5
 # Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
 _MOST_APART = 0.12
+# What carries more than a limit by this (a logarithm) in several phases has no such limit: uneven shares and
+# a host in the wrong group explain less.
+_EXCEEDED, _SEVERAL = 0.25, 2
+# One in so many of the phases in which a link is full has one of its largest totals.
+_PHASES_A_LARGEST = 4
 # Limits of all that a group sends or receives; limits of its links to others.
 OWN = (Reach.SENT, Reach.RECEIVED)
 LINKS = (Reach.LEAVING, Reach.ENTERING)
@@ -221,8 +226,10 @@ def fit(
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, 0 if slack.largest else share_alike * full.sum()):
         return None
+    exceeded = np.log(np.sort(totals)[-_SEVERAL:] / totals[near].mean()).mean() > _EXCEEDED
     # A single message may be slow for any reason, but one at the total of several shares their limit.
-    if (counts[near] < FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
+    single = (counts[near] < FEWEST_MESSAGES).all()
+    if exceeded or single or _varies_less_than_load(len(totals), counts, near):
         return None
     if len(at) == len(observed) and _by_large_numbers(np.log(rates), phase, np.log(totals), near):
         return None
@@ -261,19 +268,30 @@ def by_work(capacity: Capacity, observed: Observed, alone: Unshared, labels: Int
     """Corrects the capacity for uneven shares: counts only bytes carried while enough messages ran.
 
     Messages that end early leave more to the others, so the sum of rates over whole messages exceeds any rate
-    carried at once. TCP may leave a link partly unused, but cannot exceed it, so the larger half counts.
+    carried at once. TCP may leave a link partly unused, but cannot exceed it, so the largest totals count, of
+    all phases in which it was full.
     """
-    mine = counted(capacity.reach, capacity.groups, labels, observed)
-    mine &= np.isin(observed.phase, capacity.phases)
-    nominal = float(np.median(alone.of(observed)[mine]))
-    phase = np.unique(observed.phase[mine], return_inverse=True)[1]
-    work = np.sort(while_full(observed.rate[mine], phase, nominal))
-    larger = work[len(work) // 2 :]
-    figure = medians(larger[:, None], in_time_order=False)
+    mine = observed.where(counted(capacity.reach, capacity.groups, labels, observed))
+    nominal = float(np.median(alone.of(mine)))
+    numbers, phase = np.unique(mine.phase, return_inverse=True)
+    full = _full(mine, phase, alone) | np.isin(numbers, capacity.phases)
+    work = np.sort(while_full(mine.rate, phase, nominal)[full])
+    largest = work[-max(_SEVERAL, len(work) // _PHASES_A_LARGEST) :]
+    figure = medians(largest[:, None], in_time_order=False)
     return replace(
-        capacity, bytes_per_second=float(np.median(larger)), low=float(figure.low[0]),
+        capacity, bytes_per_second=float(np.median(largest)), low=float(figure.low[0]),
         high=float(figure.high[0]),
     )  # fmt: skip
+
+
+def _full(mine: Observed, phase: Integers, alone: Unshared) -> NDArray[np.bool_]:
+    """Returns [phase] True if several messages shared the link and even the fastest of them were slow."""
+    slow = alone.slowness(mine) < alone.threshold
+    fastest = np.zeros(int(phase.max()) + 1)
+    np.maximum.at(fastest, phase, mine.rate)
+    at_top = mine.rate > fastest[phase] * np.exp(-OVER_TCP.top)
+    share = np.bincount(phase, at_top & slow) / np.bincount(phase, at_top)
+    return np.asarray((share > 0.5) & (np.bincount(phase) >= FEWEST_MESSAGES))
 
 
 def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
