@@ -139,6 +139,19 @@ def test_a_total_that_other_phases_exceed_is_no_limit():
     assert _one_limit(exceeded=True) is None
 
 
+@pytest.mark.parametrize(("elsewhere", "limits"), [(2.6, [3.0]), (4.5, [])])
+def test_phases_that_fill_one_link_show_its_limit_unless_it_carried_more_elsewhere(elsewhere, limits):
+    """Phases 0 to 11: a narrower link may hold the messages back. Phases 12 to 14 fill the link."""
+    carried = [(elsewhere - 0.02 * number, 6) for number in range(12)] + [(3.0, 6), (3.0, 5), (3.0, 4)]
+    phases = [[(rank, 8 + rank) for rank in range(count)] for _, count in carried]
+    rates = np.concatenate([np.full(count, total / count) for total, count in carried])
+    seen, labels = of_phases(16, phases, rates), np.repeat([0, 1], 8)
+    alone, known = unshared(seen, np.ones(16), np.ones(16)), Capacity(Reach.ENTERING, (1,), 9, 9, 9, ())
+    found = links.filled(seen, (12, 13, 14), alone, labels, [known])
+    assert [one.bytes_per_second for one in found] == pytest.approx(limits)
+    assert links.filled(seen, (12, 13, 14), alone, labels, []) == []
+
+
 def test_limits_of_other_trunks_are_kept_when_one_is_filled_by_itself():
     found = search(_leaves([8, 12, 16], 0.4), 0.01, 1).inferred
     first, *others = found.capacities

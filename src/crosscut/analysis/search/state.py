@@ -24,7 +24,7 @@ from crosscut.analysis.search.rare_limits import (
     nearly_in_order_within,
 )
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
-from crosscut.analysis.structure import idle, levels, subgroups
+from crosscut.analysis.structure import idle, levels, links, subgroups
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import Inferred, doubtful, infer
 from crosscut.analysis.structure.levels import Inner, Level
@@ -117,6 +117,8 @@ class State:
     crossed: int = 0
     """Number of groups from latency if nothing was slow when every message left its group; else 0."""
     inferred: Inferred | None = None
+    filled: tuple[int, ...] = ()
+    """Phases that filled few trunks each."""
     beside: Inferred | None = None
     """The limits of trunks that were not filled again, as known before; None: no trunk was."""
     sure: bool = False
@@ -236,8 +238,14 @@ class State:
         found = infer(self.full, *known, divided=self.divided, near=self.near)
         if doubtful(found) and self.near is None:
             return infer(self.full, *known, divided=False)
-        found, inner = self._with_beside(found), self.inner(found)
+        found, inner = self._with_beside(self._with_filled(found)), self.inner(found)
         return levels.without_sums(found, inner[0].inferred) if inner else found
+
+    def _with_filled(self, found: Inferred) -> Inferred:
+        """Adds limits that only phases which filled these trunks show."""
+        labels, known = found.grouping.labels, found.capacities
+        more = links.filled(self.full, self.filled, found.alone, labels, known) if self.filled else []
+        return replace(found, capacities=(*known, *more)) if more else found
 
     def _with_beside(self, found: Inferred) -> Inferred:
         """Adds limits known before trunks were filled again: such a phase leaves the other trunks partly

@@ -102,4 +102,6 @@ class Missing:
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:
             wanted = filling.at_once(found, wanted, thresholds.TOURS, random)
+        asked = range(state.used, state.used + min(most, len(wanted)))
+        state = replace(state, filled=(*state.filled, *asked))
         return Asked(wanted[:most], state, Missing(times + 1) if wanted else Inside())

@@ -66,6 +66,28 @@ def _fitted(
     return found
 
 
+def filled(
+    observed: Observed, phases: Sequence[int], alone: Unshared, labels: Integers, known: Sequence[Capacity]
+) -> list[Capacity]:
+    """Returns limits beside the `known` ones that agree over `phases`, which filled few links each.
+
+    In all other phases, narrower links may have held the messages back; but if a link then carried more, it
+    has no such limit.
+    """
+    alone_filled = observed.where(np.isin(observed.phase, phases))
+    if {one.reach for one in known}.isdisjoint(LINKS) or not len(alone_filled):
+        return []
+    slow = alone.slowness(alone_filled) < alone.threshold
+    fits = [one.capacity for one in _fitted(alone_filled, alone, labels, slow, totals.OVER_TCP)]
+    taken = {(one.reach, one.groups) for one in known}
+    carried = dict(totals.carried_by_groups(observed, labels))
+    return [
+        totals.by_work(one, alone_filled, alone, labels) for one in fits
+        if (one.reach, one.groups) not in taken
+        and not totals.exceeded(carried[one.reach][:, one.groups[0]], one.bytes_per_second)
+    ]  # fmt: skip
+
+
 def _alike(
     others: Sequence[Capacity], taken: Sequence[Capacity], known: Sequence[Capacity], size: Integers
 ) -> list[Capacity]:

@@ -8,6 +8,7 @@ agree; those of any other vary with the senders.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -226,10 +227,13 @@ def fit(
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, 0 if slack.largest else share_alike * full.sum()):
         return None
-    exceeded = np.log(np.sort(totals)[-_SEVERAL:] / totals[near].mean()).mean() > _EXCEEDED
     # A single message may be slow for any reason, but one at the total of several shares their limit.
     single = (counts[near] < FEWEST_MESSAGES).all()
-    if exceeded or single or _varies_less_than_load(len(totals), counts, near):
+    if (
+        exceeded(totals, float(totals[near].mean()))
+        or single
+        or _varies_less_than_load(len(totals), counts, near)
+    ):
         return None
     if len(at) == len(observed) and _by_large_numbers(np.log(rates), phase, np.log(totals), near):
         return None
@@ -244,6 +248,11 @@ def fit(
         float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
     )  # fmt: skip
     return Fit(estimate, at[at_limit[phase] & at_top & slow[at]])
+
+
+def exceeded(totals: Floats, capacity: float) -> bool:
+    """Returns True if the largest totals ([phase] bytes per second) are too large for this capacity."""
+    return bool(np.sort(totals)[-_SEVERAL:].mean() > capacity * math.exp(_EXCEEDED))
 
 
 def _at_limit(
