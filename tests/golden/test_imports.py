@@ -332,6 +332,22 @@ def test_hosts_can_be_named(imported: Callable[..., Run], capsys: pytest.Capture
     assert "--hosts names 1 host, but NetPIPE 3 measured between 2 ranks" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "start"),
+    [("2026-03-12T02:30", "2026-03-12T02:30:00Z"), ("2026-03-12T02:30+01:00", "2026-03-12T01:30:00Z")],
+)
+def test_the_time_of_a_measurement_can_be_given(
+    imported: Callable[..., Run], typed: str, start: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "start" not in imported("osu_latency.txt").attributes
+    assert main(["history", "add", "x.db", "run.zarr"]) == 2
+    assert "import it again with --started TIME" in capsys.readouterr().err
+    assert imported("osu_latency.txt", "--started", typed).attributes["start"] == start
+    with pytest.raises(SystemExit):
+        main(["import", str(FILES / "osu_latency.txt"), "--started", "Monday"])
+    assert "'Monday': not a time such as 2026-03-12T02:30" in capsys.readouterr().err
+
+
 def test_what_exists_is_replaced_only_on_request_and_only_if_it_is_a_run(
     imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -307,3 +307,23 @@ def test_a_slow_host_of_unknown_group_adds_nothing_to_what_other_trunks_carry(tm
     found = json.loads(crosscut(capsys, "locate", "--on", f"sim:{network}", "--json", "--quiet"))["findings"]
     trunks = [one["effect"]["share"] for one in found if one["kind"] == "slow trunk"]
     assert trunks == [pytest.approx(0.5, abs=0.02)] * 2
+
+
+def test_with_fail_on_fault_a_fault_makes_the_exit_status_1_and_a_limit_by_design_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = '[[hosts]]\nnames = "n[00-15]"\n[[switches]]\nnames = "switch"\n'
+    links = "".join(
+        f'[[links]]\nbetween = ["n{host:02}", "switch"]\nrate = "{40 if host == 6 else 100} Mbit/s"\n'
+        for host in range(16)
+    )
+    (tmp_path / "slow.toml").write_text(hosts + links)
+    for network, status in ((str(tmp_path / "slow.toml"), 1), ("two-leaves-16", 0)):
+        run = str(tmp_path / f"run{status}.zarr")
+        assert cli.main(["run", "aapc", "--on", f"sim:{network}", "--out", run, "--quiet"]) == 0
+        assert cli.main(["locate", "--on", f"sim:{network}", "--fail-on-fault", "--quiet"]) == status
+        assert cli.main(["show", "--findings", run, "--fail-on-fault"]) == status
+        assert cli.main(["show", "--findings", run]) == 0
+    assert "n06 sends and receives at 40 %" in capsys.readouterr().out
+    assert cli.main(["show", run, "--fail-on-fault"]) == 2
+    assert "--fail-on-fault needs --findings" in capsys.readouterr().err

@@ -122,8 +122,8 @@ def test_ranks_on_other_nodes_are_matched_by_node():
 @pytest.mark.parametrize(
     ("attributes", "word"),
     [
-        ({"cadence": "streaming"}, "cadence: phases behind a barrier and streaming"),
-        ({"pattern": {"name": "pairwise"}}, "pattern: aapc and pairwise"),
+        ({"cadence": "streaming"}, "order of phases: phases behind a barrier and streaming"),
+        ({"pattern": {"name": "pairwise"}}, "the first measured aapc, the second pairwise"),
         ({"sync": {"policy": "none"}}, "sync policy: barrier and none"),
     ],
 )

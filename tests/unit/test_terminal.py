@@ -57,6 +57,27 @@ def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     assert row.split() == ["n002", "→", "n004", "49.78", "49.60", "–", "49.95", "50", "%", "10"]
 
 
+def test_among_equals_none_is_called_the_slowest() -> None:
+    text = one_line(drawn(aapc_view()))
+    assert "rate 99.55 MB/s [99.21 – 99.90], in each of 3 phases" in text
+    assert "No route is more than 5 % slower than the median, 99.6 MB/s." in text
+    assert "all at 99.6 MB/s" in text
+    assert "median 99.6 MB/s over all phases; no rank is more than 5 % slower" in text
+    assert "Slowest routes" not in text
+    assert "slowest" in one_line(drawn(aapc_view(slow_route=(1, 3))))
+
+
+def test_without_a_latency_none_is_named() -> None:
+    view = pingpong_view()
+    view.dataset["message_seconds"][:] = (
+        np.asarray(view.dataset["size"].values).reshape(-1, 1, 1, 1, 1) * 1e-9
+    )
+    text = one_line(drawn(view))
+    assert "latency unknown" in text
+    assert re.search(r"peak rate 1[.0]* GB/s.* at every size", text)
+    assert "LogGP" not in text
+
+
 def test_messages_without_bytes_have_times_and_no_rates() -> None:
     text = drawn(aapc_view(sizes=(0,)))
     assert "0 B: the median message takes" in text
@@ -352,4 +373,4 @@ def test_the_rate_across_a_cut_says_that_it_counts_both_directions(half, words):
     pattern = {"name": "cut", "shape": "dense", "halves": True, "formula_per": "phase",
                "parameters": {"half": half}}  # fmt: skip
     said = figures_of(aapc_view(ranks=6, attributes={"pattern": pattern}))[0]
-    assert f"across the cut, both directions together{words}; slowest" in said
+    assert f"across the cut, both directions together{words}; no phase" in said

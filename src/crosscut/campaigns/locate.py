@@ -129,6 +129,19 @@ class LocateOptions:
     """Most repetitions of a step if the emulating machine limited all of it."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """Phases that the search measures together."""
+
+    measured: int
+    """Phases of full messages measured before."""
+    phases: int
+    short: bool
+    """The messages have one byte."""
+    again: bool
+    """The machine limited all of these phases when they were measured before."""
+
+
 @dataclass
 class Gathered:
     """Data gathered from all steps so far."""
@@ -145,6 +158,8 @@ class Gathered:
     """Faults of the lab during the measurements."""
     measured: int = 0
     """Number of phases."""
+    short: int = 0
+    """Number of these phases whose messages have one byte."""
     limited: int = 0
     """Number of these phases that the emulating machine limited."""
 
@@ -177,12 +192,12 @@ def locate(
     decided: Decided,
     folder: Path,
     how: LocateOptions,
-    told: Callable[[int, int, bool], None],
+    told: Callable[[Step], None],
 ) -> tuple[Gathered, Located | None]:
     """Searches; returns (the gathered data, what they show).
 
-    The latter is None if the emulating machine limited most of the measurements. `told` gets the number of
-    phases measured so far, the number proposed now, and whether they are a repetition. A step that the
+    The latter is None if the emulating machine limited most of the measurements. `told` gets each step before
+    it is measured. A step that the
     machine limited entirely is repeated, since the search cannot continue without it; after too many such
     repetitions the search ends. Raises Interrupted or SessionError if nothing was measured.
     """
@@ -204,11 +219,11 @@ def locate(
         step_began = time.monotonic()
         if gathered.measured and late(len(phases)):
             break
-        told(gathered.measured, len(phases), in_vain > 0)
         if search.waits and decided.options.backend != Realm.SIMULATED:  # no time passes there
             _wait(session)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
+        told(Step(gathered.measured - gathered.short, len(phases), short=short, again=in_vain > 0))
         each = 1 if short else senders.each
         of_ranks = senders.phases(phases, each)
         outcome = session.run(_job(of_ranks, out, decided, how, SHORT_BYTES if short else how.size_bytes))
@@ -216,6 +231,7 @@ def locate(
         if over:
             break
         seen = gathered.learn(Run.open(out), of_ranks, each)
+        gathered.short += len(phases) if short else 0
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
         if seen is not None:
             search.learn(seen / SHORT_BYTES if short else seen)

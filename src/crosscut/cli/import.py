@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--hosts NAMES", _names, "Names of the hosts, one for each rank, separated by commas: for "
         "outputs that do not name them, or by other names.",
     )  # fmt: skip
+    option(
+        parser, "--started TIME", _time, "When the measurement began, such as 2026-03-12T02:30 (UTC unless "
+        "it names a zone): for outputs that do not say so. `crosscut history add` needs it.",
+    )  # fmt: skip
     flag(parser, "--force", "Replace the run if it exists.")
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f"'{text}': not a time such as 2026-03-12T02:30") from None
 
 
 def _names(text: str) -> list[str]:
@@ -70,6 +84,8 @@ def execute(args: argparse.Namespace) -> int:
     measured = runs.joined(parts)
     if args.hosts is not None:
         measured = runs.named(measured, args.hosts)
+    if args.started is not None:
+        measured = replace(measured, start=args.started.strftime("%Y-%m-%dT%H:%M:%SZ"), end="")
     runs.write(measured, [text for text, _ in parts], out, overwrite=args.force)
     _tell(measured, out, runs.lacks(measured))
     return EXIT_OK

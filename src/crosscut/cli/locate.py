@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units, whole_file
-from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, CrosscutError, UsageError
+from crosscut.base.errors import EXIT_INTERRUPTED, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import measuring, recorded
 from crosscut.cli.parsing.parser import Parser, flag, number, option, record, whole
@@ -45,12 +45,12 @@ def add_arguments(parser: Parser) -> None:
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
-           "Largest number of phases to measure, not counting those of one-byte messages. Default: one less "
-           "than there are ranks, but at least 48; fewer beyond two million messages.")  # fmt: skip
+           "Measure at most this many phases of full messages. Default: one less than there are ranks, but "
+           "at least 48, and fewer beyond two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Measure at least this many phases in which every rank sends, even if nothing looks slow: a limit "
-           "that few phases reach needs more of them. Default: the binary logarithm of the number of ranks; "
-           "in small clusters up to 16.")  # fmt: skip
+           "Measure at least this many phases in which every rank sends, even if nothing looks slow. A "
+           "larger number finds limits that few phases fill. Default: the binary logarithm of the number of "
+           "ranks, or up to 16 in small clusters.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip
@@ -72,6 +72,7 @@ def add_arguments(parser: Parser) -> None:
     )
     options.add_cabling(group)
     options.add_reading(group)
+    options.add_fail_on_fault(group)
     flag(group, "--json", "Print one JSON object on standard output.")
     flag(group, "--quiet", "Show no progress.")
 
@@ -100,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
             print(f"crosscut: --cabling: {why}", file=sys.stderr)
         found, structure = cable_names.named(found, structure, cabling)
     _tell(args, found, structure, planted, typed.on)
-    return EXIT_INTERRUPTED if interrupted else EXIT_OK
+    return EXIT_INTERRUPTED if interrupted else options.status_of(args, found)
 
 
 def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, Sequence[str]]:
@@ -134,14 +135,21 @@ def _measured(
         metadata=recorded(args, decided),
     )  # fmt: skip
 
-    def told(measured: int, next_phases: int, again: bool) -> None:
+    size = units.size(how.size_bytes)
+
+    def told(step: locating.Step) -> None:
         if not args.quiet:
-            how = " again, since this machine's CPU limited all of them" if again else ""
-            print(f"crosscut: {measured} phases measured; next: {next_phases}{how}", file=sys.stderr)
+            again = " again, since this machine's CPU limited all of them" if step.again else ""
+            following = f"{step.phases} of {'one byte' if step.short else size}{again}"
+            done = units.count(step.measured, "phase")
+            print(f"crosscut: {done} of {size} measured; next: {following}", file=sys.stderr)
 
     with measuring(args, decided) as (folder, session):
         gathered, located = locating.locate(session, decided, folder, how, told)
         interrupted = session.interrupted
+    if not args.quiet and not interrupted:
+        full = units.count(gathered.measured - gathered.short, "phase")
+        print(f"crosscut: done: {full} of {size}, {gathered.short} of one byte", file=sys.stderr)
     if located is None:
         found = of_run.machine_only(gathered.told_limited, gathered.facts, gathered.nodes)
         return found, None, gathered.planted, interrupted
@@ -182,7 +190,7 @@ def _tell(
     screen = screen_for()
     if structure is not None:
         phases = units.count(structure.phases_used, "phase")
-        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} under load", "bold")
+        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} of full messages", "bold")
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     on = on or (advice.place_of(Run.open(args.run).attributes) if args.run is not None else "")

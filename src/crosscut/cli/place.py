@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--ranks-per-host N", whole(1, MOST_SLOTS),
            "Places on each host. Default: as the network and the present order say.", default=0)  # fmt: skip
     option(parser, "--tries N", whole(1, _MOST_TRIES),
-           "Partitions for each kind of cost, each from another seed. Default %(default)d.",
+           "How often to partition the ranks for each kind of cost, each time from another seed; the best "
+           "result counts. Default %(default)d.",
            default=3)  # fmt: skip
     option(parser, "--seed N", whole(0, _MOST_SEED),
            "Seed of random orders and of noise. Default %(default)d.", default=1)  # fmt: skip

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--size SIZE", units.parse_bytes, "Message size to show in detail. Default: the largest.")
     flag(parser, "--findings", "Show findings in words instead of figures.")
     options.add_cabling(parser)
+    options.add_fail_on_fault(parser)
     options.add_reading(parser)
     flag(parser, "--json", "Print one JSON object per run, each on a line of its own.")
 
@@ -56,6 +57,8 @@ def execute(args: argparse.Namespace) -> int:
 
     if (args.cabling or args.switch_counters) and not args.findings:
         raise UsageError("--cabling and --switch-counters need --findings")
+    if args.fail_on_fault and not args.findings:
+        raise UsageError("--fail-on-fault needs --findings")
     screen, status = screen_for(), EXIT_OK
     for index, path in enumerate(args.runs):
         if index and not args.json:
@@ -69,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
             shown = _show_launches if is_launches(path) else _show_campaign
             status = max(status, shown(path, screen, as_json=args.json))
         elif args.findings:
-            _show_findings(path, screen, args)
+            status = max(status, _show_findings(path, screen, args))
         elif args.json:
             print(json.dumps(headline.as_json(path), allow_nan=False))
         else:
@@ -90,8 +93,8 @@ def _show_together(paths: list[Path], screen: Screen) -> None:
         screen.line(loggp.sentence(found))
 
 
-def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None:
-    """Shows the findings in a run."""
+def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> int:
+    """Shows the findings in a run; returns the exit status."""
     from crosscut.analysis.findings import cable_names, of_run
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.terminal import findings as terminal_findings
@@ -106,7 +109,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
         found, structure = cable_names.named(found, structure, cabling)
     if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
-        return
+        return options.status_of(args, found)
     view = View.open(path)
     terminal.header(screen, view)
     terminal.warn(screen, view, [of_size.phases for of_size in view.digests()])
@@ -115,6 +118,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
         terminal_findings.render(screen, *advice.placed(found, structure, on))
     else:
         screen.line("No findings: this pattern does not load many routes at once, as crosscut run aapc does.")
+    return options.status_of(args, found)
 
 
 def _show_launches(folder: Path, screen: Screen, *, as_json: bool) -> int:

@@ -158,7 +158,8 @@ def _start(view: View) -> str:
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{view.path} does not record when it started, so it has no place in a history"
+            f"{view.path} does not record when it started, so it has no place in a history; if it was "
+            "imported, import it again with --started TIME"
         ) from error
 
 

@@ -19,9 +19,8 @@ from crosscut.run.run import Run
 
 # Settings that must agree for runs to be comparable: attribute path, words for people.
 _MUST_AGREE = (
-    (("pattern", "name"), "pattern"),
     (("pattern", "parameters"), "parameters of the pattern"),
-    (("cadence",), "cadence"),
+    (("cadence",), "order of phases"),
     (("sync", "policy"), "sync policy"),
     (("job", "compute"), "--compute"),
 )
@@ -51,6 +50,12 @@ class Match:
 
 def match(first: Run, second: Run) -> Match:
     """Matches two runs; raises UsageError, with every reason, if they may not be compared."""
+    one, other = (_dig(run.attributes, ("pattern", "name")) for run in (first, second))
+    if one != other:
+        raise UsageError(
+            f"{first.path} and {second.path} cannot be compared: the first measured {_shown(one)}, the "
+            f"second {_shown(other)}; crosscut report shows both on one page"
+        )
     reasons = [
         f"{words}: {_shown(one)} and {_shown(other)}"
         for path, words in _MUST_AGREE

@@ -51,8 +51,6 @@ class CautionKind(Enum):
     NO_LATENCY = "the network's file gives no latency"
 
 
-# Messages of up to so many bytes reach this share of the peak rate only if they have no latency.
-_SHORT_BYTES, _NO_LATENCY = 64, 0.9
 OF_REPETITIONS = (CautionKind.FEW_REPETITIONS, CautionKind.INDEPENDENCE_ASSUMED)
 
 
@@ -123,10 +121,7 @@ def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
 def of_latency(shown: Sequence[Samples]) -> list[Caution]:
     """Returns a caution if the shortest messages of a simulated sweep take only the time of their bytes."""
     found = sweep([samples for samples in shown if samples.size_bytes > 0])
-    if not len(found.size_bytes) or not np.isfinite(found.rates.median).any():
-        return []
-    first, rates = found.latency_index(), found.rates.median
-    if found.size_bytes[first] > _SHORT_BYTES or rates[first] < _NO_LATENCY * rates[found.peak_index()]:
+    if not found.size_bytes or not found.timeless():
         return []
     text = "the network's file gives no latency: times of short messages are those of their bytes alone"
     return [Caution(CautionKind.NO_LATENCY, text)]

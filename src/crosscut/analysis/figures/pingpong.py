@@ -14,6 +14,9 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Medians, medians
 
+# Messages of up to so many bytes reach this share of the peak rate only if they have no latency.
+_SHORT_BYTES, _NO_LATENCY = 64, 0.9
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -32,6 +35,15 @@ class Sweep:
     def peak_index(self) -> int:
         """Returns the index of the size with the highest median rate."""
         return int(np.nanargmax(self.rates.median))
+
+    def timeless(self) -> bool:
+        """Returns True if the smallest messages take only the time of their bytes: no latency is known."""
+        if not np.isfinite(self.rates.median).any():
+            return False
+        first, rates = self.latency_index(), self.rates.median
+        return bool(
+            self.size_bytes[first] <= _SHORT_BYTES and rates[first] >= _NO_LATENCY * rates[self.peak_index()]
+        )
 
     def half_rate_bytes(self) -> int:
         """Returns the smallest size that reaches half the peak rate (Hockney's n1/2)."""

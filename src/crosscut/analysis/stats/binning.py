@@ -11,6 +11,8 @@ from crosscut.analysis.stats.intervals import Floats
 
 # A larger share of the values does not count as outliers.
 LARGEST_SHARE_FAR_OUT = 0.05
+# Values that span a smaller share of the largest are equal: a histogram would show rounding.
+_EQUAL = 1e-3
 # Powers of ten are not exact for smaller spans.
 _SMALLEST_SPAN = 1e-290
 
@@ -45,12 +47,18 @@ def histogram(values: Floats, most_bins: int = 12, *, whole: bool = False) -> Hi
     finite = there[first_kept:end_kept]
     low, high = float(finite[0]), float(finite[-1])
     # The bins span at least 0.1 % of the value; otherwise nearly equal values show twelve bins of rounding.
-    step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
+    step = nice_step(max(high - low, abs(high) * _EQUAL), most_bins - 1)
     bins = finite / step
     np.floor(bins, out=bins)  # by number, not by edge, so that rounding cannot lose a value
     numbers = bins[0] + np.arange(bins[-1] - bins[0] + 2)
     counts = np.diff(np.searchsorted(bins, numbers))
     return Histogram(numbers * step, counts, there[:first_kept], there[end_kept:])
+
+
+def equal(values: Floats) -> bool:
+    """Returns True if there are finite values, and all are equal but for rounding."""
+    there = values[np.isfinite(values)]
+    return len(there) > 0 and float(np.ptp(there)) <= _EQUAL * float(np.abs(there).max())
 
 
 def body(ordered: Floats) -> tuple[int, int]:

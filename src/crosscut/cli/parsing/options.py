@@ -11,17 +11,20 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
-from crosscut.base.errors import UsageError, plainly
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError, plainly
 from crosscut.base.spelling import missing
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parsing.parser import Parser, option, record, split, typed_flag, typed_option, whole
+from crosscut.cli.parsing.parser import Parser, flag, option, record, split, typed_flag, typed_option, whole
 from crosscut.places import all_places, typed_as
 from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
+
+if TYPE_CHECKING:
+    from crosscut.analysis.findings.model import Finding
 
 # Group titles in the help.
 WHERE = "where to measure"
@@ -54,6 +57,16 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
         help="Counters of switch ports, read before and after the measurement, to show with the findings: "
         "two CSV files with the columns switch,port,counter,value. Needs --cabling.",
     )  # fmt: skip
+
+
+def add_fail_on_fault(parser: argparse._ActionsContainer) -> None:
+    """Adds `--fail-on-fault`, which `status_of` reads."""
+    flag(parser, "--fail-on-fault", "Exit with status 1 if a finding is a fault: for scripts.")
+
+
+def status_of(args: argparse.Namespace, found: Sequence[Finding]) -> int:
+    failed = args.fail_on_fault and any(one.kind.fault for one in found)
+    return EXIT_FAILED if failed else EXIT_OK
 
 
 def cabling_of(args: argparse.Namespace, nodes: Sequence[str] = ()) -> Cabling | None:

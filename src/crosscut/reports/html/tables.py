@@ -10,7 +10,8 @@ from crosscut.analysis.figures.algorithms import algorithm_times
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.base import units
-from crosscut.reports.html.markup import Markup, join, table
+from crosscut.base.spelling import capital
+from crosscut.reports.html.markup import Markup, element, join, table
 from crosscut.reports.html.pictures.picture import RunAtSize
 from crosscut.reports.view import View
 from crosscut.reports.words import algorithms, costs, figures
@@ -51,6 +52,8 @@ def slowest_routes(one: RunAtSize) -> Markup:
     if len(order) == 0:
         return Markup("")
     middle = figures.middle(routes.rates)
+    if figures.alike(routes.rates):
+        return element("p", f"{capital(figures.none_slower('route'))} than the median, {units.rate(middle)}.")
     unit = units.rate_unit(middle)
     rows = [
         (

@@ -146,9 +146,9 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
     repeated = "launches" if found.of_launches else "repetitions"
     proviso = "" if found.of_launches else ", if only repetitions vary"
     return (
-        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}; probability of "
-        f"reporting any change where there is none: at most {units.percent(asked.error_rate)}{proviso} "
-        f"(step-down permutation of {repeated}, Westfall and Young 1993)."
+        f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}. By chance: the "
+        f"probability of such a change in any figure if nothing changed{proviso} (step-down permutation of "
+        f"{repeated}, Westfall and Young 1993); reported at {units.percent(asked.error_rate)} or less."
     )
 
 

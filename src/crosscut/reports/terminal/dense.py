@@ -17,6 +17,7 @@ from crosscut.analysis.stats import binning
 from crosscut.analysis.stats.intervals import Floats, Medians, medians
 from crosscut.analysis.stats.variation import FEWEST_FOR_PERCENTILE, Variation, variation
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.terminal.plot import PlotColumns, column_plot, histogram_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
@@ -77,19 +78,24 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
         screen.line("No phase has a rate: no bytes moved.")
         return
     if worst == best:
-        screen.field("rate", f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}")
+        count = int(np.isfinite(rates.median).sum())
+        where = view.phase_name(samples, worst) if count == 1 else f"in each of {count:,} phases"
+        screen.field("rate", f"{figures.at(rates, worst).rate()}, {where}")
     else:
         if (middle := figures.in_the_middle(rates)) is not None:
             screen.field("median phase", middle.rate())
-        screen.field("slowest", f"{figures.at(rates, worst).rate()} in {view.phase_name(samples, worst)}")
-        screen.field("fastest", f"{figures.at(rates, best).rate()} in {view.phase_name(samples, best)}")
+        if figures.alike(rates):
+            screen.field("slowest", figures.none_slower("phase"))
+        else:
+            screen.field("slowest", f"{figures.at(rates, worst).rate()} in {view.phase_name(samples, worst)}")
+            screen.field("fastest", f"{figures.at(rates, best).rate()} in {view.phase_name(samples, best)}")
     formula = summary.formula_rates(samples)
     slowest = figures.extreme(formula)
     if slowest is not None:
         per = text(view.attributes, "pattern", "formula_per")
         formula_text = text(view.attributes, "pattern", "formula") + (f", per {per}" if per else "")
         rate = figures.at(formula, slowest).rate()
-        if worst != best:
+        if worst != best and not figures.alike(formula):
             rate = f"{units.rate(figures.middle(formula))} in the median phase, {rate} in the slowest"
         screen.field("formula", f"{rate}: {formula_text}")
         if source := text(view.attributes, "pattern", "source"):
@@ -135,7 +141,7 @@ def _middle(values: Floats) -> float:
 
 def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     there = np.nonzero(np.isfinite(rates.median))[0]
-    if len(there) < 2:
+    if len(there) < 2 or figures.alike(rates):
         return
     times = medians(summary.phase_seconds(samples)).median
     messages = medians(samples.message_seconds[..., 0, 0]).median
@@ -164,7 +170,10 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
         values = every[np.isfinite(every)]
         histogram = binning.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
         unit = unit_of(_middle(values))
-        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
+        if binning.equal(values):
+            lines = [f"all at {units.number(_middle(values), unit)} {unit[1]}"]
+        else:
+            lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
         plots.append((f"{title} ({len(values):,})", lines))
     screen.beside(plots[0], plots[1])
 
@@ -175,6 +184,11 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
     if len(order) == 0:
         return
     middle = figures.middle(found.rates)
+    if figures.alike(found.rates, timed=found.timed):
+        usual = units.seconds(middle) if found.timed else units.rate(middle)
+        screen.title("Routes")
+        screen.line(f"{capital(figures.none_slower('route'))} than the median, {usual}.")
+        return
     screen.title(f"Slowest routes ({view.rank_words})")
     unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
@@ -232,11 +246,9 @@ def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
     if worst is None or np.isfinite(rates.median).sum() < FEWEST_FOR_STEADINESS:
         return
     middle, least = figures.middle(rates), figures.at(rates, worst)
-    screen.field(
-        "ranks",
-        f"median {units.rate(middle)} over all phases; least {least.rate()}, "
-        f"{units.percent(least.median / middle)} of it: {view.rank_name(worst)}",
-    )
+    usual = f"{units.percent(least.median / middle)} of it: {view.rank_name(worst)}"
+    lacks = figures.none_slower("rank") if figures.alike(rates) else f"least {least.rate()}, {usual}"
+    screen.field("ranks", f"median {units.rate(middle)} over all phases; {lacks}")
     of_ranks = variation(seconds)
     if (at := of_ranks.widest()) is not None:
         screen.field("", _words(of_ranks, at, tail, view.rank_name(at)))

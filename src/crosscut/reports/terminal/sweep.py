@@ -48,7 +48,8 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
         return
     screen.field("latency" if timed == figures.timed("") else "first size", figures.latency(found))
     screen.field("peak rate", figures.peak(found))
-    screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")
+    if not found.timeless():
+        screen.field("half peak", f"from {units.size(found.half_rate_bytes())} on")
 
 
 def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:

@@ -19,6 +19,8 @@ from crosscut.run.realm import is_simulated
 
 # Programs that send such messages wait for how many there are, not for their bytes.
 _SHORT_BYTES = 1024
+# Rates that fall short of the middle one by less, as a share of it, are alike.
+ALIKE = 0.05
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ def shortest(mode: str) -> str:
 
 def latency(found: Sweep) -> str:
     """`12.3 µs [12.1 – 12.9] at 1 B`, with several pairs `12.3 µs [12.1 – 12.9] at 1 B, median of 6 pairs`"""
+    if len(found.size_bytes) > 1 and found.timeless():
+        return "unknown"
     index = found.latency_index()
     return f"{at(found.seconds, index).seconds()} at {units.size(found.size_bytes[index])}{_of_pairs(found)}"
 
@@ -94,6 +98,8 @@ def latency(found: Sweep) -> str:
 def peak(found: Sweep) -> str:
     """`117 MB/s [116 – 118] at 1 MB`, or as `latency` with several pairs."""
     index = found.peak_index()
+    if len(found.size_bytes) > 1 and found.timeless():
+        return f"{at(found.rates, index).rate()} at every size"
     return f"{at(found.rates, index).rate()} at {units.size(found.size_bytes[index])}{_of_pairs(found)}"
 
 
@@ -124,6 +130,21 @@ def extreme(medians: Medians, largest: bool = False) -> int | None:
     if not np.isfinite(values).any():
         return None
     return int(np.nanargmax(values) if largest else np.nanargmin(values))
+
+
+def alike(medians: Medians, *, timed: bool = False) -> bool:
+    """Returns True if none is slower than the middle one by more than `ALIKE`: to name the slowest would make
+    chance look like a fault. `timed`: of times, not rates."""
+    worst, usual = extreme(medians, largest=timed), middle(medians)
+    if worst is None or np.isfinite(medians.median).sum() < 2:
+        return False
+    value = float(medians.median[worst])
+    slower = value / usual - 1 if timed else 1 - value / usual
+    return slower <= ALIKE
+
+
+def none_slower(what: str) -> str:
+    return f"no {what} is more than {100 * ALIKE:.0f} % slower"
 
 
 def slowest(medians: Medians) -> Figure | None:

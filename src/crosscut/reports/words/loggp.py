@@ -24,8 +24,9 @@ def mode(view: View) -> str:
 
 
 def of_sweep(found: Sweep, how: str) -> LogGP | None:
-    """Fits a ping-pong or a stream. Returns None for bidirectional traffic, which LogGP does not describe."""
-    if how == "bidirectional":
+    """Fits a ping-pong or a stream. Returns None without a latency, and for bidirectional traffic, which
+    LogGP does not describe."""
+    if how == "bidirectional" or found.timeless():
         return None
     if how != "stream":
         return loggp.loggp(found.size_bytes, found.seconds.median)

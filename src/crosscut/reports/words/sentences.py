@@ -91,17 +91,23 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
         return [without_bytes(samples)]
     if worst is None or middle is None:
         return ["no phase has a rate: no bytes moved"]
-    slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
-    lines = [f"{size}: median phase {middle.rate()} {view.rate_counts}; slowest {slowest}"]
+    least = figures.at(rates, worst).rate()
+    slowest = f"slowest {least}, {view.phase_name(samples, worst)}"
+    if figures.alike(rates):
+        slowest = figures.none_slower("phase")
+    lines = [f"{size}: median phase {middle.rate()} {view.rate_counts}; {slowest}"]
     if len(rates.median) == 1:
-        lines = [f"{size}: {slowest.split(',')[0]} {view.rate_counts}"]
+        lines = [f"{size}: {least} {view.rate_counts}"]
     if short := figures.messages(view, samples, rates):
         lines.append(f"at most {short}")
     if route is not None and len(routes.source) > 1:
         ends = routes.source[route], routes.destination[route]
         names = " → ".join(view.rank_name(int(rank)) for rank in ends)
         median = units.rate(figures.middle(routes.rates))
-        lines.append(f"median route {median}; slowest {figures.at(routes.rates, route).rate()}, {names}")
+        slowest = f"slowest {figures.at(routes.rates, route).rate()}, {names}"
+        if figures.alike(routes.rates):
+            slowest = figures.none_slower("route")
+        lines.append(f"median route {median}; {slowest}")
     return lines
 
 
