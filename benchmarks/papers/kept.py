@@ -18,7 +18,7 @@ from crosscut.reproduce.repeating import RepeatedExperiment
 from crosscut.run.realm import Realm
 
 FILE = Path(__file__).parent / "figures.json"
-_WORDS = ("name", "where", "published", "reckoned", "fitted", "outside_the_aim", "note", "on")
+_WORDS = ("name", "where", "published", "calculated", "fitted", "outside_the_aim", "note", "on")
 """Keys of a series that do not change what is measured."""
 
 Figures = dict[str, dict[str, dict[str, Any]]]
@@ -49,7 +49,7 @@ def add(figures: Figures, done: RepeatedExperiment, date: str) -> None:
     kept = {name: places for name, places in figures.get(done.experiment.name, {}).items() if name in by_name}
     for curve in done.document["curves"]:
         series = by_name[curve["series"]]
-        if series.published or series.reckoned:
+        if series.published or series.calculated:
             values = [value if math.isfinite(value) else None for value in curve["values"]]
             kept.setdefault(series.name, {})[curve["place"]] = {
                 "of": _digest(series), "date": date, "x": curve["x"], "values": values,

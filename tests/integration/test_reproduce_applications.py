@@ -44,7 +44,7 @@ lab_message = "400KB"
 phases = [1, 6]
 quantity = "joint rate"
 unit = "MB/s"
-reckoned = [11.87, 23.74]
+calculated = [11.87, 23.74]
 """
 
 

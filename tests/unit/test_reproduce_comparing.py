@@ -116,14 +116,14 @@ def test_simulated_figures_are_never_limited_by_a_machine(read: experiment.Exper
 
 def test_reckoned_figures_count_separately_and_have_no_aim(read: experiment.Experiment) -> None:
     (one,) = read.series
-    other = replace(one, name="two", published=(), reckoned=(10.0, 10.0, 10.0))
+    other = replace(one, name="two", published=(), calculated=(10.0, 10.0, 10.0))
     both = replace(read, series=(one, other))
     curves = [lab(11.3, 11.2, 11.1), replace(lab(20.0, 10.0, 10.0), series="two")]
     rows = list(comparing.rows(both, curves))
-    published, reckoned = comparing.summaries(both, rows)
+    published, calculated = comparing.summaries(both, rows)
     assert (published.against, published.worst, published.met) == ("published", 0, True)
-    assert (reckoned.against, reckoned.worst, reckoned.met) == ("reckoned", 1, None)
-    said, _ = told(both, rows, [published, reckoned])
+    assert (calculated.against, calculated.worst, calculated.met) == ("calculated", 1, None)
+    said, _ = told(both, rows, [published, calculated])
     assert "compared with calculated ones, mean error" in said
 
 

@@ -21,7 +21,7 @@ network = "beowulf-routed-4x9"
 quantity = "routes"
 unit = "routes"
 x = [0, 1, 2]
-reckoned = [324, 504, 432]
+calculated = [324, 504, 432]
 """
 WORKER = """
 [[series]]

@@ -47,7 +47,7 @@ class ComparisonRow:
     """Phase, size, number of ranks or the file's own `x`; None for a single figure."""
     unit: str
     published: float | None
-    reckoned: float | None
+    calculated: float | None
     """Figure that follows from the paper's setup, if the paper prints none."""
     emulated: float | None
     simulated: float | None
@@ -62,12 +62,12 @@ class ComparisonRow:
 
     @property
     def held_against(self) -> float | None:
-        return self.reckoned if self.published is None else self.published
+        return self.calculated if self.published is None else self.published
 
     @property
     def against(self) -> str:
         """Kind of its error: of a prediction (`published`), of a fit, or of a calculated figure."""
-        return "reckoned" if self.published is None else "fitted" if self.fitted else "published"
+        return "calculated" if self.published is None else "fitted" if self.fitted else "published"
 
     def at(self, place: Realm) -> float | None:
         return {
@@ -78,7 +78,7 @@ class ComparisonRow:
         return place is Realm.EMULATED and self.emulated_limited
 
     def error(self, value: float | None) -> float | None:
-        """Signed error relative to the published figure, or to the calculated one (`reckoned`)."""
+        """Signed error relative to the published figure, or to the calculated one (`calculated`)."""
         against = self.held_against
         if value is None or against is None:
             return None
@@ -211,12 +211,12 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
         wanted = _wanted(series, lab or sim or here)
         for at, x in enumerate(wanted):
             published = series.published[at] if series.published else None
-            reckoned = series.reckoned[at] if series.reckoned else None
+            calculated = series.calculated[at] if series.calculated else None
             is_named = len(wanted) > 1 or series.x or (series.phases and series.quantity.each_phase)
             yield ComparisonRow(
                 series.name, series.where, x if is_named else None, series.unit, published,
-                reckoned, _at(lab, x), _at(sim, x),
-                (published or reckoned) is not None and x not in series.outside_the_aim, series.note,
+                calculated, _at(lab, x), _at(sim, x),
+                (published or calculated) is not None and x not in series.outside_the_aim, series.note,
                 _limited(lab, x), _at(here, x), series.fitted,
             )  # fmt: skip
 
@@ -244,7 +244,7 @@ def _limited(found: SeriesCurve | None, x: float) -> bool:
 def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterator[Summary]:
     """Summarises the errors of rows in the aim, for each place and kind of error."""
     for place in (Realm.EMULATED, Realm.SIMULATED):
-        for against in ("published", "fitted", "reckoned"):
+        for against in ("published", "fitted", "calculated"):
             held = [
                 (abs(error), row)
                 for row in found

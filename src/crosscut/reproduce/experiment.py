@@ -20,7 +20,7 @@ _BOTH = (Realm.EMULATED, Realm.SIMULATED)
 _MOST = 1 << 20
 _MOST_DILATION = 1e9
 _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
-_ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "reckoned", "fitted",
+_ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "calculated", "fitted",
         "outside_the_aim", "note", "on")  # fmt: skip
 _OF_RANKS = ("ranks", "ranks_per_host", "repetitions", "wait", *settings.APPLICATION_KEYS)
 # Steps that run no pattern, and the keys that their series may have.
@@ -65,7 +65,7 @@ class Series:
     unit: Annotated[str, OneOf(tuple(UNITS))]
     published: _Figures = ()
     """Empty if the paper prints none; otherwise one value for each figure."""
-    reckoned: _Figures = ()
+    calculated: _Figures = ()
     """Figures that follow from the paper's setup, if the paper prints none."""
     fitted: str = ""
     """What in the network's file was taken from these very figures, so that they are no predictions."""
@@ -241,13 +241,13 @@ def _checked(series: Series) -> Series:
 
 
 def _check_expected(series: Series, figures: int) -> None:
-    if series.published and series.reckoned:
-        series.at.fail("reckoned", "excludes 'published': the paper's own figures come first")
-    expected = series.published or series.reckoned
+    if series.published and series.calculated:
+        series.at.fail("calculated", "excludes 'published': the paper's own figures come first")
+    expected = series.published or series.calculated
     if expected and series.quantity.each_phase and not series.by_size and not series.phases:
         series.at.fail("phases", "is missing: it says which phases the figures belong to")
     if expected and len(expected) != figures:
-        key = "published" if series.published else "reckoned"
+        key = "published" if series.published else "calculated"
         series.at.fail(key, f"has {units.count(len(expected), 'figure')} for {units.count(figures, 'value')}")
 
 

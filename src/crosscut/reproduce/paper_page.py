@@ -130,7 +130,7 @@ def _row(row: ComparisonRow, places: Sequence[Realm]) -> list[str]:
         row.series,
         "" if row.x is None else f"{row.x:g}",
         row.unit,
-        *(report.number(one, absent="") for one in (row.published, row.reckoned)),
+        *(report.number(one, absent="") for one in (row.published, row.calculated)),
     ]
     for place in places:
         value = row.at(place)

@@ -70,7 +70,7 @@ def _points(
             (NAMES[Realm.HERE], "joined", "joined", [row.here for row in own]),
             (LIMITED, "pale", "pale", [row.emulated if row.emulated_limited else None for row in own]),
             ("simulated", "crosses", "dashed", [row.simulated for row in own]),
-            ("calculated", "saltires", "dotted", [row.reckoned for row in own]),
+            ("calculated", "saltires", "dotted", [row.calculated for row in own]),
         ):
             held = [(row.x or 0.0, y) for row, y in zip(own, values, strict=True) if y is not None]
             if held:

@@ -19,7 +19,7 @@ from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
 Trait = TypeVar("Trait")
-KINDS = {"published": "predictions", "fitted": "fits", "reckoned": "calculated from the set-up"}
+KINDS = {"published": "predictions", "fitted": "fits", "calculated": "calculated from the set-up"}
 """Figures by what their errors are against, as ComparisonRow.against."""
 NAMES = {Realm.EMULATED: "emulated", Realm.SIMULATED: "simulated", Realm.HERE: "this machine"}
 OUTSIDE = "*"
@@ -83,7 +83,7 @@ def shown_x(x: float, is_size: bool) -> str:
 
 
 def _table(rows: Sequence[ComparisonRow], places: Sequence[Realm], of_sizes: Collection[str]) -> Rows:
-    against = {"published": [row.published for row in rows], "calculated": [row.reckoned for row in rows]}
+    against = {"published": [row.published for row in rows], "calculated": [row.calculated for row in rows]}
     shown = [name for name, figures in against.items() if any(figures)]
     errors = ["error"] if shown else []
     table = Rows(
@@ -149,7 +149,7 @@ def met_words(met: bool | None) -> str:
 _AGAINST = {
     "published": "",
     "fitted": " fitted to what is published",
-    "reckoned": " compared with calculated ones",
+    "calculated": " compared with calculated ones",
 }
 
 
