@@ -129,7 +129,7 @@ def _one_limit(*, exceeded: bool) -> totals.Fit | None:
     seen = of_phases(16, phases, np.array(rates))
     alone = unshared(seen, np.ones(16), np.ones(16))
     link = totals.possible(Reach.LEAVING, np.repeat([0, 1], 8), seen)[0]
-    return totals.fit(seen, alone, link, alone.slowness(seen) < np.log(0.9), totals.NONE)
+    return totals.fit(seen, alone, link, alone.slowness(seen) < np.log(0.9), totals.OVER_TCP)
 
 
 def test_a_total_that_other_phases_exceed_is_no_limit():

@@ -286,13 +286,15 @@ def in_order_within(labels: Integers, count: int) -> list[list[Route]]:
 
 
 def nearly_in_order_within(several: Several, random: Generator) -> list[Route]:
-    """Returns a phase nearly in order, each group for itself, at a distance near the one that was slow."""
+    """Returns a phase nearly in order, each group for itself: half of the time at a distance near the one that
+    was slow, otherwise at any, since hosts may be numbered in another way."""
     routes: list[Route] = []
     for ranks in _members(several.labels):
         middle = len(ranks) // several.part
         near = max(1, middle // thresholds.NEAR_IN_ORDER)
-        distance = middle + int(random.integers(-near, near + 1))
-        routes += nearly_in_order(ranks, max(1, min(distance, len(ranks) - 1)), random)
+        low, high = (middle - near, middle + near) if random.random() < 1 / 2 else (1, len(ranks) - 1)
+        distance = int(random.integers(max(1, low), max(2, min(high, len(ranks) - 1) + 1)))
+        routes += nearly_in_order(ranks, distance, random)
     return completed(routes, len(several.labels), random)
 
 

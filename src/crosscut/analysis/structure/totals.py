@@ -39,8 +39,8 @@ MOST_UNEVEN = 0.2
 _AS_MANY, _MUCH_LESS = 0.9, 0.5
 # Totals of one limit never lie further apart than this (a logarithm), however uneven its shares are.
 _MOST_APART = 0.12
-# What carries more than a limit by this (a logarithm) in several phases has no such limit: uneven shares and
-# a host in the wrong group explain less.
+# What carries more than a limit by this (a logarithm) in several phases has no such limit, over TCP, where
+# totals agree by chance more easily: uneven shares and a host in the wrong group explain less.
 _EXCEEDED, _SEVERAL = 0.25, 2
 # One in so many of the phases in which a link is full has one of its largest totals.
 _PHASES_A_LARGEST = 4
