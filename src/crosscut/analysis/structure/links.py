@@ -22,6 +22,8 @@ from crosscut.analysis.structure.unshared import Unshared
 # Links are right together if they explain more than this share of the slow messages between groups. Each
 # explains messages in so many phases that no other link does.
 _EXPLAINED_TOGETHER, _FEWEST_OF_ITS_OWN = 0.8, 2
+# What a link carries is its own limit if the links of all other groups carry more: this share of it is less.
+_LESS_THAN_OTHERS = 0.85
 # Tolerances tried, as shares of the deviation of single messages: outliers spoil some totals, not others.
 _OF_DEVIATION = (0.0, 0.5, 1.0)
 
@@ -79,13 +81,25 @@ def filled(
         return []
     slow = alone.slowness(alone_filled) < alone.threshold
     fits = [one.capacity for one in _fitted(alone_filled, alone, labels, slow, totals.OVER_TCP)]
-    taken = {(one.reach, one.groups) for one in known}
-    carried = dict(totals.carried_by_groups(observed, labels))
+    taken, carried = (
+        {(one.reach, one.groups) for one in known},
+        dict(totals.carried_by_groups(observed, labels)),
+    )
     return [
         totals.by_work(one, alone_filled, alone, labels) for one in fits
         if (one.reach, one.groups) not in taken
         and not totals.exceeded(carried[one.reach][:, one.groups[0]], one.bytes_per_second)
+        and one.bytes_per_second < _LESS_THAN_OTHERS * _of_others(one, known, int(labels.max()) + 1)
     ]  # fmt: skip
+
+
+def _of_others(link: Capacity, known: Sequence[Capacity], groups: int) -> float:
+    """Returns what all other groups take of what leaves one, or send of what enters it; infinity: unknown."""
+    others = [
+        one.bytes_per_second for one in known
+        if one.reach in LINKS and one.reach is not link.reach and one.groups != link.groups
+    ]  # fmt: skip
+    return sum(others) if len(others) == groups - 1 else math.inf
 
 
 def _alike(
