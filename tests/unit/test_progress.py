@@ -52,6 +52,16 @@ def test_every_size_has_a_line_even_if_it_was_too_quick_to_report() -> None:
     assert said == ["1 KB", "2 KB, 3 KB", "4 KB", "5 KB"]
 
 
+@pytest.mark.parametrize(("state", "last"), [("complete", "aapc  done"), ("interrupted", "ETA 3 min 20 s")])
+def test_the_last_line_says_whether_the_job_is_done(state: str, last: str) -> None:
+    stream = io.StringIO()
+    with Plain(stream) as plain:
+        plain(STARTED)
+        plain(progress(0.8))
+        plain({"event": "finished", "state": state})
+    assert stream.getvalue().splitlines()[-1].endswith(last)
+
+
 def test_a_sweep_of_many_sizes_has_lines_only_at_intervals() -> None:
     stream, now = io.StringIO(), [0.0]
     plain = Plain(stream, clock=lambda: now[0])

@@ -146,6 +146,14 @@ class Plain(LogLines):
         self._sweeping = False
         self._title = ""
         self._step = ""
+        self._ended_midway = False
+        """The job is complete, and its last line shows it under way."""
+        self._midway = False
+        """The last line shows a job under way."""
+
+    def __exit__(self, *_: object) -> None:
+        if self._ended_midway:
+            self._print(f"{self._title}  done")
 
     def __call__(self, event: Event) -> None:
         if line := notice(event):
@@ -153,11 +161,13 @@ class Plain(LogLines):
         elif event["event"] == "started":
             self._title = f"{self._step}{event.get('pattern')}"
             self._size, self._last = None, float("-inf")
+            self._ended_midway = False
             sizes = event.get("sizes")
             self._coming = list(filter(_is_size, sizes)) if isinstance(sizes, list) else []
             self._sweeping = len(self._coming) > _MOST_SIZES_WITH_LINES
         elif event["event"] == "finished" and event.get("state") == "complete":
             self._pass_over(len(self._coming))
+            self._ended_midway = self._midway
         elif event["event"] == "step":
             self._step = step(event)
         elif event["event"] == "progress":
@@ -173,6 +183,7 @@ class Plain(LogLines):
             done = _number(event, "done")
             share = units.percent(done) if math.isfinite(done) else ""
             self._print(f"{self._title}  {position(event)}  {share}  {pace(event)}".rstrip())
+            self._midway = True
 
     def _pass_over(self, count: int) -> None:
         """Names sizes that had no progress event: too fast for one, or done before a resume."""
@@ -181,6 +192,7 @@ class Plain(LogLines):
             named = [units.size(size) for size in passed]
             shown = ", ".join(named) if len(named) <= _SIZES_NAMED else f"{named[0]} … {named[-1]}"
             self._print(f"{self._title}  {shown}  done")
+            self._midway = False
 
 
 class ProgressBar(TerminalBar):
