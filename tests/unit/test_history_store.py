@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from history_records import night, noisy, slow
+from history_records import NIGHTLY, night, noisy, slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -215,6 +215,22 @@ def test_an_interrupted_addition_leaves_the_history_as_it_was(file, monkeypatch)
     with pytest.raises(KeyboardInterrupt), database.writing(file) as connection:
         store.add(connection, night(9, noisy(1)[0], findings=(slow("n0001"),)))
     assert file.read_bytes() == before
+
+
+def test_notes_follow_all_series_once(file, capsys):
+    filled(file)
+    with database.writing(file) as connection:
+        store.add(
+            connection,
+            replace(night(1, noisy(1)[0]), identity="other", series=replace(NIGHTLY, cluster="other")),
+        )
+    assert cli.main(["history", "note", str(file), "2026-01-02", "firmware 14.32"]) == 0
+    capsys.readouterr()
+    assert cli.main(["history", "list", str(file)]) == 0
+    listed = capsys.readouterr().out
+    assert "other" in listed
+    assert listed.count("firmware 14.32") == 1
+    assert listed.splitlines()[-1] == "2026-01-02: firmware 14.32"
 
 
 def test_a_note_is_kept_once(file, capsys):

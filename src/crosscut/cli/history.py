@@ -214,8 +214,9 @@ def _list(args: argparse.Namespace) -> int:
         from crosscut.history import terminal
 
         for series, runs in found:
-            since = [note for note in notes if note.day >= runs[0].day]
-            terminal.render_runs(screen, series, runs, faults, judged, since)
+            terminal.render_runs(screen, series, runs, faults, judged)
+        days = [run.day for _, runs in found for run in runs]
+        terminal.render_notes(screen, [note for note in notes if days and note.day >= min(days)])
 
     tell(args, lambda: as_json.runs(found, faults, judged, notes), render)
     return EXIT_OK

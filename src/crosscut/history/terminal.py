@@ -22,7 +22,7 @@ _FINDINGS_SHOWN = 8
 
 def render_runs(
     screen: Screen, series: SeriesRow, runs: Sequence[RunRow], faults: dict[int, list[str]],
-    judged: dict[int, list[VerdictRow]], notes: Sequence[NoteRow],
+    judged: dict[int, list[VerdictRow]],
 ) -> None:  # fmt: skip
     """Lists the latest runs of a series. `faults`: by run, the hosts that its findings on faults name."""
     screen.title(series.name)
@@ -40,8 +40,13 @@ def render_runs(
     screen.table(table)
     if len(runs) < series.runs:
         screen.line(f"the latest {len(runs)} of {series.runs:,} runs; more: --last N", "dim")
+
+
+def render_notes(screen: Screen, notes: Sequence[NoteRow]) -> None:
+    if notes:
+        screen.title("Notes")
     for note in notes:
-        screen.line(f"{note.day}: {note.words}", "dim")
+        screen.line(f"{note.day}: {note.words}")
 
 
 def rate(value: float | None) -> str:
