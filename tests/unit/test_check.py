@@ -90,6 +90,12 @@ def test_a_promise_that_was_not_measured_is_undecided_with_the_reason():
     one = verdict(ROUTES.format("90 MB/s") + 'size = "5 B"\n', aapc(1))
     assert one.verdict is Verdict.UNDECIDED
     assert "no run of aapc at 5 B" in one.reason
+    assert "crosscut check SPEC --on PLACE measures it" in one.reason
+
+
+def test_a_promise_about_groups_says_which_command_shows_them():
+    between = ROUTES.format("90 MB/s") + 'routes = "between groups"\n'
+    assert "crosscut run aapc on the same hosts" in verdict(between, aapc(1)).reason
 
 
 def test_only_chosen_nodes_count():

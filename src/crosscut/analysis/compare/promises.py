@@ -15,7 +15,14 @@ from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.figures.launches import of_launches
-from crosscut.analysis.figures.route_class import NO_GROUPS, WITHIN_NODE, Groups, members
+from crosscut.analysis.figures.route_class import (
+    BETWEEN_GROUPS,
+    NO_GROUPS,
+    WITHIN_GROUP,
+    WITHIN_NODE,
+    Groups,
+    members,
+)
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import route_rates
 from crosscut.analysis.findings.groups import groups_of
@@ -77,7 +84,9 @@ def judge(
     taken = [run for run in runs if measures(run, promise)]
     if not taken:
         return _nothing(
-            promise, f"no run of {promise.pattern} at {units.size(promise.size_bytes)} with these parameters"
+            promise,
+            f"no run of {promise.pattern} at {units.size(promise.size_bytes)} with these parameters; "
+            "crosscut check SPEC --on PLACE measures it",
         )
     counts = [of_launches(run) for run in taken]
     if any(counts) and not all(counts):
@@ -97,13 +106,20 @@ def judge(
         return _nothing(promise, "the runs have different ranks or phases: check them one at a time")
     values = np.concatenate([part.values for part in parts])
     left_out = _left_out(promise, taken)
+    known = any(groups.get(str(run.path), groups[""]).known for run in taken)
     if not labels or not np.isfinite(values).any():
-        return replace(_nothing(promise, _why_nothing(promise, labels, left_out)), left_out=left_out)
+        return replace(_nothing(promise, _why_nothing(promise, labels, left_out, known)), left_out=left_out)
     judged = _judged(promise, Quantities(labels, values), error_rate)
     return replace(judged, left_out=left_out, of_launches=any(counts))
 
 
-def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out: str) -> str:
+def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out: str, known: bool) -> str:
+    """`known`: the groups of hosts are."""
+    if not labels and promise.routes in (WITHIN_GROUP, BETWEEN_GROUPS) and not known:
+        return (
+            "no groups of hosts are known: crosscut run aapc on the same hosts, checked together with this "
+            "run, shows those that the network has"
+        )
     if not labels:
         return "there is no such route, node or phase"
     if left_out:
