@@ -16,9 +16,11 @@ from rich.console import Console
 
 from crosscut.analysis.figures.cautions import CautionKind
 from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.findings.model import Effect
 from crosscut.analysis.stats import binning
+from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.base.errors import UsageError
-from crosscut.reports.terminal import headline
+from crosscut.reports.terminal import findings, headline
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
 from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histogram_plot, scatter_plot
@@ -225,6 +227,15 @@ def test_a_simulated_run_with_senseless_network_attributes_is_shown(
 ) -> None:
     attributes = {"backend": {"name": "sim", "parameters": parameters}, "network": network}
     assert "of its ? hosts" in one_line(drawn(aapc_view(sizes=(1000,), attributes=attributes)))
+
+
+def test_computed_values_that_never_vary_have_no_interval() -> None:
+    assert figures.Figure(47.5e6, 47.5e6, 47.5e6 * (1 + 1e-9), 5).rate() == "47.50 MB/s"
+    assert figures.Figure(47.5e6, 47.3e6, 47.7e6, 5).rate().endswith("]")
+    limit = Limit(Reach.LEAVING, ("group0",), 47.5e6, 47.5e6, 47.5e6)
+    assert findings.capacity(limit) == "47.5 MB/s"
+    assert Effect(0.5, 0.5, 0.5).text() == "50 %"
+    assert Effect(0.5, 0.48, 0.52).text() == "50 % [48 – 52 %]"
 
 
 def test_a_run_without_measurements_says_so() -> None:

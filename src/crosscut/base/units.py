@@ -213,6 +213,11 @@ def count(number_of: int, noun: str, plural: str = "") -> str:
     return f"{number_of:,} {noun if number_of == 1 else plural or noun + 's'}"
 
 
+def spans(low: float, high: float) -> bool:
+    """Returns True if an interval is known and wider than rounding: computed values may not vary."""
+    return math.isfinite(low + high) and not math.isclose(low, high, rel_tol=1e-6)
+
+
 def significant_digits(relative_width: float) -> int:
     """Returns the digits to show for an interval this wide (relative): one beyond the first blurred."""
     if not math.isfinite(relative_width):

@@ -36,9 +36,10 @@ class Effect:
     high: float = math.nan
 
     def text(self) -> str:
-        if not math.isfinite(self.low + self.high):
-            return f"{100 * self.share:.0f} %"
-        return f"{100 * self.share:.0f} % [{100 * self.low:.0f} – {100 * self.high:.0f} %]"
+        """`50 % [48 – 52 %]`; without the interval if its bounds read alike."""
+        share, low, high = (f"{100 * value:.0f}" for value in (self.share, self.low, self.high))
+        known = units.spans(self.low, self.high) and low != high
+        return f"{share} % [{low} – {high} %]" if known else f"{share} %"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 from crosscut.analysis.findings import of_run
@@ -128,6 +127,6 @@ def capacity(limit: Limit) -> str:
     middle = f"{units.number(limit.bytes_per_second, unit)} {unit[1]}"
     if limit.cables > 1:
         return f"{middle} by about {limit.cables} cables"
-    if not math.isfinite(limit.low + limit.high):
+    if not units.spans(limit.low, limit.high):
         return middle
     return f"{middle} [{units.number(limit.low, unit)} – {units.number(limit.high, unit)}]"

@@ -40,7 +40,7 @@ class Figure:
         """Returns (median, interval) without units, for two table columns."""
         values = (self.low, self.median, self.high)
         low, median, high = (units.number(value, unit, self.digits) for value in values)
-        return median, f"{low} – {high}" if all(map(math.isfinite, values)) else ""
+        return median, f"{low} – {high}" if units.spans(self.low, self.high) else ""
 
     def rate(self) -> str:
         """`312 MB/s [301 – 320]`"""
