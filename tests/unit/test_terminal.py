@@ -229,6 +229,12 @@ def test_a_simulated_run_with_senseless_network_attributes_is_shown(
     assert "of its ? hosts" in one_line(drawn(aapc_view(sizes=(1000,), attributes=attributes)))
 
 
+def test_a_spread_of_shares_says_which_messages_it_concerns() -> None:
+    attributes = {"backend": {"name": "sim", "parameters": {"share-spread": "0.1"}}}
+    text = one_line(drawn(aapc_view(sizes=(1000,), attributes=attributes)))
+    assert "uneven shares of it (standard deviation 10 %), others are unaffected" in text
+
+
 def test_computed_values_that_never_vary_have_no_interval() -> None:
     assert figures.Figure(47.5e6, 47.5e6, 47.5e6 * (1 + 1e-9), 5).rate() == "47.50 MB/s"
     assert figures.Figure(47.5e6, 47.3e6, 47.7e6, 5).rate().endswith("]")

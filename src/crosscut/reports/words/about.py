@@ -153,7 +153,10 @@ def _how_simulated(view: View) -> list[str]:
         if knee != "0":
             told.append(f"contention: soft knee, p = {knee}, scale {given('knee-scale') or '1'}")
         if spread != "0":
-            told.append(f"shares vary randomly (standard deviation {_as_percent(spread)})")
+            told.append(
+                "messages that share a capacity get uneven shares of it (standard deviation "
+                f"{_as_percent(spread)}), others are unaffected"
+            )
         if len(told) == 1:
             told.append("no congestion beyond fair shares")
     return [
