@@ -12,6 +12,7 @@ from crosscut.history.changes import FEWEST_NIGHTS, ChangeSettings, ChangesFound
 from crosscut.history.queries import RunRow, SeriesRow
 from crosscut.reports.html import frame
 from crosscut.reports.html.markup import Markup, element, join, table
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures.picture import Picture, link
 
 _CHANGES_DRAWN, _CHANGES_TOLD, _RUNS_SHOWN, _FAULTS_TOLD = 8, 20, 30, 6
@@ -75,6 +76,10 @@ def _headline(found: Sequence[ChangesFound], latest: Sequence[str]) -> str:
     return words.headline(found)
 
 
+def _class(warns: bool) -> str | None:
+    return Meaning.FAULT.value if warns else None
+
+
 def _opening(found: Sequence[ChangesFound], latest: Sequence[str], drawn: Sequence[Picture]) -> Markup:
     alone = found[0] if len(found) == 1 else None
     title = _headline(found, latest)
@@ -83,7 +88,7 @@ def _opening(found: Sequence[ChangesFound], latest: Sequence[str], drawn: Sequen
         "header",
         element("p", _kicker(alone) if alone else f"history of {units.count(len(found), 'series', 'series')}",
                 class_="kicker"),
-        element("h1", tied(sentence(title)), class_="warns" if latest or words.worse(found) else None),
+        element("h1", tied(sentence(title)), class_=_class(bool(latest or words.worse(found)))),
         *(element("p", tied(sentence(one))) for one in others[:_FAULTS_TOLD]),
         _told(alone, drawn) if alone else None,
     )  # fmt: skip
@@ -137,7 +142,7 @@ def _entry(found: ChangesFound, one: CommonChange, at: int, proof: Picture | Non
         ),
         element("p", tied(doubt), class_="doubt"),
         link(proof) if proof else None,
-        class_="warns" if one.worse else None,
+        class_=_class(one.worse),
     )
 
 

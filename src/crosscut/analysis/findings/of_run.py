@@ -48,6 +48,8 @@ _FAR_ENOUGH = 0.25
 # Noise of a log rate that hides faults an operator wants to know; and how many standard deviations low a
 # single route must be to stand out among some thousands.
 _NOISY, _FAR = 0.04, 5.0
+NOTHING_STANDS_OUT = "nothing stands out"
+"""Begins the finding that a network is sound, as far as the run tells."""
 _MOST_MESSAGES = 300_000
 Load = Callable[[xr.Dataset, int], Samples]
 
@@ -178,7 +180,7 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     alike = "every host reaches the same rate under this load"
     if slowest < 1 - SMALLEST_LOSS:
         alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too close to be a fault"
-    what = f"nothing stands out: {alike}"
+    what = f"{NOTHING_STANDS_OUT}: {alike}"
     if alone.noise > SMALLEST_NOISE:
         what += f", with {100 * alone.noise:.1f} % noise"
     if not noisy:

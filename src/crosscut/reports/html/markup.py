@@ -83,7 +83,8 @@ def table(
         for row in cells_of
     ]  # fmt: skip
     inner = element(
-        "table", element("caption", caption), element("thead", element("tr", cells)), element("tbody", body),
+        "table", element("caption", element("span", caption)), element("thead", element("tr", cells)),
+        element("tbody", body),
         class_="stacked" if stacked else None,
     )  # fmt: skip
     return scrolling(inner, caption)

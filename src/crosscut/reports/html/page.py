@@ -20,6 +20,7 @@ from crosscut.base.spelling import capital, tied
 from crosscut.cabling.model import Cabling
 from crosscut.reports.html import frame, method, story, tables, verdicts
 from crosscut.reports.html.markup import Child, Markup, element, join
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.html.pictures.sizes import SizeChoice
@@ -88,7 +89,7 @@ def render(
         "sizes": sizes.as_json(choices, shown),
     }
     described = words_check.headline(judgement.judged) if judgement else chapters[0].told[0].text
-    return _document(body, data_, chapters, described, beside=bool(beside))
+    return _document(body, data_, chapters, described)
 
 
 def pictures(
@@ -200,7 +201,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     several. Without verdicts, the first finding of a single run is the page's heading."""
     alone = chapters[0] if len(chapters) == 1 else None
     worst = min(chapters, key=lambda chapter: (not chapter.told[0].warns, chapter.told[0].order))
-    warns = judgement is None and worst.told[0].warns
+    class_: str | None = None if judgement else worst.told[0].class_
     lead: Sequence[Child]
     if judgement is not None:
         of_run = {chapter.view.path: chapter.pictures for chapter in chapters}
@@ -216,19 +217,33 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
             element("p", link(proof)) if proof else None,
         ]
     else:
-        head, told, lead = _several(chapters), (), ()
-        if warns:  # the list below has the whole sentence
-            head = f"{worst.series.name}: {tied(story.headline(worst.told[0].text)[0])}"
+        head, told, lead = _verdict(chapters, worst), (), ()
     return element(
         "header",
         _kicker(alone.view)
         if alone
         else element("p", f"crosscut report: {_several(chapters)}", class_="kicker"),
-        element("h1", head, class_="warns" if warns else None),
+        element("h1", head, class_=class_),
         *lead,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
         story.notes(alone.told, given=alone.findings_given) if alone else None,
         method.cautions(alone.cautions) if alone else None,
+    )
+
+
+def _verdict(chapters: Sequence[Chapter], worst: Chapter) -> str:
+    """Returns the heading of several runs. The list below it has the whole sentences."""
+    if worst.told[0].warns:
+        return f"{worst.series.name}: {tied(story.headline(worst.told[0].text)[0])}"
+    if all(chapter.told[0].meaning is Meaning.SOUND for chapter in chapters):
+        return f"Nothing stands out in any of {len(chapters):,} runs."
+    judged = [chapter for chapter in chapters if chapter.told[0].meaning is not None]
+    if len(judged) == len(chapters):
+        return "No fault stands out in any run."
+    return (
+        f"No fault stands out in {units.count(len(judged), 'run')}; the others look for none."
+        if judged
+        else _several(chapters)
     )
 
 
@@ -251,8 +266,8 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
         element(
             "li",
             element("a", chapter.series.name, href=f"#{chapter.name}"),
-            f": {tied(chapter.told[0].text)}",
-            class_="warns" if chapter.told[0].warns else None,
+            f": {tied(story.headline(chapter.told[0].text)[0])}",
+            class_=chapter.told[0].class_,
         )
         for chapter in sorted(chapters, key=lambda chapter: not chapter.told[0].warns)
     ]  # fmt: skip
@@ -260,8 +275,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
 
 
 def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
-    if not shown:
-        return Markup("")
+    """Returns the section that compares several runs: a table of all, and the pictures that some share."""
     patterns = {chapter.view.pattern for chapter in chapters}
     note = None
     if len(patterns) > 1:
@@ -269,8 +283,13 @@ def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
             "p",
             "Only runs of the same pattern can share a picture; these runs are of "
             f"{', '.join(sorted(patterns))}.",
+            class_="doubt",
         )
-    return element("section", element("h2", "Side by side"), note, frame.figures(shown), id="together")
+    return element(
+        "section", element("h2", "Side by side"),
+        tables.side_by_side([(chapter.name, chapter.series) for chapter in chapters]), note,
+        frame.figures(shown) if shown else None, id="together",
+    )  # fmt: skip
 
 
 def _run(chapter: Chapter, *, alone: bool) -> Markup:
@@ -314,10 +333,10 @@ def _tables(chapter: Chapter) -> list[Markup]:
 
 
 def _document(
-    body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str, *, beside: bool
+    body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str
 ) -> str:
     several = len(chapters) > 1
-    links = [("together", "Side by side")] if beside else []
+    links = [("together", "Side by side")] if several else []
     links += [(chapter.name, chapter.series.name if several else "Pictures") for chapter in chapters]
     links += [("method", "How it was measured"), ("tables", "Tables")]
     title = _several(chapters) or chapters[0].series.name

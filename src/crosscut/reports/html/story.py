@@ -12,12 +12,15 @@ from crosscut.analysis.findings.kinds import ORDER, FindingKind, Sort
 from crosscut.analysis.findings.model import P_MEANS, Finding
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
+from crosscut.reports.html import meaning
 from crosscut.reports.html.markup import Markup, element
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
 
 # In characters: about three lines of a heading.
 _LONGEST_HEADLINE = 120
+UNLIKE = "No fault stands out, but not all hosts or routes are alike."
 # Phases above this share of the fastest count as alike: a loaded machine's noise spreads them this much.
 ALIKE = 0.9
 
@@ -32,27 +35,42 @@ class Told:
     effect: str = ""
     chance: str = ""
     """As in `Finding`."""
-    warns: bool = False
+    meaning: Meaning | None = None
+    """None: a figure, which is neither good nor bad."""
     order: int = len(ORDER)
     """Place of a finding's kind among all, the most important first."""
 
+    @property
+    def warns(self) -> bool:
+        return self.meaning is Meaning.FAULT
+
+    @property
+    def class_(self) -> str | None:
+        return self.meaning.value if self.meaning else None
+
 
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
-    """Orders the story: what rules out any conclusion, warnings, the shape of the phases, what explains it,
-    the terminal's sentences."""
+    """Orders the story. The verdict comes first: what rules out any conclusion, warnings, that nothing stands
+    out, or else what the design limits; then the shape of the phases, what explains it, the figures."""
     of_kind = [(finding.kind, _of_finding(finding)) for finding in found]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
-    return [
+    verdict = [
         *(said for kind, said in of_kind if kind is FindingKind.INCONCLUSIVE),
         *(said for kind, said in of_kind if kind.warns),
+        *(said for kind, said in of_kind if kind is FindingKind.NOTHING),
+    ]
+    design = [said for kind, said in of_kind if kind.sort is Sort.DESIGN]
+    if design and not verdict:
+        verdict = [Told(UNLIKE, design[0].proofs, meaning=Meaning.LIMIT)]
+    return [
+        *verdict,
         *([Told(shape, ("phases",))] if shape else []),
-        *(said for kind, said in of_kind if kind.sort is Sort.DESIGN),
+        *design,
         *(
             Told(sentence(words), ("routes",) if words.startswith("median route") else proofs)
             for words in sentences
         ),
-        *(said for kind, said in of_kind if kind is FindingKind.NOTHING),
     ]
 
 
@@ -63,7 +81,7 @@ def _of_finding(of: Finding) -> Told:
         f"{of.effect.text()} of the ordinary rate" if of.effect and of.effect.text() not in of.what else ""
     )
     return Told(
-        sentence(of.what), of.kind.proofs, advice, effect, of.chance, of.kind.warns, ORDER[of.kind]
+        sentence(of.what), of.kind.proofs, advice, effect, of.chance, meaning.of_finding(of), ORDER[of.kind]
     )  # fmt: skip
 
 
@@ -114,7 +132,7 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
             element("p", tied(one.text)),
             doubt(one),
             link(proof) if (proof := proof_of(one, pictures)) else None,
-            class_="warns" if one.warns else None,
+            class_=one.class_,
         )
         for one in told
     ]

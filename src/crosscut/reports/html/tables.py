@@ -8,13 +8,15 @@ import numpy as np
 
 from crosscut.analysis.figures.algorithms import algorithm_times
 from crosscut.analysis.figures.digest import Digest
-from crosscut.analysis.figures.pingpong import Sweep
+from crosscut.analysis.figures.pingpong import Sweep, sweep
 from crosscut.base import units
-from crosscut.base.spelling import capital
+from crosscut.base.spelling import capital, sentence
 from crosscut.reports.html.markup import Markup, element, join, table
 from crosscut.reports.html.pictures.picture import RunAtSize
 from crosscut.reports.view import View
-from crosscut.reports.words import algorithms, costs, figures
+from crosscut.reports.words import algorithms, costs, figures, loggp
+from crosscut.reports.words.sentences import of_digest
+from crosscut.run.shape import Shape
 
 SLOWEST_ROUTES = 20
 MOST_PHASES = 20
@@ -27,6 +29,37 @@ def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
     rows = [(units.size(one.size_bytes), *figures.of_size(rates, one.routes.rates)) for one, rates in shown]
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
     return table(head, rows, words=frozenset(), caption="By message size")
+
+
+def side_by_side(runs: Sequence[tuple[str, RunAtSize]]) -> Markup:
+    """Returns a row for each run, with its main figures. `runs`: each with the anchor of its section."""
+    head = (
+        "run", "pattern", "ranks", "size", "median phase", "slowest phase", "slowest route", "latency",
+        "peak rate", "figures",
+    )  # fmt: skip
+    rows = [
+        (
+            element("a", one.name, href=f"#{anchor}"), one.view.pattern, f"{one.view.ranks:,}",
+            *_main_figures(one),
+        )
+        for anchor, one in runs
+    ]  # fmt: skip
+    return table(head, rows, words=frozenset({0, 1, 9}), caption="The main figures of each run")
+
+
+def _main_figures(one: RunAtSize) -> tuple[str, ...]:
+    """Returns size, median phase, slowest phase, slowest route, latency, peak rate, other figures."""
+    if one.view.shape.by_phase or one.samples.of_phases:
+        median, _, slowest, _, route = figures.of_size(one.rates, one.digest.routes.rates)
+        return _size(one), median, slowest, route, "", "", ""
+    if one.view.shape is not Shape.SWEEP:
+        return "", "", "", "", "", "", sentence(of_digest(one.view, one.digest)[0])
+    found = sweep(one.view.measured())
+    quickest = units.seconds(float(found.seconds.median[found.latency_index()]))
+    known = np.isfinite(found.rates.median).any()
+    peak = units.rate(float(found.rates.median[found.peak_index()])) if known else ""
+    is_latency = figures.shortest(loggp.mode(one.view)) == "latency" and not found.timeless()
+    return "", "", "", "", quickest if is_latency else "", peak, ""
 
 
 def of_sweep(found: Sweep, mode: str) -> Markup:

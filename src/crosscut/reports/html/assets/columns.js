@@ -31,7 +31,8 @@ export const MOST_TABLE_ROWS = 500;
 export function table(columns, caption) {
   const all = cells(columns);
   const element = make("table");
-  element.createCaption().textContent =
+  element.createCaption().append(make("span"));
+  element.caption.firstChild.textContent =
     caption + (all.length > MOST_TABLE_ROWS ? `: the first ${MOST_TABLE_ROWS} of ${all.length} rows; the CSV has all` : "");
   const head = element.createTHead().insertRow();
   for (const name of Object.keys(columns)) head.append(make("th", { scope: "col", textContent: name.replaceAll("_", " ") }));

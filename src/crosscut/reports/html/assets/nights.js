@@ -157,9 +157,9 @@ export function nightly(picture, width) {
     },
     marks: [
       Plot.areaY(of("band"), { x: "at", y1: "low", y2: "high", fill: "var(--band)" }),
-      line("one", { stroke: "var(--s2)", strokeWidth: 0.9, strokeOpacity: 0.35 }),
+      line("one", { stroke: "var(--fault)", strokeWidth: 0.9, strokeOpacity: 0.35 }),
       line("all", { stroke: "var(--s1)", strokeWidth: 1.8 }),
-      line("median", { stroke: "var(--s2)", strokeWidth: 2.2 }),
+      line("median", { stroke: "var(--fault)", strokeWidth: 2.2 }),
       ...changeMarks(more.marks),
       Plot.tip(data.filter((row) => row.rate !== null), Plot.pointer({ x: "at", y: "rate", title: (row) => `${row.name}, ${row.day}\n${onAxis(row.rate, picture.y)}`, ...tipStyle })),
     ],
