@@ -86,6 +86,23 @@ def test_everything_is_drawn_within_the_canvas(graph: Graph) -> None:
         assert 0 <= y <= height
 
 
+@pytest.mark.parametrize("width", [network_drawing.WIDTH, network_drawing.NARROW])
+@pytest.mark.parametrize("graph", [tree(3, 4), tree(4, 16), tree(32, 32), groups(4, 4)])
+def test_a_faulty_host_is_named_and_its_link_stands_out(graph: Graph, width: int) -> None:
+    plain, marked = (
+        ET.fromstring(network_drawing.svg(Network(FIGURES, graph), width=width, faulty=names))
+        for names in ((), (graph.vertices[1].name,))
+    )
+    faulty = [e for e in marked.iter() if e.attrib.get("stroke") == network_drawing.FAULT]
+    assert [e for e in plain.iter() if e.attrib.get("stroke") == network_drawing.FAULT] == []
+    assert all(e.attrib.get("stroke-dasharray") for e in faulty if e.tag.endswith("path"))
+    # Its link, its box, and the legend.
+    assert sorted(e.tag.partition("}")[2] for e in faulty) == ["path", "path", "rect"]
+    said = "".join(marked.itertext())
+    assert "⚠ fault found" in said
+    assert graph.vertices[1].name in said
+
+
 @pytest.mark.parametrize("graph", [torus(4, 4, 4), torus(8, 8), torus(16), torus(5, 5, 5), groups(6, 8)])
 def test_no_vertex_hides_another(graph: Graph) -> None:
     at = lay_out(graph).at

@@ -6,6 +6,7 @@ from dataclasses import replace
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures import structure
 
 HOSTS = tuple(f"n{rank:02d}" for rank in range(8))
@@ -16,8 +17,15 @@ def two_groups(*limits, parts=()):
     return Structure(groups, limits, (1e7,) * 8, (1e7,) * 8, hosts=HOSTS, notes=("Latency would tell more.",))
 
 
+def wide(picture):
+    return picture.body.partition("</svg>")[0]
+
+
 def words(picture):
-    return re.findall(r"<text[^>]*>([^<]*)</text>", picture.body)
+    """The words of the drawing for wide screens, without its legend."""
+    found = re.findall(r"<text[^>]*>([^<]*)</text>", wide(picture))
+    meant = [meaning.words for meaning in Meaning]
+    return found[: next((at for at, one in enumerate(found) if one in meant), None)]
 
 
 def test_each_direction_of_a_trunk_has_its_capacity_at_its_group():
@@ -50,7 +58,7 @@ def test_ranks_without_groups_are_not_drawn():
 def test_more_groups_than_fit_are_counted():
     groups = tuple(Group(f"g{number}", (number,)) for number in range(20))
     found = structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20), (), "s")
-    assert "between groups (4 more groups are not drawn)" in words(found)
+    assert "(4 more groups are not drawn)" in words(found)
 
 
 def test_hostile_names_of_groups_and_hosts_stay_text():
@@ -79,11 +87,14 @@ def test_faulty_hosts_routes_and_trunks_are_marked_where_they_are():
         Finding(FindingKind.SLOW_ROUTE, "", ranks=(1, 5), routes=((1, 5),)),
         Finding(FindingKind.GROUPS, "", ranks=(0,), groups=("right",)),
     )
-    body = structure.picture(two_groups(*limits), found, "s").body
+    picture = structure.picture(two_groups(*limits), found, "s")
+    body = wide(picture)
     marked = re.findall(r'<text[^>]*fill="var\(--fault\)"[^>]*>([^<]*)</text>', body)
     assert marked == ["⚠ ↓ 30.0 MB/s", "⚠ n01 → n05", "⚠ n06"]
-    assert "↑ 95.0 MB/s" in words(structure.picture(two_groups(*limits), found, "s"))
-    assert body.count('stroke="var(--fault)"') == 1
+    assert {"↑ 95.0 MB/s", "the other 3 hosts"} <= {*words(picture)}
+    # The trunk, the route, the host and the legend; dashed, for readers who cannot tell colours apart.
+    faulty = re.findall(r'<path[^>]*stroke="var\(--fault\)"[^>]*>', body)
+    assert [Meaning.FAULT.dashes in one for one in faulty] == [True] * 4
 
 
 def test_many_faulty_hosts_of_a_group_are_counted():
@@ -108,7 +119,7 @@ def test_slow_trunks_between_two_groups_and_within_one_are_marked():
     parts = (Group("left.0", (0, 1)), Group("left.1", (2, 3)))
     said = words(structure.picture(two_groups(parts=parts), (between, inner), "s"))
     marked = [one for one in said if one.startswith("⚠")]
-    assert marked == ["⚠ ↑ slow to right", "⚠ trunk of left.0", "⚠ ↓ slow from left"]
+    assert marked == ["⚠ ↑ slow to right", "⚠ ↓ slow from left", "⚠ trunk of left.0"]
 
 
 def test_a_host_of_unknown_group_is_drawn_apart():
@@ -119,4 +130,23 @@ def test_a_host_of_unknown_group_is_drawn_apart():
     drawn = words(found)
     assert "3 hosts: n[00-01,03]" in drawn
     assert drawn[-3:] == ["group unknown", "1 host: n02", "⚠ n02"]
+    assert 'stroke="var(--unknown)"' in found.body
     assert "2 groups of 3 to 4 hosts. Drawn apart: 1 host of unknown group." in found.caption
+
+
+def test_a_slow_host_on_the_only_switch_is_drawn_and_a_sound_network_of_one_is_not():
+    alone = Structure((Group("all", (0, 1, 2)),), (), (1e7,) * 3, (1e7,) * 3, hosts=HOSTS[:3])
+    slow = Finding(FindingKind.SLOW_HOST, "", ranks=(1,), hosts=("n01",))
+    for drawn in (alone, replace(alone, groups=())):
+        assert words(structure.picture(drawn, [slow], "s"))[-2:] == ["⚠ n01", "the other 2 hosts"]
+        assert structure.picture(drawn, [], "s") is None
+
+
+def test_the_drawing_for_narrow_screens_says_the_same():
+    groups = tuple(Group(f"g{number}", (number,)) for number in range(8))
+    body = structure.picture(Structure(groups, (), (1.0,) * 8, (1.0,) * 8, hosts=HOSTS), (), "s").body
+    wide_words, narrow_words = (
+        set(re.findall(r"<text[^>]*>([^<]*)</text>", one)) for one in body.split("</svg>")[:2]
+    )
+    assert wide_words == narrow_words
+    assert [re.search(r'class="(\w+)"', one)[1] for one in body.split("</svg>")[:2]] == ["wide", "narrow"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FORMS = (".svg", ".png", ".pdf")
 # Okabe and Ito's palette, which most people with colour blindness can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b4b8a", "#4d4d4d")
+# As in the light theme of the report's page (page.css).
+MEANINGS = {"--sound": "#0072b2", "--limit": "#7b3fa0", "--fault": "#b3420a", "--unknown": "#5c6670"}
 INK, FAINT, GRID = "#1f2933", "#5b6673", "#e4e8ec"
 _POINTS = {"linestyle": "", "clip_on": False}
 LOOKS: dict[str, dict[str, Any]] = {

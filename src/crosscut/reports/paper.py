@@ -18,7 +18,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import whole_file
 from crosscut.base.errors import UsageError
 from crosscut.reports import charts
-from crosscut.reports.html.pictures import matrix
+from crosscut.reports.html.pictures import drawing, matrix
 from crosscut.reports.html.pictures.picture import Axis, Picture
 from crosscut.run.table_files import write_csv
 
@@ -30,8 +30,9 @@ CAPTIONS = "captions.md"
 _FORMS = (".svg", ".pdf")
 # The page's colours, which a file on its own lacks.
 _THEME = {
-    "--card": "#ffffff", "--ink": charts.INK, "--faint": charts.FAINT, "--raised": "#f2f5f8",
-    "--line": charts.GRID, "--switch": "#274c6b", "--s1": charts.COLOURS[0], "--s2": charts.COLOURS[1],
+    **{name[4:-1]: colour for colour, name in drawing.COLOURS.items()},
+    "--card": "#ffffff", "--ink": charts.INK, "--faint": charts.FAINT, "--line": charts.GRID,
+    **charts.MEANINGS,
 }  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def _drawn(picture: Picture) -> Iterator[tuple[str, bytes]]:
 
 def _standalone(picture: Picture) -> str:
     """Returns a drawing of the page as a file of its own, with the colours of the light theme."""
-    (svg,) = re.findall(r"<svg.*</svg>", str(picture.body), re.DOTALL)
+    svg = re.findall(r"<svg.*?</svg>", str(picture.body), re.DOTALL)[0]  # the one for wide screens
     svg = re.sub(r"var\((--[a-z0-9]+)\)", lambda match: _THEME.get(match[1], charts.INK), svg)
     return svg if "xmlns=" in svg else svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -18,13 +18,17 @@ from crosscut.base.errors import UsageError
 from crosscut.network.description import Graph, Network
 from crosscut.reports.svg.layout import Layout, lay_out, switch_of
 
-WIDTH, MARGIN, HEAD, LEGEND = 1280, 40, 92, 64
+WIDTH, NARROW = 1280, 360
+MARGIN, HEAD = 40, 92
 # An outline that keeps text readable over lines.
 _HALO = 'paint-order="stroke" stroke="#ffffff" stroke-width="3" stroke-linejoin="round"'
 _ROUND_HEIGHT = 860.0
 _LABELLED = 40  # vertices; larger rows or circles are drawn without names
-# Okabe and Ito's colour-blind-safe palette, from slow to fast.
-_COLOURS = ("#56b4e9", "#0072b2", "#e69f00", "#d55e00", "#cc79a7", "#009e73")
+# From slow to fast. One hue, since other colours mean that something is wrong.
+RATES = ("#8fb8d6", "#5b97c2", "#2f77ab", "#0f5a8c", "#0a3f66", "#062a46")
+FAULT, _DASHES = "#b3420a", "7 4"
+_LINE = 22  # height of a line of the legend
+_MOST_NAMED = 8  # faulty hosts; more are only coloured
 _INK, _FAINT, _HOST, _SWITCH = "#1f2933", "#6b7785", "#f2f5f8", "#274c6b"
 
 
@@ -37,27 +41,60 @@ class _Style:
     width: float
 
 
-def svg(network: Network) -> str:
-    """Returns the whole drawing. The network must be loaded with its graph."""
+@dataclass(frozen=True)
+class _NetworkDrawing:
+    """What the parts of a drawing share."""
+
+    graph: Graph
+    layout: Layout
+    styles: dict[tuple[float, int, bool], _Style]
+    width: int
+    height: float
+    """Of the part between heading and legend."""
+    head: float
+    faulty: frozenset[int]
+    """Hosts."""
+
+    @property
+    def margin(self) -> float:
+        return MARGIN if self.width > NARROW else 10
+
+    @property
+    def across(self) -> float:
+        """Width of the layout. Layouts without rows are square, in the middle, so that circles stay round."""
+        return self.width - 2 * self.margin if self.layout.kind == "rows" else self.height
+
+    def placed(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        return at * (self.across, self.height) + ((self.width - self.across) / 2, self.head)
+
+
+def svg(network: Network, *, width: int = WIDTH, faulty: Iterable[str] = ()) -> str:
+    """Returns the whole drawing, without a heading if narrow. The network must be loaded with its graph.
+
+    `faulty`: names of hosts to mark with their links.
+    """
     assert network.graph is not None
-    graph = network.graph
+    graph, named = network.graph, frozenset(faulty)
     layout = lay_out(graph)
-    height = 165.0 * layout.rows - 30 if layout.kind == "rows" else _ROUND_HEIGHT
-    # Other layouts are square, in the middle, so that circles stay round.
-    across = WIDTH - 2 * MARGIN if layout.kind == "rows" else height
-    points = layout.at * (across, height) + ((WIDTH - across) / 2, HEAD)
-    styles = _styles(graph)
-    total = HEAD + height + LEGEND
+    wide = width > NARROW
+    row = 165.0 if wide else 110.0
+    height = row * layout.rows - 30 if layout.kind == "rows" else min(_ROUND_HEIGHT, 0.94 * width)
+    marked = frozenset(host for host in range(graph.hosts) if graph.vertices[host].name in named)
+    sheet = _NetworkDrawing(graph, layout, _styles(graph), width, height, HEAD if wide else 10, marked)
+    points = sheet.placed(layout.at)
+    legend = list(_legend(sheet, sheet.head + height + 30))
+    total = sheet.head + height + 42 + _LINE * legend.count(_NEXT_LINE)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{total:.0f}" '
-        f'viewBox="0 0 {WIDTH} {total:.0f}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
-        f'<rect width="{WIDTH}" height="{total:.0f}" fill="#ffffff"/>',
-        *_head(network),
-        *_links(graph, layout, points, styles),
-        *_bundles(layout, points, height),
-        *_vertices(graph, layout, points),
-        *_host_ranges(graph, layout, points),
-        *_legend(graph, styles, HEAD + height + 30),
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{total:.0f}" '
+        f'viewBox="0 0 {width} {total:.0f}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
+        f'<rect width="{width}" height="{total:.0f}" fill="#ffffff"/>',
+        *(_head(network) if wide else ()),
+        *_links(sheet, points),
+        *_bundles(sheet, points),
+        *_vertices(sheet, points),
+        *_host_ranges(sheet, points),
+        *_faults(sheet, points),
+        *(part for part in legend if part != _NEXT_LINE),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -93,7 +130,7 @@ def _styles(graph: Graph) -> dict[tuple[float, int, bool], _Style]:
         width = crowd * (1.2 + 0.9 * math.log2(max(rate / slowest, 1))) if math.isfinite(rate) else 6 * crowd
         styles[kind] = _Style(
             words + (", half duplex" if half else ""),
-            _COLOURS[min(index, len(_COLOURS) - 1)],
+            RATES[min(index, len(RATES) - 1)],
             min(width, 6 * crowd),
         )
     return styles
@@ -103,10 +140,10 @@ def _head(network: Network) -> Iterator[str]:
     figures = network.figures
     counts, far, cut = figures["counts"], figures["distances"], figures["bisection"]
     words = [
-        f"{counts['hosts']:,} hosts",
-        f"{counts['switches']:,} switches",
-        f"{counts['cables']:,} cables",
-        f"diameter {far['diameter_hops']} hops",
+        units.count(counts["hosts"], "host"),
+        units.count(counts["switches"], "switch", "switches"),
+        units.count(counts["cables"], "cable"),
+        f"diameter {units.count(far['diameter_hops'], 'hop')}",
     ]
     if cut:
         at_most = "" if cut["kind"] == "closed form" else "at most "
@@ -118,30 +155,37 @@ def _head(network: Network) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="66" font-size="14" fill="{_FAINT}">{escape(" · ".join(words))}</text>'
 
 
-def _links(
-    graph: Graph, layout: Layout, points: NDArray[np.float64], styles: dict[tuple[float, int, bool], _Style]
-) -> Iterator[str]:
+def _links(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
+    graph, layout = sheet.graph, sheet.layout
     bundled = {host for bundle in layout.bundles for host in bundle.hosts}
     parallel = Counter((min(edge.a, edge.b), max(edge.a, edge.b)) for edge in graph.edges)
     seen: Counter[tuple[int, int]] = Counter()
     opacity = 0.85 if len(graph.edges) < 300 else 0.45 if len(graph.edges) < 3000 else 0.2
+    late: list[str] = []  # over the others
     for edge in graph.edges:
         if edge.a in bundled or edge.b in bundled:
             continue
         pair = (min(edge.a, edge.b), max(edge.a, edge.b))
-        style = styles[(edge.bits_per_second, edge.cables, edge.half_duplex)]
+        style = sheet.styles[(edge.bits_per_second, edge.cables, edge.half_duplex)]
         (x1, y1), (x2, y2) = points[edge.a], points[edge.b]
         number, seen[pair] = seen[pair], seen[pair] + 1
         bow = (number - (parallel[pair] - 1) / 2) * 9 if parallel[pair] > 1 else 0.0
         if layout.kind == "rows" and abs(y1 - y2) < 1:  # within one row: bow around the vertices in between
-            bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - HEAD))
-        yield _line(x1, y1, x2, y2, bow, style, opacity)
+            bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - sheet.head))
+        if sheet.faulty.isdisjoint(pair):
+            yield _line(x1, y1, x2, y2, bow, style, opacity)
+        else:
+            late.append(_line(x1, y1, x2, y2, bow, _FAULTY, 1, f' stroke-dasharray="{_DASHES}"'))
+    yield from late
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, bow: float, style: _Style, opacity: float) -> str:
+def _line(
+    x1: float, y1: float, x2: float, y2: float, bow: float, style: _Style, opacity: float, more: str = ""
+) -> str:
     stroke = (
         f'fill="none" stroke="{style.colour}" stroke-width="{style.width:.2f}" stroke-opacity="{opacity}"'
     )
+    stroke += more
     if bow == 0:
         return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" {stroke}/>'
     length = math.hypot(x2 - x1, y2 - y1) or 1.0
@@ -150,64 +194,72 @@ def _line(x1: float, y1: float, x2: float, y2: float, bow: float, style: _Style,
     return f'<path d="M{x1:.1f} {y1:.1f}Q{middle_x:.1f} {middle_y:.1f} {x2:.1f} {y2:.1f}" {stroke}/>'
 
 
-def _bundles(layout: Layout, points: NDArray[np.float64], height: float) -> Iterator[str]:
+def _bundles(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
     """Draws the hosts of each switch as one box, labelled with their number."""
+    layout = sheet.layout
     if layout.bundle_at is None:
         return
-    width = min(56.0, (WIDTH - 2 * MARGIN) / max(len(layout.bundles), 1) * 0.8)
+    width = min(56.0, sheet.across / max(len(layout.bundles), 1) * 0.8)
     labelled = width >= 20
-    for bundle, place in zip(layout.bundles, layout.bundle_at, strict=True):
-        x, y = place * (WIDTH - 2 * MARGIN, height) + (MARGIN, HEAD)
+    for bundle, (x, y) in zip(layout.bundles, sheet.placed(layout.bundle_at), strict=True):
         top = points[bundle.switch]
         yield (
             f'<path d="M{top[0]:.1f} {top[1]:.1f}L{x:.1f} {y:.1f}" stroke="{_FAINT}" '
             f'stroke-width="{min(width / 2, 8):.1f}" stroke-opacity="0.3"/>'
         )
+        bad = not sheet.faulty.isdisjoint(bundle.hosts)
+        if bad:
+            yield _line(top[0], top[1], x, y, 0, _FAULTY, 1, f' stroke-dasharray="{_DASHES}"')
         yield (
             f'<rect x="{x - width / 2:.1f}" y="{y - 14:.1f}" width="{width:.1f}" height="28" rx="3" '
-            f'fill="{_HOST}" stroke="{_FAINT}" stroke-width="0.8"/>'
+            f'fill="{_HOST}" stroke="{FAULT if bad else _FAINT}" stroke-width="{2 if bad else 0.8}"/>'
         )
         if labelled:
             yield _text(x, y + 4.5, f"{len(bundle.hosts)}", 12)
-    if not labelled and layout.bundles:
+    if layout.bundles:
         sizes = sorted({len(bundle.hosts) for bundle in layout.bundles})
         words = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        yield _text(WIDTH / 2, HEAD + height - 8, f"each box: {words} hosts", 12, _FAINT)
+        yield _text(sheet.width / 2, sheet.head + sheet.height + 4, f"each box: {words} hosts", 12, _FAINT)
 
 
-def _vertices(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> Iterator[str]:
+def _vertices(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
+    graph, layout = sheet.graph, sheet.layout
     drawn = [index for index in range(len(graph.vertices)) if np.isfinite(points[index]).all()]
     rows = Counter((graph.vertices[index].is_host, round(points[index][1])) for index in drawn)
     crowd = len(drawn) if layout.kind != "rows" else 0
     for index in drawn:
         vertex, (x, y) = graph.vertices[index], points[index]
         beside = crowd or rows[(vertex.is_host, round(y))]
-        room = (WIDTH - 2 * MARGIN) / beside if layout.kind == "rows" else 2600 / math.sqrt(beside) / 6
-        size = max(2.2, min(9.0, 0.36 * room))
+        room = sheet.across / beside if layout.kind == "rows" else 3 * sheet.across / math.sqrt(beside) / 6
+        size = max(1.6 if sheet.width <= NARROW else 2.2, min(9.0, 0.36 * room))
+        bad = index in sheet.faulty
         if vertex.is_host:
             yield (
                 f'<rect x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size:.1f}" height="{2 * size:.1f}" '
-                f'rx="{size / 3:.1f}" fill="{_HOST}" stroke="{_INK}" stroke-width="0.8">'
-                f"<title>{escape(vertex.name)}</title></rect>"
+                f'rx="{size / 3:.1f}" fill="{_HOST}" stroke="{FAULT if bad else _INK}" '
+                f'stroke-width="{2 if bad else 0.8}"><title>{escape(vertex.name)}</title></rect>'
             )
         else:
             yield (
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{1.25 * size:.1f}" fill="{_SWITCH}">'
                 f"<title>{escape(vertex.name)}</title></circle>"
             )
-        if beside <= _LABELLED:
+        if beside <= _LABELLED and (sheet.width > NARROW or room >= 9):
             own = vertex.capacity_bits_per_second
-            if own > 0 and beside <= 16:
+            if own > 0 and beside <= 16 and room >= 60:
                 yield _text(x, y + size + 20, units.bit_rate(own), 11, _INK)
-            yield from _name(vertex.name, layout, x, y, size, above=not vertex.is_host, room=room)
+            if not (bad and layout.kind == "rows"):  # `_faults` names it
+                yield from _name(vertex.name, sheet, x, y, size, above=not vertex.is_host, room=room)
 
 
-def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> Iterator[str]:
+def _host_ranges(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
     """Names the first and last host of each switch, below a row with too many hosts to name them all."""
-    if layout.kind != "rows" or layout.bundles or graph.hosts <= _LABELLED:
+    graph, layout = sheet.graph, sheet.layout
+    all_named = graph.hosts <= _LABELLED and (sheet.width > NARROW or sheet.across / graph.hosts >= 9)
+    if layout.kind != "rows" or layout.bundles or all_named:
         return
     runs = [list(hosts) for _, hosts in groupby(range(graph.hosts), switch_of(graph).get)]
-    room = (WIDTH - 2 * MARGIN) / max(len(runs), 1)
+    room = sheet.across / max(len(runs), 1)
     for run in runs:
         names = [graph.vertices[run[0]].name, graph.vertices[run[-1]].name]
         words = names[0] if len(run) == 1 else " – ".join(names)
@@ -215,14 +267,39 @@ def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> I
             yield _text(float(points[run][:, 0].mean()), float(points[run[0]][1]) + 24, words, 11, _FAINT)
 
 
+def _faults(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
+    """Names the faulty hosts below a row of hosts or of boxes, each on a line of its own if too near."""
+    if sheet.layout.kind != "rows" or len(sheet.faulty) > _MOST_NAMED:
+        return
+    places = {host: points[host] for host in sheet.faulty}
+    if sheet.layout.bundle_at is not None:
+        at = sheet.placed(sheet.layout.bundle_at)
+        places = {
+            host: at[number]
+            for number, bundle in enumerate(sheet.layout.bundles)
+            for host in sheet.faulty.intersection(bundle.hosts)
+        }
+    ends: list[float] = []
+    for host, (x, y) in sorted(places.items(), key=lambda one: float(one[1][0])):
+        words = f"⚠ {sheet.graph.vertices[host].name}"
+        half = 4 * len(words)
+        middle = min(max(x, half + 2), sheet.width - half - 2)
+        line = next((row for row, end in enumerate(ends) if end < middle - half), len(ends))
+        ends[line : line + 1] = [middle + half + 6]
+        below = 28 if sheet.graph.hosts <= _LABELLED or sheet.layout.bundles else 40
+        yield _text(middle, y + below + 15 * line, words, 12.5, FAULT, bold=True)
+
+
 def _name(
-    name: str, layout: Layout, x: float, y: float, size: float, *, above: bool, room: float
+    name: str, sheet: _NetworkDrawing, x: float, y: float, size: float, *, above: bool, room: float
 ) -> Iterator[str]:
-    if layout.kind != "rows":  # place the name outwards
-        angle = math.atan2(y - HEAD - _ROUND_HEIGHT / 2, x - WIDTH / 2)
+    if sheet.layout.kind != "rows":  # place the name outwards
+        angle = math.atan2(y - sheet.head - sheet.height / 2, x - sheet.width / 2)
         dx, dy = math.cos(angle) * (size + 14), math.sin(angle) * (size + 14)
         anchor = "middle" if abs(math.cos(angle)) < 0.4 else "start" if dx > 0 else "end"
         yield _text(x + dx, y + dy + 4, name, 10.5, _FAINT, anchor)
+    elif above and room >= 7 * len(name) + 4 * size + 8:  # beside the switch, where no link is
+        yield _text(x + 1.25 * size + 5, y + 4, name, 11, _FAINT, "start")
     elif room >= 6.4 * len(name):
         yield _text(x, y - size - 8 if above else y + size + 16, name, 11, _FAINT)
     else:  # rotate by 90 degrees
@@ -234,21 +311,41 @@ def _name(
         )
 
 
-def _text(x: float, y: float, words: str, size: float, colour: str = _INK, anchor: str = "middle") -> str:
+def _text(
+    x: float,
+    y: float,
+    words: str,
+    size: float,
+    colour: str = _INK,
+    anchor: str = "middle",
+    *,
+    bold: bool = False,
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}" {_HALO}>'
-        f"{escape(words)}</text>"
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}"{weight} '
+        f"{_HALO}>{escape(words)}</text>"
     )
 
 
-def _legend(graph: Graph, styles: dict[tuple[float, int, bool], _Style], y: float) -> Iterator[str]:
-    used = Counter((edge.bits_per_second, edge.cables, edge.half_duplex) for edge in graph.edges)
-    x = float(MARGIN)
-    for kind, style in styles.items():
-        words = f"{style.label} × {used[kind]:,}"
+_FAULTY = _Style("⚠ fault found", FAULT, 3.0)
+_NEXT_LINE = ""
+
+
+def _legend(sheet: _NetworkDrawing, y: float) -> Iterator[str]:
+    """Yields the legend, with `_NEXT_LINE` wherever a line begins."""
+    used = Counter((edge.bits_per_second, edge.cables, edge.half_duplex) for edge in sheet.graph.edges)
+    entries = [(f"{style.label} × {used[kind]:,}", style, "") for kind, style in sheet.styles.items()]
+    if sheet.faulty:
+        entries.append((_FAULTY.label, _FAULTY, f' stroke-dasharray="{_DASHES}"'))
+    x, y = math.inf, y - _LINE
+    for words, style, dashes in entries:
+        if x + 36 + 7.6 * len(words) > sheet.width:
+            x, y = sheet.margin, y + _LINE
+            yield _NEXT_LINE
         yield (
             f'<path d="M{x:.0f} {y:.0f}h28" stroke="{style.colour}" '
-            f'stroke-width="{max(style.width, 2):.1f}"/>'
+            f'stroke-width="{max(style.width, 2):.1f}"{dashes}/>'
         )
         yield _text(x + 36, y + 4.5, words, 13, _INK, "start")
         x += 64 + 7.6 * len(words)

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from crosscut.analysis.findings.kinds import OF_ONE_HOST
+from crosscut.analysis.findings.model import Finding
+from crosscut.base import units
 from crosscut.base.errors import CrosscutError
 from crosscut.network import description as network
-from crosscut.reports.html.markup import Markup, scrolling
+from crosscut.reports.html.markup import Markup, join, scrolling
 from crosscut.reports.html.markup import text as escaped
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures.picture import Picture
 from crosscut.reports.svg import network as network_drawing
 from crosscut.reports.view import View, number, text
 
 LARGEST_BYTES = 600_000
+LARGEST_TWICE = 100_000  # larger drawings have no second one for narrow screens
 MOST_LINKS = 5_000
 MOST_HOSTS = 20_000  # with more, the drawing is only a grey band
 # Maps the drawing's colours to the page's. Replaced only as whole attribute values, never inside names.
-_COLOURS = {
+COLOURS = {
     "#ffffff": "var(--card)", "#1f2933": "var(--ink)", "#6b7785": "var(--faint)", "#f2f5f8": "var(--raised)",
-    "#274c6b": "var(--switch)",
+    "#274c6b": "var(--switch)", network_drawing.FAULT: Meaning.FAULT.colour,
+    **{colour: f"var(--rate{at})" for at, colour in enumerate(network_drawing.RATES, 1)},
 }  # fmt: skip
 
 
-def picture(view: View, name: str) -> Picture | None:
-    """Returns None if the run has no network description, or one that is unreadable or too large to draw."""
+def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | None:
+    """Returns None if the run has no network description, or one that is unreadable or too large to draw.
+
+    Hosts that `faults` call faulty as a whole are marked.
+    """
     description = text(view.attributes, "network", "description")
     if not description or not number(view.attributes, "network", "hosts") <= MOST_HOSTS:
         return None
@@ -33,13 +43,21 @@ def picture(view: View, name: str) -> Picture | None:
         found = _loaded(description, text(view.attributes, "network", "name"))
     except CrosscutError:  # another version's description: the report goes on without its picture
         return None
-    svg = network_drawing.svg(found)
+    faulty = {host.partition(":")[0] for one in faults if one.kind in OF_ONE_HOST for host in one.hosts}
+    svg = network_drawing.svg(found, faulty=faulty)
     if len(svg) > LARGEST_BYTES:
         return None
-    title = text(view.attributes, "network", "title") or text(view.attributes, "network", "name")
+    drawn = _themed(svg, "wide", title_of(view))
+    if len(svg) <= LARGEST_TWICE:
+        narrow = network_drawing.svg(found, width=network_drawing.NARROW, faulty=faulty)
+        drawn = join(drawn, _themed(narrow, "narrow", title_of(view)))
     counts = found.figures["counts"]
-    said = f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches. "
-    said += "Links are coloured and sized by rate"
+    hosts, switches = (
+        units.count(counts["hosts"], "host"),
+        units.count(counts["switches"], "switch", "switches"),
+    )
+    said = f"{title_of(view)}: {hosts}, {switches}, as described. "
+    said += "The faster a link, the wider its line and the stronger its colour"
     if found.graph is not None and any(one.capacity_bits_per_second for one in found.graph.vertices):
         said += "; figures beside switches are the switches' own capacities"
     return Picture(
@@ -48,8 +66,12 @@ def picture(view: View, name: str) -> Picture | None:
         title="The network",
         caption=f"{said}.",
         columns=_links(found.graph),
-        body=scrolling(_themed(svg, title), f"drawing of the network {title}", "drawing scroll"),
+        body=scrolling(drawn, f"drawing of the network {title_of(view)}", "drawing scroll"),
     )
+
+
+def title_of(view: View) -> str:
+    return text(view.attributes, "network", "title") or text(view.attributes, "network", "name")
 
 
 def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:
@@ -74,8 +96,10 @@ def _loaded(description: str, name: str) -> network.Network:
         return network.load(str(file), graph=True)
 
 
-def _themed(svg: str, title: str) -> Markup:
-    pattern = re.compile("|".join(f'="{colour}"' for colour in _COLOURS))
-    themed = pattern.sub(lambda match: f'="{_COLOURS[match[0][2:-1]]}"', svg)
+def _themed(svg: str, class_: str, title: str) -> Markup:
+    pattern = re.compile("|".join(f'="{colour}"' for colour in COLOURS))
+    themed = pattern.sub(lambda match: f'="{COLOURS[match[0][2:-1]]}"', svg)
     # Names inside are escaped by network_drawing.
-    return Markup(themed.replace("<svg ", f'<svg role="img" aria-label="{escaped(title)}" ', 1))
+    return Markup(
+        themed.replace("<svg ", f'<svg role="img" class="{class_}" aria-label="{escaped(title)}" ', 1)
+    )

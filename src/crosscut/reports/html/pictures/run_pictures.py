@@ -34,7 +34,7 @@ def pictures(
     """Returns all pictures of a run, with details at the size of `one`. `name` is the prefix of each name."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     inferred = structure.picture(known, found, f"{name}-structure")
-    return [*draw(one, name, known), *_there(inferred, drawing.picture(one.view, f"{name}-network"))]
+    return [*draw(one, name, known), *_there(inferred, drawing.picture(one.view, f"{name}-network", found))]
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:

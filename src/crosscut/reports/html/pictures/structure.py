@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure.model import UNKNOWN_GROUP, Group, Limit, Reach, Structure
@@ -11,31 +12,54 @@ from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import capital, sentence
 from crosscut.reports.html.markup import Markup, element, join, scrolling
+from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures.picture import Picture
 
-WIDTH, MARGIN, GAP = 960, 12, 18
-MOST_GROUPS = 16  # drawn side by side; the rest is only counted
+
+@dataclass(frozen=True)
+class _ScreenWidth:
+    """A drawing for screens of one width. `class_`: page.css shows the one that fits."""
+
+    class_: str
+    width: int
+    most_beside: int
+
+
+WIDE, NARROW = _ScreenWidth("wide", 960, 6), _ScreenWidth("narrow", 340, 2)
+MARGIN, GAP, ROW_GAP, WIDEST_BOX = 2, 18, 22, 300
+MOST_GROUPS = 16  # drawn; the rest is only counted
 MOST_FAULTS = 4  # named in one group; the rest is only counted
-CORE_TOP, CORE_HEIGHT, BOX_TOP, LINE = 14, 44, 170, 17
+CORE_HEIGHT, TRUNK, LINE, HOST_LINE = 40, 72, 17, 22
 CHARACTER_WIDTH = 7
 _DASHES = "6 4"
 _OUT, _IN = (Reach.LEAVING, Reach.SENT), (Reach.ENTERING, Reach.RECEIVED)
 
 
 def picture(structure: Structure | None, found: Sequence[Finding], name: str) -> Picture | None:
-    """Returns None if there are fewer than two groups. Faults among the findings are marked."""
-    if structure is None or len(structure.groups) < 2:
+    """Returns None if there are fewer than two groups and no faults, which are marked."""
+    if structure is None:
         return None
     faults = [finding for finding in found if finding.kind.fault]
     structure = replace(structure, groups=structure.placed)
+    if len(structure.groups) < 2:
+        if not faults:
+            return None
+        structure = replace(structure, groups=structure.groups or (_everybody(structure),))
     return Picture(
         kind="drawing",
         name=name,
         title="The network as inferred from the measurements",
         caption="\n".join([_caption(structure), *map(sentence, structure.notes)]),
         columns=_columns(structure),
-        body=scrolling(_svg(structure, faults), "drawing of the inferred groups", "drawing scroll"),
-    )
+        body=scrolling(
+            join(*(_svg(structure, faults, sheet) for sheet in (WIDE, NARROW))),
+            "drawing of the inferred groups", "drawing scroll",
+        ),
+    )  # fmt: skip
+
+
+def _everybody(structure: Structure) -> Group:
+    return Group("all hosts", tuple(range(structure.ranks)))
 
 
 def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
@@ -73,78 +97,159 @@ def _rate(limit: Limit) -> str:
     return f"{rate} by about {limit.cables} cables" if limit.cables > 1 else rate
 
 
-def _svg(structure: Structure, faults: Sequence[Finding]) -> Markup:
+def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -> Markup:
     shown = structure.groups[:MOST_GROUPS]
     left_out = len(structure.groups) - len(shown)
     if structure.unplaced:
         shown = (*shown, Group(UNKNOWN_GROUP, structure.unplaced))
-    width = (WIDTH - 2 * MARGIN - GAP * (len(shown) - 1)) / len(shown)
-    bad = [_faulty(group, structure, faults) for group in shown]
-    inside = [_inside(group, structure) for group in shown]
-    deepest = max(len(lines) + len(of) for lines, of in zip(inside, bad, strict=True))
-    height = BOX_TOP + 64 + LINE * deepest + 26
-    parts = [_core(structure, left_out)]
-    for index, group in enumerate(shown):
-        box = _Box(MARGIN + index * (width + GAP), width)
-        parts += box.trunk(group, structure, faults)
-        parts += box.group(group, structure, inside[index], bad[index], 54 + LINE * deepest)
+    rows = -(-len(shown) // sheet.most_beside)
+    beside = -(-len(shown) // rows)
+    width = min((sheet.width - 2 * MARGIN - GAP * (beside - 1)) / beside, WIDEST_BOX)
+    across = beside * width + (beside - 1) * GAP
+    left, top = (sheet.width - across) / 2, 2.0
+    parts: list[Markup] = []
+    drawn = _Drawn(structure, faults, set())
+    for first in range(0, len(shown), beside):
+        boxes = [
+            _Box(group, left + index * (width + GAP), top, width, drawn)
+            for index, group in enumerate(shown[first : first + beside])
+        ]
+        if len(structure.groups) > 1:
+            parts += _core(structure, left, top, across, left_out if first + beside >= len(shown) else 0)
+            parts += [part for box in boxes for part in box.trunk()]
+        parts += [part for box in boxes for part in box.group()]
+        top = max(box.bottom for box in boxes) + ROW_GAP
+    parts += _legend(drawn.meanings, left, top)
     return element(
-        "svg", *parts, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=_caption(structure),
-        font_family="inherit",
+        "svg", *parts, viewBox=f"0 0 {sheet.width} {top + 18:.0f}", role="img", class_=sheet.class_,
+        aria_label=_caption(structure), font_family="inherit",
     )  # fmt: skip
 
 
-def _core(structure: Structure, left_out: int) -> Markup:
+def _core(structure: Structure, left: float, top: float, width: float, left_out: int) -> Iterator[Markup]:
     crossing = [limit for limit in structure.limits if limit.reach is Reach.CROSSING]
-    words = "between groups" + "".join(f": {_rate(limit)} in all" for limit in crossing)
-    words += f" ({left_out:,} more groups are not drawn)" if left_out else ""
-    box = _rectangle(MARGIN, CORE_TOP, WIDTH - 2 * MARGIN, CORE_HEIGHT, fill="var(--raised)")
-    return join(box, _text(WIDTH / 2, CORE_TOP + CORE_HEIGHT / 2 + 5, words, anchor="middle"))
+    lines = ["between groups" + "".join(f": {_rate(limit)} in all" for limit in crossing)]
+    lines += [f"({left_out:,} more groups are not drawn)"] if left_out else []
+    yield _rectangle(left, top, width, CORE_HEIGHT, fill="var(--raised)")
+    for row, words in enumerate(lines):
+        y = top + CORE_HEIGHT / 2 + 5 + LINE * (row - (len(lines) - 1) / 2)
+        yield _text(left + width / 2, y, words, anchor="middle")
+
+
+def _legend(meanings: set[Meaning], x: float, y: float) -> Iterator[Markup]:
+    """Explains the lines that are drawn, if there are several kinds."""
+    for meaning in Meaning:
+        if meaning in meanings and len(meanings) > 1:
+            yield _line(f"M{x:.1f} {y + 6:.1f}h28", meaning)
+            yield _text(x + 36, y + 11, meaning.words, faint=True)
+            x += 36 + CHARACTER_WIDTH * len(meaning.words) + 20
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    structure: Structure
+    faults: Sequence[Finding]
+    meanings: set[Meaning]
+    """Of the lines drawn so far."""
+
+    def line(self, path: str, meaning: Meaning) -> Markup:
+        self.meanings.add(meaning)
+        return _line(path, meaning)
 
 
 @dataclass(frozen=True)
 class _Box:
-    left: float
-    width: float
+    """A group: its trunk above it, a box with its names, and the links of its hosts below that."""
 
-    def trunk(self, group: Group, structure: Structure, faults: Sequence[Finding]) -> Iterator[Markup]:
+    of: Group
+    left: float
+    top: float
+    width: float
+    drawn: _Drawn
+
+    @property
+    def box_top(self) -> float:
+        return self.top + (CORE_HEIGHT + TRUNK if len(self.drawn.structure.groups) > 1 else 0)
+
+    @property
+    def known(self) -> bool:
+        return self.of.name != UNKNOWN_GROUP
+
+    @property
+    def room(self) -> int:
+        return int((self.width - 16) / CHARACTER_WIDTH)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The group's members, and what is within it."""
+        members = _members(self.of, self.drawn.structure, LIST_WIDTH)
+        if len(members) > self.room:
+            count, _, names = members.partition(": ")
+            members_lines = [count, _cut(names, self.room)] if names else [count]
+        else:
+            members_lines = [members]
+        return [*members_lines, *_inside(self.of, self.drawn.structure)]
+
+    @cached_property
+    def bad(self) -> list[str]:
+        return _faulty(self.of, self.drawn.structure, self.drawn.faults)
+
+    @property
+    def box_bottom(self) -> float:
+        return self.box_top + 34 + LINE * len(self.lines)
+
+    @property
+    def bottom(self) -> float:
+        return self.box_bottom + HOST_LINE * (1 + len(self.bad)) + 4
+
+    def trunk(self) -> Iterator[Markup]:
         """Draws the group's trunk, with its limits in both directions."""
         middle = self.left + self.width / 2
-        trunk = [limit for limit in structure.limits if limit.groups == (group.name,)]
-        bad = dict(_slow_ways(group, faults))
-        colour = "var(--fault)" if bad else "var(--switch)" if trunk else "var(--line)"
-        yield element(
-            "path", d=f"M{middle:.1f} {CORE_TOP + CORE_HEIGHT}V{BOX_TOP}", fill="none",
-            stroke=colour, stroke_width="5" if trunk or bad else "2",
-            stroke_dasharray=_DASHES if group.name == UNKNOWN_GROUP else None,
-        )  # fmt: skip
+        trunk = [limit for limit in self.drawn.structure.limits if limit.groups == (self.of.name,)]
+        bad = dict(_slow_ways(self.of, self.drawn.faults))
+        meaning = Meaning.FAULT if bad else Meaning.LIMIT if trunk else Meaning.SOUND
+        if not self.known:
+            meaning = Meaning.UNKNOWN
+        start = self.top + CORE_HEIGHT
+        yield self.drawn.line(f"M{middle:.1f} {start:.1f}V{self.box_top:.1f}", meaning)
         # Labels are beside the trunk of a wide box, but stacked above a narrow one.
-        beside = self.width >= 150
+        beside = self.width >= 180
         ways = ((_OUT, Direction.OUT, "↑", -1), (_IN, Direction.IN, "↓", 1))
         for reaches, direction, arrow, side in ways:
             marked = direction in bad
             words = [f"{arrow} {_rate(limit)}" for limit in trunk if limit.reach in reaches]
             for row, text in enumerate(words or ([f"{arrow} {bad[direction]}"] if marked else [])):
                 x = middle + side * 10 if beside else middle
-                y = 96 + 20 * row if beside else 92 + 20 * row + (24 if side > 0 else 0)
+                y = start + (TRUNK / 2 + 5 + 18 * row if beside else 26 + 18 * row + (22 if side > 0 else 0))
                 anchor = ("end" if side < 0 else "start") if beside else "middle"
                 yield _text(x, y, f"⚠ {text}" if marked else text, anchor=anchor, halo=not beside, bad=marked)
 
-    def group(
-        self, group: Group, structure: Structure, inside: Sequence[str], bad: Sequence[str], height: float
-    ) -> Iterator[Markup]:
-        """Draws the group with its hosts, what is within it, and what is faulty there."""
-        known = group.name != UNKNOWN_GROUP
-        stroke = "var(--switch)" if known else "var(--faint)"
+    def group(self) -> Iterator[Markup]:
+        """Draws the group, and the links of its hosts: one line for all that are not faulty, one for each
+        that is."""
+        height = self.box_bottom - self.box_top
         yield _rectangle(
-            self.left, BOX_TOP, self.width, height, fill="var(--card)", stroke=stroke, dashed=not known
-        )
-        x, room = self.left + 10, int((self.width - 16) / CHARACTER_WIDTH)
-        yield _text(x, BOX_TOP + 22, _cut(group.name, room), bold=True)
-        yield _text(x, BOX_TOP + 42, _cut(_members(group, structure, room), room), faint=True)
-        for row, words in enumerate([*inside, *bad]):
-            is_bad = row >= len(inside)
-            yield _text(x, BOX_TOP + 62 + LINE * row, _cut(words, room), faint=not is_bad, bad=is_bad)
+            self.left, self.box_top, self.width, height, fill="var(--card)",
+            stroke="var(--switch)" if self.known else Meaning.UNKNOWN.colour, dashed=not self.known,
+        )  # fmt: skip
+        yield _text(self.left + 10, self.box_top + 20, _cut(self.of.name, self.room), bold=True)
+        for row, words in enumerate(self.lines):
+            y = self.box_top + 38 + LINE * row
+            yield _text(self.left + 10, y, _cut(words, self.room), faint=True)
+        slow = {rank for one in self.drawn.faults if not one.groups and not one.routes for rank in one.ranks}
+        sound = len(set(self.of.ranks) - slow)
+        rest = units.count(sound, self.drawn.structure.noun)
+        rest = f"the other {rest}" if sound < len(self.of.ranks) else rest
+        plain = Meaning.SOUND if self.known else Meaning.UNKNOWN
+        rows = [(words, Meaning.FAULT) for words in self.bad] + ([(rest, plain)] if sound else [])
+        x, y = self.left + 16, self.box_bottom
+        for row, (words, meaning) in enumerate(rows):
+            at = y + HOST_LINE * (row + 0.7)
+            # Sideways by a little, so that lines down to different hosts stay apart.
+            yield self.drawn.line(f"M{x + 6 * row:.1f} {y:.1f}V{at:.1f}H{x + 6 * len(rows) + 8:.1f}", meaning)
+            label = _cut(words, self.room - len(rows) - 3)
+            bad = meaning is Meaning.FAULT
+            yield _text(x + 6 * len(rows) + 14, at + 4, label, faint=not bad, bad=bad)
 
 
 def _slow_ways(group: Group, faults: Sequence[Finding]) -> Iterator[tuple[Direction, str]]:
@@ -199,6 +304,13 @@ def _members(group: Group, structure: Structure, room: int) -> str:
 
 def _cut(words: str, room: int) -> str:
     return words if len(words) <= room else f"{words[: max(room - 1, 1)]}…"
+
+
+def _line(path: str, meaning: Meaning) -> Markup:
+    return element(
+        "path", d=path, fill="none", stroke=meaning.colour, stroke_dasharray=meaning.dashes,
+        stroke_width="5" if meaning is Meaning.LIMIT else "3" if meaning is Meaning.FAULT else "2",
+    )  # fmt: skip
 
 
 def _rectangle(
