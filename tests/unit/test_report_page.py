@@ -213,7 +213,7 @@ def test_a_long_finding_heads_the_page_with_its_first_clause():
 
 
 def test_equal_phases_are_called_alike():
-    assert told(aapc_view(repetitions=1))[1].startswith("All 3 phases run at about the same rate")
+    assert told(aapc_view(repetitions=1))[1].startswith("All 3 phases run at the same rate, 100 MB/s")
 
 
 def test_equal_phases_that_a_slow_host_slows_are_not_called_even():

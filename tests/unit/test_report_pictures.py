@@ -79,6 +79,33 @@ def test_a_histogram_counts_every_value_once_over_bins_that_runs_share():
     assert widths == pytest.approx(np.full(len(widths), widths[0]))
 
 
+def test_the_few_slow_routes_of_one_host_are_drawn_and_the_width_of_bars_is_said():
+    view = aapc_view(ranks=40, repetitions=1)
+    view.dataset["message_seconds"][:, :, :, 6] /= 0.58
+    picture = histograms.of_routes([series(view)], "h")
+    assert sum(picture.columns["count"]) == 40 * 39
+    assert "not drawn" not in picture.caption
+    width = picture.columns["to"][0] - picture.columns["from"][0]
+    assert f"Each bar is {width / picture.x.unit[0]:.4g} MB/s wide." in picture.caption
+
+
+@pytest.mark.parametrize("draw", [histograms.of_routes, histograms.of_phases])
+def test_no_bar_is_narrower_than_a_step_of_the_clock(draw):
+    def width(step_seconds, **more):
+        # Routes take 10.00 to 10.45 ms in steps of 50 µs.
+        clock = {"clock": {"resolution_seconds": step_seconds}} | more
+        view = aapc_view(ranks=10, repetitions=1, attributes=clock)
+        view.dataset["message_seconds"][1] += 5e-5 * np.arange(9)[:, None, None]  # and rank_seconds with it
+        picture = draw([series(view)], "h")
+        assert sum(picture.columns["count"]) in (9, 90)
+        return picture.columns["to"][0] - picture.columns["from"][0]
+
+    # 100 MB/s by a step of 500 µs in 10 ms is 5 MB/s.
+    assert width(5e-4) >= 5e6
+    assert width(1e-9) <= 2.5e6
+    assert width(5e-4, backend={"name": "sim"}) == width(1e-9)
+
+
 def test_a_value_too_far_out_to_draw_is_reported():
     view = aapc_view(ranks=8, repetitions=1)
     view.dataset["message_seconds"][1, 0] *= 1 + 0.01 * np.arange(7)[:, None, None]

@@ -172,6 +172,26 @@ def test_numbers_of_a_legend_differ_where_their_values_do(tmp_path):
     assert run("format.js", "return m.apart(given);", [5, 5, 5], tmp_path) == ["5.00", "5.00", "5.00"]
 
 
+def test_an_axis_names_all_hosts_or_ranges_of_as_few_as_fit(tmp_path):
+    body = """const name = (place) => `n${String(place).padStart(2, "0")}`;
+const width = (text) => 7 * text.length;
+const at = (room, from = 0, to = 15) => m.nameRanges(name, from, to, room, width).map(({ label }) => label);
+return [at(40), at(14), at(1), at(14, 5, 12)];"""
+    every, some, none, part = run("names.js", body, None, tmp_path)
+    assert every == [f"n{place:02d}" for place in range(16)]
+    assert some == ["n00–03", "n04–07", "n08–11", "n12–15"]
+    assert none == ["n00–15"]
+    # While zoomed in, ranges begin where they do in the whole; one at the edge may have no room.
+    assert part == ["n05–07", "n08–11"]
+    body = 'return [m.range("a1", "a1"), m.range("n9", "n16"), m.range("vm:3", "vm:12"), m.range("x", "y")];'
+    assert run("names.js", body, None, tmp_path) == ["a1", "n9–16", "vm:3–12", "x–y"]
+
+
+def test_round_numbers_of_a_scale_have_equally_many_decimals(tmp_path):
+    assert run("format.js", "return m.alike([11, 11.2, 11.4]);", None, tmp_path) == ["11.0", "11.2", "11.4"]
+    assert run("format.js", "return m.alike([0, 5, 10]);", None, tmp_path) == ["0", "5", "10"]
+
+
 def test_the_map_of_nights_shows_the_cell_farthest_from_usual_and_leaves_usual_ones_clear(tmp_path):
     body = """
 const { image, shown } = m.condensed(Uint8Array.from(given), 2, 4, 2);

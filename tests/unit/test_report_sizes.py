@@ -1,6 +1,7 @@
 """The page offers every size of a run that there is room for, and verdicts at the promised size."""
 
 import dataclasses
+import html
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from test_report_page import Page
 from crosscut.analysis.compare import spec
 from crosscut.reports.html.page import render
 from crosscut.reports.html.pictures import sizes
+from crosscut.reports.html.pictures.picture import Picture
 from crosscut.reports.html.write import judged
 
 SIZES = (1000, 10_000, 1_000_000)
@@ -80,9 +82,14 @@ def test_very_many_routes_are_offered_at_few_evenly_chosen_sizes_or_none():
     assert len(sizes.offered(others, 8)) == sizes.MOST_SIZES
     assert len(sizes.offered(others, 1024)) == 6
     assert sizes.offered(others, 4096) == []
-    left_out = sizes.choice("run1", 100, others, 1024, lambda size: [])
-    assert "7 sizes of 100" in sizes.note(left_out)
-    assert sizes.note(sizes.choice("run1", 1, [1, 2], 8, lambda size: [])) == ""
+    run, drawn = Path("a run.zarr"), Picture("phases", "run1-phases", "", "")
+    left_out = sizes.choice("run1", 100, others, 1024, lambda size: [drawn])
+    said = html.unescape(sizes.note(left_out, run))
+    assert "7 sizes of 100; for others" in said
+    assert "crosscut report 'a run.zarr' --size SIZE" in said
+    assert sizes.note(sizes.choice("run1", 1, [1, 2], 8, lambda size: [drawn]), run) == ""
+    # No picture of a sweep depends on the size.
+    assert sizes.note(sizes.choice("run1", 100, others, 1024, lambda size: []), run) == ""
 
 
 def test_sizes_that_round_to_the_same_text_are_distinguished():

@@ -33,6 +33,15 @@ def is_simulated(attributes: Mapping[str, object]) -> bool:
     return _backend(attributes) == Realm.SIMULATED
 
 
+def is_exact(attributes: Mapping[str, object]) -> bool:
+    """True if these are attributes of a run that was computed without random shares: repetitions are equal,
+    so an interval would say nothing."""
+    backend = attributes.get("backend")
+    given = backend.get("parameters") if isinstance(backend, Mapping) else None
+    spread = given.get("share-spread") if isinstance(given, Mapping) else None
+    return is_simulated(attributes) and str(spread or "0") in ("0", "0.0")
+
+
 def has_virtual_clock(attributes: Mapping[str, object]) -> bool:
     """True if no time passed on a machine, so that neither its cores nor its clock matter."""
     return _backend(attributes) in _VIRTUAL

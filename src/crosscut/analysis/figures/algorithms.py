@@ -63,6 +63,6 @@ def algorithm_times(measured: Sequence[Samples]) -> AlgorithmTimes:
     ordered = sorted(measured, key=lambda samples: samples.size_bytes)
     return AlgorithmTimes(
         tuple(samples.size_bytes for samples in ordered),
-        tuple(medians(summary.phase_seconds(samples)) for samples in ordered),
+        tuple(medians(summary.phase_seconds(samples), exact=samples.exact) for samples in ordered),
         tuple(summary.formula_rates(samples) for samples in ordered),
     )

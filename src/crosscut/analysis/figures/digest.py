@@ -71,7 +71,7 @@ def digest(dataset: xr.Dataset, index: int) -> Digest:
         routes = summary.routes(samples_of.load(dataset, index))
     phases = _concatenated([block.phases for block in blocks])
     moved = np.concatenate([block.moved for block in blocks])
-    times = medians(summary.phase_seconds(phases))
+    times = medians(summary.phase_seconds(phases), exact=phases.exact)
     received = np.sum([block.received_bytes for block in blocks], axis=0)
     spent = np.sum([block.seconds for block in blocks], axis=0)
     return Digest(
@@ -80,7 +80,7 @@ def digest(dataset: xr.Dataset, index: int) -> Digest:
         formula=inverted(times, phases.credited_bytes),
         messages=np.concatenate([block.messages for block in blocks], axis=1),
         routes=routes,
-        rank_rates=summary.rates_of_ranks(received, spent),
+        rank_rates=summary.rates_of_ranks(received, spent, exact=phases.exact),
     )
 
 

@@ -59,8 +59,8 @@ def sweep(measured: Sequence[Samples]) -> Sweep:
         seconds = samples.message_seconds
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             speed = np.where(np.isfinite(seconds), samples.bytes / seconds, np.nan)
-        times.append(medians(seconds.reshape(-1, 1)))
-        rates.append(medians(speed.reshape(-1, 1)))
+        times.append(medians(seconds.reshape(-1, 1), exact=samples.exact))
+        rates.append(medians(speed.reshape(-1, 1), exact=samples.exact))
     sizes = [samples.size_bytes for samples in ordered]
     pairs = max((_pairs(samples) for samples in ordered), default=1)
     return Sweep(sizes, Medians.joined(times), Medians.joined(rates), pairs)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.run.format import SKEW
+from crosscut.run.realm import is_exact
 
 MEASURED = 1
 MOST_CLASSES = 12
@@ -34,6 +35,8 @@ class Samples:
     of_phases: bool = False
     """True: the run stores phases, not ranks. N and K are 1, and each phase has one entry: the time of its
     slowest rank, the median time of its messages, and the bytes that its busiest rank moves."""
+    exact: bool = False
+    """True: computed without noise, so there are no intervals."""
     skew_seconds: Floats = field(default_factory=lambda: np.full((1, 1), np.nan))
     """[R, P] or [1, 1]: from the first rank's start of a phase to the last one's; NaN: unknown."""
 
@@ -106,6 +109,7 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         skew_seconds=_skew(dataset, index),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=summarised,
+        exact=is_exact(dataset.attrs),
     )
 
 
@@ -148,6 +152,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=False,
         of_phases=True,
+        exact=is_exact(dataset.attrs),
     )
 
 

@@ -42,12 +42,12 @@ def moved_bytes(samples: Samples) -> Floats:
 
 def phase_rates(samples: Samples) -> Medians:
     """[P] rate of each phase."""
-    return inverted(medians(phase_seconds(samples)), moved_bytes(samples))
+    return inverted(medians(phase_seconds(samples), exact=samples.exact), moved_bytes(samples))
 
 
 def formula_rates(samples: Samples) -> Medians:
     """[P] rate by the pattern's own formula: credited bytes over the slowest rank's time."""
-    return inverted(medians(phase_seconds(samples)), samples.credited_bytes)
+    return inverted(medians(phase_seconds(samples), exact=samples.exact), samples.credited_bytes)
 
 
 def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
@@ -64,12 +64,13 @@ def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
 
 def rank_rates(samples: Samples) -> Medians:
     """[N] bytes per second: what a rank received in all phases, over the time it spent in them."""
-    return rates_of_ranks(*rank_spent(samples))
+    return rates_of_ranks(*rank_spent(samples), exact=samples.exact)
 
 
-def rates_of_ranks(received: Floats, seconds: Floats) -> Medians:
+def rates_of_ranks(received: Floats, seconds: Floats, *, exact: bool = False) -> Medians:
     """Computes `rank_rates` from the results of `rank_spent`."""
-    return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
+    times = medians(np.where(seconds > 0, seconds, np.nan), exact=exact)
+    return inverted(times, np.where(received > 0, received, np.nan))
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
         group = np.nonzero(cells == number)[0]
         columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
         pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))
-        found = medians(pooled)
+        found = medians(pooled, exact=samples.exact)
         figures[:, group] = found.median, found.low, found.high, found.count
     sources, destinations = keys // samples.ranks, keys % samples.ranks
     measured = figures[3] > 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.kinds import FindingKind, Sort
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import records, units
@@ -19,6 +19,9 @@ from crosscut.base.errors import UsageError
 
 SCHEMA = {"name": "crosscut-findings", "version": 1}
 P_MEANS = "p: probability that a healthy network shows a finding this strong (corrected for multiple tests)."
+
+IN_ITS_FILE = "this network is computed: compare the rates in its file"
+"""Advice about a fault of a network that exists only as a description."""
 
 
 class Direction(Enum):
@@ -66,6 +69,14 @@ class Finding:
     def __post_init__(self) -> None:
         if self.false_alarm < SMALLEST_CLAIMED:
             object.__setattr__(self, "false_alarm", SMALLEST_CLAIMED)
+
+    def computed(self) -> Finding:
+        """Returns the finding as that of a computed network: without intervals, which nothing random made,
+        and without advice about cables and ports, which it does not have."""
+        advice = IN_ITS_FILE if self.kind.fault else "" if self.kind.sort is Sort.DESIGN else self.advice
+        effect = self.effect and Effect(self.effect.share)
+        what = self.what.replace(self.effect.text(), effect.text()) if self.effect and effect else self.what
+        return replace(self, what=what, effect=effect, advice=advice)
 
     @property
     def chance(self) -> str:

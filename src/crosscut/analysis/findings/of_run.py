@@ -37,6 +37,7 @@ from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
 from crosscut.base import units
+from crosscut.run.realm import is_exact
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -116,7 +117,10 @@ def look(
         routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
-    return ordered(found, inferred), infer.structure(inferred, names, observed.phases)
+    exact = is_exact(run.attributes)
+    if exact:
+        found = [each.computed() for each in found]
+    return ordered(found, inferred, exact=exact), infer.structure(inferred, names, observed.phases)
 
 
 def _inconclusive(run: Run, why: str) -> tuple[list[Finding], None]:
@@ -163,14 +167,17 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
     return [finding for finder in finders for finding in finder.of_run(evidence)]
 
 
-def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
-    """Sorts the findings, the most important first; adds one if there is nothing to report."""
+def ordered(found: list[Finding], inferred: Inferred, *, exact: bool = False) -> list[Finding]:
+    """Sorts the findings, the most important first; adds one if there is nothing to report.
+
+    `exact`: the run was computed, so what differs is not noise.
+    """
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
-        found = [*found, _nothing(inferred.alone, inferred.slow_share)]
+        found = [*found, _nothing(inferred.alone, inferred.slow_share, exact)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
 
 
-def _nothing(alone: Unshared, slow_share: float) -> Finding:
+def _nothing(alone: Unshared, slow_share: float, exact: bool) -> Finding:
     hidden = -math.expm1(-_FAR * alone.noise)
     noisy = alone.noise > _NOISY
     if slow_share > infer.SLOW_WITHIN_AT_MOST and not noisy:
@@ -181,12 +188,14 @@ def _nothing(alone: Unshared, slow_share: float) -> Finding:
     if slowest < 1 - SMALLEST_LOSS:
         alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too close to be a fault"
     what = f"{NOTHING_STANDS_OUT}: {alike}"
-    if alone.noise > SMALLEST_NOISE:
+    if alone.noise > SMALLEST_NOISE and not exact:
         what += f", with {100 * alone.noise:.1f} % noise"
+    if exact and noisy:
+        what += f"; messages differ by {100 * alone.noise:.1f} %"
     if not noisy:
         return Finding(FindingKind.NOTHING, what)
     what += f", which would hide a route that loses less than {100 * hidden:.0f} %"
-    advice = "more --repetitions, longer messages, or a time when nothing else runs"
+    advice = "" if exact else "more --repetitions, longer messages, or a time when nothing else runs"
     return Finding(FindingKind.NOTHING, what, advice=advice)
 
 

@@ -115,8 +115,11 @@ def _inflation(count: int) -> Callable[[Floats], Floats]:
     return lambda alike: np.asarray(1 + np.interp(alike, known[:, 0], sums), dtype=np.float64)
 
 
-def medians(values: Floats, *, in_time_order: bool = True) -> Medians:
-    """Returns medians along the first axis, ignoring NaN. Not `in_time_order`: samples are independent."""
+def medians(values: Floats, *, in_time_order: bool = True, exact: bool = False) -> Medians:
+    """Returns medians along the first axis, ignoring NaN.
+
+    Not `in_time_order`: samples are independent. `exact`: they have no error, so there is no interval.
+    """
     there = np.isfinite(values)
     if there.all():
         timed, ordered = values, np.sort(values, axis=0)
@@ -133,7 +136,7 @@ def medians(values: Floats, *, in_time_order: bool = True) -> Medians:
             continue
         column = ordered[(slice(None), cells)]
         middle[cells] = (column[(count - 1) // 2] + column[count // 2]) / 2
-        if (ranks := interval_ranks(int(count))) is None:
+        if exact or (ranks := interval_ranks(int(count))) is None:
             continue
         low[cells], high[cells] = column[ranks[0]], column[ranks[1]]
         if in_time_order and count >= FEWEST_FOR_CORRELATION:

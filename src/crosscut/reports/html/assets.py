@@ -18,7 +18,7 @@ from crosscut.reports.html.markup import Markup
 # In order of dependency.
 LIBRARIES = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.umd.min.js")
 MODULES = (
-    "dom.js", "format.js", "columns.js", "theme.js", "plots.js", "legend.js", "download.js",
+    "dom.js", "format.js", "columns.js", "names.js", "theme.js", "plots.js", "legend.js", "download.js",
     "matrix_model.js", "matrix_axes.js", "matrix.js", "bars.js", "nights.js", "sizes.js", "main.js",
 )  # fmt: skip
 _IMPORT = re.compile(r'^import [^;]*? from "\./[a-z_]+\.js";\n', re.MULTILINE)

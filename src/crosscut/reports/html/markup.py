@@ -58,14 +58,17 @@ def join(*children: Child) -> Markup:
 
 def table(
     head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str,
-    stacked: bool = False,
+    stacked: bool = False, dash: str = "",
 ) -> Markup:  # fmt: skip
     """Columns listed in `words` are text, the others numbers. The first cell of a row is its header.
 
+    `dash`: why a cell is a dash, said if one is.
     `stacked`: on a narrow screen, the cells of a row are below each other, each with its column's name.
     """
     columns, cells_of = list(head), [list(row) for row in rows]
     # Empty columns are left out, such as intervals of too few repetitions.
+    if dash and any(cell == "–" for row in cells_of for cell in row):
+        caption += f" (–: {dash})"
     kept = [index for index in range(len(columns)) if not cells_of or any(row[index] for row in cells_of)]
     cells = [
         element("th", columns[index], scope="col", class_="word" if index in words else None)

@@ -94,7 +94,7 @@ def _nodes(view: View) -> Markup:
     rest = f" (the first {MOST_NODES} of {len(nodes):,})" if len(nodes) > MOST_NODES else ""
     return table(
         ("node", "ranks", "cores", "kernel", "adapters"), rows,
-        words=frozenset({0, 3, 4}), caption=f"Nodes{rest}",
+        words=frozenset({0, 3, 4}), caption=f"Nodes{rest}", dash="the run does not say",
     )  # fmt: skip
 
 

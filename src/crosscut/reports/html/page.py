@@ -306,7 +306,8 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
     if not chapter.pictures:
         figures = element("p", "There is too little to draw; the tables have the figures.")
     return element(
-        "section", element("h2", head), intro, sizes.note(chapter.choice), figures, id=chapter.name,
+        "section", element("h2", head), intro, sizes.note(chapter.choice, chapter.view.path), figures,
+        id=chapter.name,
     )  # fmt: skip
 
 

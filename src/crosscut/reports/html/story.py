@@ -23,6 +23,7 @@ _LONGEST_HEADLINE = 120
 UNLIKE = "No fault stands out, but not all hosts or routes are alike."
 # Phases above this share of the fastest count as alike: a loaded machine's noise spreads them this much.
 ALIKE = 0.9
+SAME = 0.995
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ def _shape(one: RunAtSize) -> str:
                 f"{same}, {fastest.rate()}: each is as slow as its slowest message, and its fastest reaches "
                 f"{free}."
             )
+        if slowest.median >= SAME * fastest.median:
+            return f"All {count:,} phases run at the same rate, {fastest.rate()}."
         return f"{same}: the slowest reaches {share} of the fastest phase's, {fastest.rate()}."
     upper = np.where(np.isfinite(rates.high), rates.high, rates.median)
     lower = fastest.low if math.isfinite(fastest.low) else fastest.median

@@ -21,6 +21,7 @@ from crosscut.run.shape import Shape
 SLOWEST_ROUTES = 20
 MOST_PHASES = 20
 MOST_SIZES = 12
+_NO_RATE, _NO_TIME = "no rate, since no bytes moved", "no time passed"
 
 
 def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
@@ -28,7 +29,7 @@ def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
     shown = ((one, one.formula if formula else one.rates) for one in found)
     rows = [(units.size(one.size_bytes), *figures.of_size(rates, one.routes.rates)) for one, rates in shown]
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
-    return table(head, rows, words=frozenset(), caption="By message size")
+    return table(head, rows, words=frozenset(), caption="By message size", dash=_NO_RATE)
 
 
 def side_by_side(runs: Sequence[tuple[str, RunAtSize]]) -> Markup:
@@ -44,7 +45,9 @@ def side_by_side(runs: Sequence[tuple[str, RunAtSize]]) -> Markup:
         )
         for anchor, one in runs
     ]  # fmt: skip
-    return table(head, rows, words=frozenset({0, 1, 9}), caption="The main figures of each run")
+    return table(
+        head, rows, words=frozenset({0, 1, 9}), caption="The main figures of each run", dash=_NO_RATE
+    )
 
 
 def _main_figures(one: RunAtSize) -> tuple[str, ...]:
@@ -68,7 +71,7 @@ def of_sweep(found: Sweep, mode: str) -> Markup:
         for index, count in enumerate(found.seconds.count.tolist())
     ]
     head = ("size", figures.timed(mode), "95 % interval", "rate", "samples")
-    return table(head, rows, words=frozenset(), caption="By message size")
+    return table(head, rows, words=frozenset(), caption="By message size", dash=_NO_RATE)
 
 
 def of_algorithms(view: View) -> Markup:
@@ -129,7 +132,7 @@ def phases(one: RunAtSize) -> Markup:
         "phase", f"rate, {unit[1]}", "95 % interval", "slowest message", "median message", "fastest message",
         "repetitions",
     )  # fmt: skip
-    return table(head, rows, words=frozenset({0}), caption=caption)
+    return table(head, rows, words=frozenset({0}), caption=caption, dash="no message was measured")
 
 
 def effort(view: View) -> Markup:
@@ -155,4 +158,4 @@ def effort(view: View) -> Markup:
     ]  # fmt: skip
     caption = f"Processor time by rank, highest first, {units.size(largest.size_bytes)} messages"
     head = (f"rank ({view.rank_words})", "s/GB sent or received", "CPU share")
-    return join(by_size, table(head, rows, words=frozenset({0}), caption=caption))
+    return join(by_size, table(head, rows, words=frozenset({0}), caption=caption, dash=_NO_TIME))

@@ -28,12 +28,15 @@ export function csv(columns) {
 // Longer tables are cut off; the CSV has all rows.
 export const MOST_TABLE_ROWS = 500;
 
-export function table(columns, caption) {
+// Columns without any value are left out, as the intervals of too few repetitions.
+export function table(given, caption) {
+  const columns = Object.fromEntries(Object.entries(given).filter(([, column]) => Array.from(column).some((value) => value !== null)));
   const all = cells(columns);
+  const lacking = all.some((row) => row.includes(null)) ? " (–: no such value)" : "";
   const element = make("table");
   element.createCaption().append(make("span"));
   element.caption.firstChild.textContent =
-    caption + (all.length > MOST_TABLE_ROWS ? `: the first ${MOST_TABLE_ROWS} of ${all.length} rows; the CSV has all` : "");
+    caption + lacking + (all.length > MOST_TABLE_ROWS ? `: the first ${MOST_TABLE_ROWS} of ${all.length} rows; the CSV has all` : "");
   const head = element.createTHead().insertRow();
   for (const name of Object.keys(columns)) head.append(make("th", { scope: "col", textContent: name.replaceAll("_", " ") }));
   const body = element.createTBody();

@@ -22,6 +22,12 @@ export function apart(values) {
   }
 }
 
+// Returns round numbers with equally many decimals.
+export function alike(values) {
+  const decimals = Math.max(...values.map((value) => (String(Number(value.toPrecision(6))).split(".")[1] ?? "").length));
+  return values.map((value) => value.toFixed(decimals));
+}
+
 function grouped(text) {
   return text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }

@@ -2,6 +2,7 @@
 
 import { bars } from "./bars.js";
 import { csv, table } from "./columns.js";
+import { alike } from "./format.js";
 import { make } from "./dom.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
 import { runsLegend } from "./legend.js";
@@ -95,9 +96,19 @@ function changed(figure) {
 function plot(picture, host) {
   const width = Math.max(280, host.clientWidth);
   const parts = [PLOTS[picture.kind](picture, width)];
+  for (const axis of ["x", "y"]) if (!picture[axis]?.log) evenTicks(parts[0], axis);
   const runs = runsOf(picture);
   if (runs.length > 1 && picture.kind !== "histogram") parts.unshift(runsLegend(runs, picture.kind));
   host.replaceChildren(...parts);
+}
+
+// Gives all ticks of a linear axis equally many decimals: 11.0, 11.2, … rather than 11, 11.2, …
+function evenTicks(drawn, axis) {
+  for (const group of drawn.querySelectorAll(`[aria-label="${axis}-axis tick label"]`)) {
+    const texts = [...group.querySelectorAll("text")].filter((text) => text.textContent);
+    if (!texts.length || !texts.every((text) => /^\d+(\.\d+)?$/.test(text.textContent))) continue;
+    alike(texts.map((text) => Number(text.textContent))).forEach((words, index) => { texts[index].textContent = words; });
+  }
 }
 
 function redrawAll() {

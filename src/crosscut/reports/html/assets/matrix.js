@@ -1,7 +1,7 @@
 // Heat map of all routes: a zoomable canvas with one cursor for the pointer and one for the keyboard.
 
 import { make } from "./dom.js";
-import { apart, digits, onAxis } from "./format.js";
+import { alike, apart, digits, onAxis } from "./format.js";
 import { MARGIN, clamp, drawAxes } from "./matrix_axes.js";
 import { arranged, colourPlaces, counted, paint, pyramid, rateAtPlace, rateOf, unpack } from "./matrix_model.js";
 import { resolved } from "./theme.js";
@@ -203,7 +203,7 @@ class MatrixView {
     const context = this.legend.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const style = getComputedStyle(this.legend);
-    const bar = { x: 20, width: width - 40 };
+    const bar = { x: 20, width: width - 76 };
     for (let x = 0; x < bar.width; x++) {
       context.fillStyle = d3.interpolateViridis(x / bar.width);
       context.fillRect(bar.x + x, 4, 1.2, 12);
@@ -211,11 +211,23 @@ class MatrixView {
     context.fillStyle = style.color;
     context.font = `12px ${style.fontFamily}`;
     context.textAlign = "center";
+    const words = this.legendWords();
+    const last = words.length - 1;
+    words.forEach(([place, text]) => context.fillText(text, bar.x + place * bar.width, 32));
+    context.textAlign = "left";
+    const [place, text] = words[last];
+    context.fillText(this.picture.y.unit, bar.x + place * bar.width + context.measureText(text).width / 2 + 4, 32);
+    this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[last][1]} ${this.picture.y.unit}`);
+  }
+
+  // Places on the colour bar with their rates: round ones on a linear scale.
+  legendWords() {
+    const rate = (place) => rateAtPlace(place, this.histogram, this.kind, this.model) / this.picture.y.factor;
+    const [low, high] = [rate(0), rate(1)];
+    const ticks = d3.ticks(low, high, 6);
+    if (this.kind === "linear" && ticks.length > 2) return alike(ticks).map((text, index) => [(ticks[index] - low) / (high - low), text]);
     const places = [0, 0.25, 0.5, 0.75, 1];
-    const rates = places.map((place) => rateAtPlace(place, this.histogram, this.kind, this.model) / this.picture.y.factor);
-    const words = apart(rates).map((text, index) => [places[index], text]);
-    for (const [place, text] of words) context.fillText(place === 1 ? `${text} ${this.picture.y.unit}` : text, bar.x + place * bar.width - (place === 1 ? 14 : 0), 32);
-    this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[4][1]} ${this.picture.y.unit}`);
+    return apart(places.map(rate)).map((text, index) => [places[index], text]);
   }
 
   rankAt(place) {

@@ -1,9 +1,9 @@
 // Axes of the heat map: hosts or ranks, or brackets with the names of groups.
 
-import { count } from "./format.js";
+import { nameRanges } from "./names.js";
 import { resolved } from "./theme.js";
 
-export const MARGIN = { left: 64, top: 40, right: 2, bottom: 2 };
+export const MARGIN = { left: 84, top: 40, right: 2, bottom: 2 };
 
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
@@ -13,29 +13,45 @@ export function drawAxes(view, context, style) {
   context.font = `11px ${style.fontFamily}`;
   context.textAlign = "left";
   context.fillText("receiver →", MARGIN.left, 10);
-  context.save();
-  context.translate(10, MARGIN.top + 62);
-  context.rotate(-Math.PI / 2);
-  context.fillText("← sender", 0, 0);
-  context.restore();
+  context.fillText("sender ↓", 2, MARGIN.top - 8);
   if (view.arrangement.ends.length) {
     drawBrackets(view, context);
     return;
   }
-  const named = view.oneEach && widest(view, context) < MARGIN.left - 18;
-  const text = (place) => (named ? view.model.nodes[view.model.node_of[view.rankAt(place)]] : count(view.rankAt(place)));
-  const all = named && widest(view, context) + 6 < view.scale;
-  const number = all ? view.ranks : view.inner < 420 ? 4 : 8;
-  const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(view.ranks - 1, from + shown), number).filter(Number.isInteger);
-  context.textAlign = "center";
-  for (const place of ticks(left)) context.fillText(text(place), clamp(MARGIN.left + (place + 0.5 - left) * view.scale, MARGIN.left + 8, MARGIN.left + view.inner - Math.max(10, context.measureText(text(place)).width / 2)), MARGIN.top - 8);
-  context.textAlign = "right";
-  for (const place of ticks(top)) context.fillText(text(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * view.scale + 4, MARGIN.top + 10, MARGIN.top + view.inner - 2));
+  context.strokeStyle = context.fillStyle;
+  for (const across of [true, false]) {
+    const [from, margin] = across ? [left, MARGIN.left] : [top, MARGIN.top];
+    const ends = [Math.max(0, Math.floor(from)), Math.min(view.ranks - 1, Math.ceil(from + shown) - 1)];
+    const widthOf = (text) => (across ? context.measureText(text).width : 22);
+    for (const { first, last, label } of labels(view, ends, widthOf)) {
+      const [low, high] = [first, last + 1].map((place) => clamp(margin + (place - from) * view.scale, margin, margin + view.inner));
+      if (first < last) boundary(context, across, low);
+      context.textAlign = across ? "center" : "right";
+      if (across) context.fillText(label, (low + high) / 2, MARGIN.top - 8);
+      else context.fillText(cut(context, label, MARGIN.left - 8), MARGIN.left - 6, (low + high) / 2 + 4);
+    }
+  }
 }
 
-function widest(view, context) { // width of the longest name of a node, in pixels
-  view.nameWidth ??= d3.max(view.model.nodes, (name) => context.measureText(name).width);
-  return view.nameWidth;
+// Names of ranks or of ranges. Where ranks are ordered by something else, neighbours form no range: one in some is named.
+function labels(view, [from, to], widthOf) {
+  const name = (place) => view.name(view.rankAt(place));
+  if (!view.arrangement.rank_at) return nameRanges(name, from, to, view.scale, widthOf);
+  const room = 8 + d3.max(d3.range(from, to + 1), (place) => widthOf(name(place)));
+  const step = Math.max(1, Math.ceil(room / view.scale));
+  return d3.range(from, to + 1, step).map((place) => ({ first: place, last: place, label: name(place) }));
+}
+
+function boundary(context, across, at) { // where a range begins
+  context.beginPath();
+  if (across) { context.moveTo(at, MARGIN.top - 5); context.lineTo(at, MARGIN.top - 1); }
+  else { context.moveTo(MARGIN.left - 5, at); context.lineTo(MARGIN.left - 1, at); }
+  context.stroke();
+}
+
+function cut(context, text, room) { // a long name's end says more than its beginning
+  while (text.length > 2 && context.measureText(text).width > room) text = `…${text.slice(2)}`;
+  return text;
 }
 
 // Marks the groups along both axes, with their names where these fit.

@@ -1,6 +1,7 @@
 // Plots with lines, histograms, dots and clouds, drawn by Observable Plot.
 
 import { rows } from "./columns.js";
+import { nameRanges } from "./names.js";
 import { axisLabel, count, countTick, digits, onAxis, rate, seconds, secondsTick, size } from "./format.js";
 
 export const SERIES = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)"];
@@ -182,6 +183,7 @@ export function histogram(picture, width) {
   const several = runs.length > 1;
   return Plot.plot({
     ...frame(picture, width, histogramHeight(runs.length)),
+    ...(several ? { marginTop: 46 } : {}),
     ...(several ? { fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
     x: { ...scaled(picture.x, { ticks: across(picture, width) }), domain: [picture.more.from, picture.more.to] },
     y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? countTick(value) : "") },
@@ -193,13 +195,13 @@ export function histogram(picture, width) {
         title: (row) => `${several ? row.run + "\n" : ""}${count(row.count)} of ${onAxis(row.from, picture.x)} – ${onAxis(row.to, picture.x)}`,
       }),
       ...bounds(picture, "x"),
-      several ? Plot.text(runs, { fy: (run) => run, text: (run) => run, frameAnchor: "top-left", dx: 6, dy: -2, fontWeight: 600, stroke: "var(--card)", fill: "currentColor" }) : null,
+      several ? Plot.text(runs, { fy: (run) => run, text: (run) => run, frameAnchor: "top-left", lineAnchor: "bottom", dx: 2, dy: -3, fontWeight: 600, stroke: "var(--card)", fill: "currentColor" }) : null,
       Plot.ruleY([0], faint),
     ],
   });
 }
 
-const across = ({ x, more }, width) => (x.log ? logTicks(x, more.from, more.to) : narrowed(8, width));
+const across = ({ x, more }, width) => (x.log ? logTicks(x, more.from, more.to) : narrowed(width < 700 ? 5 : 8, width));
 
 export function curve(picture, width) {
   const runs = runsOf(picture);
@@ -223,17 +225,33 @@ export function curve(picture, width) {
 
 const withStart = (own) => [{ ...own[0], share: 0 }, ...own];
 
+// An axis of ranks with their names, or with their numbers if runs differ in names. Returns [axis, mark with labels].
+function named(axis, data, width) {
+  const names = new Map();
+  const same = data.every(({ rank, name }) => (names.has(rank) ? names.get(rank) : names.set(rank, name).get(rank)) === name);
+  if (!same) return [whole({ ...axis, label: "rank" }, data.map((row) => row.rank), width), null];
+  const [low, high] = d3.extent(data, (row) => row.rank);
+  const room = (width - 74) / (high - low + 1);
+  const ranges = nameRanges((rank) => names.get(rank) ?? String(rank), low, high, room, (text) => 7.4 * text.length);
+  const each = ranges.every(({ first, last }) => first === last);
+  const ticks = each ? ranges.map(({ first }) => first) : [...ranges.map(({ first }) => first - 0.5), high + 0.5];
+  const labels = Plot.text(ranges, { x: ({ first, last }) => (first + last) / 2, text: "label", frameAnchor: "bottom", dy: 16, clip: false });
+  return [{ ...level, label: axis.label, domain: [low - 0.5, high + 0.5], ticks, tickFormat: () => "" }, labels];
+}
+
 export function ranks(picture, width) {
   const runs = runsOf(picture);
   const data = rows(picture.columns);
   const many = data.length > 1500;
+  const [axis, labels] = named(picture.x, data, width);
   return Plot.plot({
     ...frame(picture, width, HEIGHTS.ranks),
-    x: whole(picture.x, data.map((row) => row.rank), width),
+    x: axis,
     y: upright(picture.y, rates(picture.y, ...d3.extent(data, (row) => row.rate))),
     symbol: { domain: runs, range: runs.map((run) => symbolOf(runs, run)) },
     marks: [
       ground(picture.y),
+      labels,
       Plot.dot(data, {
         x: "rank", y: "rate", fill: (row) => colourOf(runs, row.run), fillOpacity: many ? 0.45 : 0.9, r: many ? 1.4 : 3,
         symbol: runs.length > 1 ? "run" : "circle",

@@ -3,6 +3,7 @@ cumulative curve: the share of routes at or below each rate."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -21,20 +22,46 @@ from crosscut.reports.html.pictures.picture import (
     laid_over,
     rate_axis,
 )
+from crosscut.reports.words import about
+from crosscut.run.realm import has_virtual_clock
 
 FEWEST = 5  # fewer values are clearer in a table
 MOST_BINS = 40
 CURVE_POINTS = 200
 # A histogram's axis spans at least this share of its middle.
 LEAST_SPAN = 0.2
+# Values this far apart are all drawn, since the few slow ones are what a reader looks for.
+_ALL_DRAWN = 10.0
 
 
 def of_routes(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    return _histogram(_of_routes(series), name, "route")
+    return _histogram(_of_routes(series), name, "route", max(map(_least_of_routes, series)))
 
 
 def of_phases(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    return _histogram(_shown((one.name, one.rates.median) for one in series), name, "phase")
+    shown = _shown((one.name, one.rates.median) for one in series)
+    return _histogram(shown, name, "phase", max(map(_least_of_phases, series)))
+
+
+def _least_of_routes(one: RunAtSize) -> float:
+    """Returns the smallest difference between rates of routes: what a step of the clock makes."""
+    rates = one.digest.routes.rates.median
+    fastest = float(rates[np.isfinite(rates)].max(initial=0.0))
+    return fastest**2 * _step_seconds(one) / one.digest.size_bytes if one.digest.size_bytes else 0.0
+
+
+def _least_of_phases(one: RunAtSize) -> float:
+    seconds, rates = one.samples.rank_seconds, one.rates.median
+    quickest = float(seconds[np.isfinite(seconds) & (seconds > 0)].min(initial=math.inf))
+    fastest = float(rates[np.isfinite(rates)].max(initial=0.0))
+    return fastest * _step_seconds(one) / quickest
+
+
+def _step_seconds(one: RunAtSize) -> float:
+    """Returns by how much the times of a message may differ at least; 0 if unknown or computed."""
+    step = about.clock_step_seconds(one.view)
+    virtual = has_virtual_clock(one.view.attributes) or not math.isfinite(step)
+    return 0.0 if virtual else step / max(one.samples.iterations, 1)
 
 
 def _of_routes(series: Sequence[RunAtSize]) -> list[tuple[str, Floats]]:
@@ -47,8 +74,10 @@ def _shown(named: Iterable[tuple[str, Floats]]) -> list[tuple[str, Floats]]:
     return [(label, values) for label, values in finite if len(values) >= FEWEST]
 
 
-def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Picture | None:
-    """Draws all runs in one set of bins, so that they can be compared."""
+def _histogram(
+    shown: Sequence[tuple[str, Floats]], name: str, noun: str, least: float
+) -> Picture | None:  # fmt: skip
+    """Draws all runs in one set of bins, so that they can be compared. `least`: no bin is narrower."""
     if not shown:
         return None
     every = [values for _, values in shown]
@@ -57,32 +86,48 @@ def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
     whole = np.log10(whole) if log else whole
     # Twice the square root of the number of values, within what a page can resolve.
     most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
-    edges = binning.histogram(whole, most).edges
-    edges = 10**edges if log else _widened(edges, most)
+    if not log:
+        most = _resolved(whole, most, least)
+    edges = binning.histogram(whole, most, whole=not log and whole.max() <= _ALL_DRAWN * whole.min()).edges
+    edges = 10**edges if log else _widened(edges, most, least)
     if any(_share_outside(values, edges) > binning.LARGEST_SHARE_FAR_OUT for values in every):
         edges = binning.histogram(whole, most, whole=True).edges
         edges = 10**edges if log else edges
+    axis = rate_axis(f"rate of the {noun}", float(edges[-1]), log=log)
     outside = [(label, words) for label, values in shown if (words := _outside(values, edges, noun))]
     said = [captions([(label, _spread(values, noun)) for label, values in shown])]
     said += [f"{label}: {words}" if len(shown) > 1 else words for label, words in outside]
+    width = f"{(edges[1] - edges[0]) / axis.unit[0]:.4g} {axis.unit[1]}"
+    said.append(f"Each bar is {f'a factor of {edges[1] / edges[0]:.3g}' if log else width} wide.")
     return Picture(
         kind="histogram",
         name=name,
         title=f"{noun.capitalize()}s by rate",
         caption="\n".join([*said, LOGARITHMIC] if log else said),
         columns=laid_over([(label, _bins(values, edges)) for label, values in shown]),
-        x=rate_axis(f"rate of the {noun}", float(edges[-1]), log=log),
+        x=axis,
         y=Axis(f"{noun}s"),
         more={"from": float(edges[0]), "to": float(edges[-1])},
     )
 
 
-def _widened(edges: Floats, most: int) -> Floats:
-    """Returns edges that span at least `LEAST_SPAN` of their middle, so that equal rates look equal."""
+def _resolved(values: Floats, most: int, least: float) -> int:
+    """Returns how many bins, at most `most`, are no narrower than `least`."""
+    span = float(np.ptp(values))
+    return most if least <= 0 else int(np.clip(span / least, 1, most - 1)) + 1
+
+
+def _widened(edges: Floats, most: int, least: float) -> Floats:
+    """Returns round edges that span at least `LEAST_SPAN` of their middle, so that equal rates look equal."""
     middle = float(edges[0] + edges[-1]) / 2
     if edges[-1] - edges[0] >= LEAST_SPAN * middle:
         return edges
-    return middle * np.linspace(1 - LEAST_SPAN / 2, 1 + LEAST_SPAN / 2, most + 1)
+    step = binning.nice_step(max(LEAST_SPAN * middle, least * most), most)
+    first, last = (
+        np.floor((1 - LEAST_SPAN / 2) * middle / step),
+        np.ceil((1 + LEAST_SPAN / 2) * middle / step),
+    )
+    return np.asarray(step * np.arange(first, last + 1))
 
 
 def _bins(values: Floats, edges: Floats) -> dict[str, Column]:

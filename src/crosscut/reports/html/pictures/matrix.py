@@ -15,6 +15,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.model import UNKNOWN_GROUP, Structure
 from crosscut.base import units
 from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize
+from crosscut.reports.html.pictures.ranks import ALIKE
 from crosscut.reports.words import figures
 
 # Rates are levels from 1; 0 is a route that was not measured. Fewer levels let large maps compress better.
@@ -137,8 +138,11 @@ def _caption(one: RunAtSize, routes: Routes) -> str:
     source, destination = int(routes.source[worst]), int(routes.destination[worst])
     middle = figures.middle(routes.rates)
     figure = figures.at(routes.rates, worst)
+    told = f"{units.count(len(routes.source), 'route')} at {units.size(one.digest.size_bytes)}"
+    if figure.median >= ALIKE * float(np.nanmax(routes.rates.median)):
+        return f"{told}, all at about {units.rate(middle)}."
+    # In rates, since a share of the median route differs from the share that a finding states.
     return (
-        f"{units.count(len(routes.source), 'route')} at {units.size(one.digest.size_bytes)}: the slowest, "
-        f"{one.view.rank_name(source)} → {one.view.rank_name(destination)}, reaches {figure.rate()}, "
-        f"{units.percent(figure.median / middle)} of the median route ({units.rate(middle)})."
+        f"{told}: the slowest, {one.view.rank_name(source)} → {one.view.rank_name(destination)}, reaches "
+        f"{figure.rate()}; the median route reaches {units.rate(middle)}."
     )

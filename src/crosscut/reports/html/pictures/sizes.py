@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -80,11 +82,15 @@ def _labels(sizes: Sequence[int]) -> dict[int, str]:
     return {size: units.count(size, "byte") if label in twice else label for size, label in rounded.items()}
 
 
-def note(one: SizeChoice) -> Markup:
-    """Returns a note if the page has no room for some sizes."""
-    if not one.left_out:
+def note(one: SizeChoice, run: Path) -> Markup:
+    """Returns a note if the page has no room for pictures of some sizes."""
+    of_no_size = one.others and not any(one.others.values())
+    if not one.left_out or of_no_size:
         return Markup("")
     there = f"{units.count(len(one.others) + 1, 'size')} of {len(one.others) + 1 + one.left_out:,}"
+    command = f"crosscut report {shlex.quote(str(run))}"
     return element(
-        "p", f"This page has pictures of {there}; for others: crosscut report --size SIZE.", class_="kicker"
+        "p",
+        f"This page has pictures of {there}; for others: {command} --size SIZE.",
+        class_="kicker",
     )

@@ -81,9 +81,11 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
 
 def _caption(structure: Structure) -> str:
     sizes = sorted({len(group.ranks) for group in structure.groups})
-    each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     ranks = f"1 {structure.noun}" if sizes == [1] else f"{each} {structure.noun}s"
     words = [f"{units.count(len(structure.groups), 'group')} of {ranks}."]
+    if len(structure.groups) == 1:
+        words = [f"{each} {structure.noun}s."]
     if structure.unplaced:
         words.append(f"Drawn apart: {units.count(len(structure.unplaced), structure.noun)} of unknown group.")
     words += [
@@ -106,7 +108,7 @@ def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -
     beside = -(-len(shown) // rows)
     width = min((sheet.width - 2 * MARGIN - GAP * (beside - 1)) / beside, WIDEST_BOX)
     across = beside * width + (beside - 1) * GAP
-    left, top = (sheet.width - across) / 2, 2.0
+    left, top = float(MARGIN), 2.0
     parts: list[Markup] = []
     drawn = _Drawn(structure, faults, set())
     for first in range(0, len(shown), beside):

@@ -1,0 +1,61 @@
+"""Runs that were computed without noise have no intervals, no noise and no advice about cables."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+from made_runs import aapc_view, pingpong_view
+
+from crosscut.analysis.figures.digest import digest
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import IN_ITS_FILE
+from crosscut.reports.html.page import render
+
+COMPUTED = {"backend": {"name": "sim", "parameters": {"share-spread": "0"}}}
+NOISY = {"backend": {"name": "sim", "parameters": {"share-spread": "0.05"}}}
+
+
+def slow_host(attributes):
+    view = aapc_view(ranks=16, repetitions=10, attributes=attributes)
+    view.dataset["message_seconds"][:, :, :, 5] /= 0.58  # and rank_seconds with it
+    return view
+
+
+@pytest.mark.parametrize(("attributes", "bounded"), [(COMPUTED, False), (NOISY, True), ({}, True)])
+def test_only_runs_with_noise_have_intervals(attributes, bounded):
+    found = digest(aapc_view(attributes=attributes).dataset, 1)
+    swept = sweep(pingpong_view().measured())
+    for medians in (found.rates, found.formula, found.routes.rates, found.rank_rates):
+        assert np.isfinite(medians.low).all() == bounded
+        assert np.isfinite(medians.median).all()
+    assert np.isfinite(swept.seconds.low).all()
+
+
+def test_a_page_of_a_computed_run_shows_no_interval():
+    shown = {}
+    for name, attributes in (("computed", COMPUTED), ("noisy", NOISY)):
+        text = html.unescape(re.sub(r"<script.*?</script>", "", render([slow_host(attributes)]), flags=re.S))
+        shown[name] = bool(re.search(r"\[[0-9.]+ –", text.replace("\u2060", ""))), "95 % interval" in text
+    assert shown == {"computed": (False, False), "noisy": (True, True)}
+
+
+def test_a_fault_of_a_computed_network_is_looked_for_in_its_file():
+    computed, noisy = (of_run.find(slow_host(attributes))[0] for attributes in (COMPUTED, NOISY))
+    assert computed.kind is noisy.kind
+    assert computed.advice == IN_ITS_FILE
+    assert "cable" in noisy.advice
+    assert "58 % of the rate" in computed.what
+    assert re.search(r"58 % \[\d+ – \d+ %\] of the rate", noisy.what)
+
+
+def test_differences_of_a_computed_network_are_not_called_noise():
+    found = {}
+    for name, attributes in (("computed", COMPUTED), ("noisy", NOISY)):
+        view = aapc_view(ranks=12, repetitions=10, attributes=attributes)
+        apart = 1 + 0.02 * np.random.default_rng(5).standard_normal((11, 12))
+        view.dataset["message_seconds"][:] *= apart[..., None]
+        found[name] = of_run.find(view)[0].what
+    assert "noise" in found["noisy"]
+    assert "noise" not in found["computed"]
