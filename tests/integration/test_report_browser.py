@@ -110,12 +110,13 @@ def test_pointing_at_a_cell_names_its_route_and_rate(tab):
     figure = page.show("run1-routes")
     canvas = figure.locator(".stage canvas")
     box = canvas.bounding_box()
-    side = (box["width"] - 66) / 64
-    canvas.hover(position={"x": 64 + 32.5 * side, "y": 40 + 0.5 * side})
+    left = 84  # of the axis
+    side = (box["width"] - left - 2) / 64
+    canvas.hover(position={"x": left + 32.5 * side, "y": 40 + 0.5 * side})
     route, rate = figure.locator(".tip").inner_text().splitlines()
     assert route == "n0000 → n0032"
     assert re.fullmatch(r"2\.97 MB/s, [0-9.]+ % of the median route", rate)
-    canvas.hover(position={"x": 64 + 5.5 * side, "y": 40 + 5.5 * side})
+    canvas.hover(position={"x": left + 5.5 * side, "y": 40 + 5.5 * side})
     assert figure.locator(".tip").inner_text().splitlines()[1] == "not measured"
 
 
@@ -266,9 +267,45 @@ def test_print_has_every_picture_and_no_buttons(tab):
 
 
 def test_the_drawing_of_the_network_has_its_capacities(tab):
-    drawing = tab().show("run1-network").locator("svg")
-    assert "1.6 Gbit/s" in drawing.text_content()
-    assert "module3" in drawing.text_content()
+    wide, narrow = tab().show("run1-network").locator("svg").all()
+    assert "1.6 Gbit/s" in wide.text_content()
+    assert "module3" in wide.text_content()
+    assert (wide.is_visible(), narrow.is_visible()) == (True, False)
+
+
+def test_nothing_is_clipped_on_a_phone(tab):
+    page = tab("both", viewport={"width": 400, "height": 800})
+    page.show_all()
+    clipped = page.page.eval_on_selector_all(
+        "nav a, nav button, figcaption, caption span, .plot svg, .plot canvas",
+        """all => all.filter(e => e.checkVisibility() && e.clientWidth)
+        .filter(e => e.getBoundingClientRect().right > 400 || e.scrollWidth > e.clientWidth + 1)
+        .map(e => e.outerHTML.slice(0, 80))""",
+    )
+    assert clipped == []
+    wide, narrow = page.page.locator("#run1-network svg").all()
+    assert (wide.is_visible(), narrow.is_visible()) == (False, True)
+    # A wide table scrolls inside its own box.
+    assert page.page.eval_on_selector("#tables .scroll", "box => getComputedStyle(box).overflowX") == "auto"
+
+
+def test_the_ticks_of_an_axis_have_equally_many_decimals(tab):
+    page = tab()
+    page.show_all()
+    axes = page.page.eval_on_selector_all(
+        ".plot [aria-label$='axis tick label']",
+        "all => all.map(axis => [...axis.querySelectorAll('text')].map(text => text.textContent))",
+    )
+    assert axes
+    for words in axes:
+        decimals = {len(word.partition(".")[2]) for word in words if word.replace(".", "").isdigit()}
+        assert len(decimals) <= 1, words
+
+
+def test_the_axis_of_ranks_names_hosts(tab):
+    said = tab().show("run1-ranks").locator(".plot svg").text_content()
+    assert "n0000–0015" in said
+    assert "node" in said
 
 
 def test_drawings_have_their_figures_as_csv(tab, tmp_path):

@@ -22,7 +22,7 @@ export function drawAxes(view, context, style) {
   for (const across of [true, false]) {
     const [from, margin] = across ? [left, MARGIN.left] : [top, MARGIN.top];
     const ends = [Math.max(0, Math.floor(from)), Math.min(view.ranks - 1, Math.ceil(from + shown) - 1)];
-    const widthOf = (text) => (across ? context.measureText(text).width : 22);
+    const widthOf = (text) => (across ? context.measureText(text).width : 18);
     for (const { first, last, label } of labels(view, ends, widthOf)) {
       const [low, high] = [first, last + 1].map((place) => clamp(margin + (place - from) * view.scale, margin, margin + view.inner));
       if (first < last) boundary(context, across, low);

@@ -9,7 +9,7 @@ export function nameRanges(nameOf, from, to, room, widthOf) {
       const ends = [Math.max(first, from), Math.min(first + step - 1, to)];
       ranges.push({ first: ends[0], last: ends[1], label: range(...ends.map(nameOf)) });
     }
-    const fits = ({ first, last, label }) => widthOf(label) + 8 <= (last - first + 1) * room || last - first + 1 < step;
+    const fits = ({ first, last, label }) => widthOf(label) + 5 <= (last - first + 1) * room || last - first + 1 < step;
     if (step > to - from || ranges.every(fits)) return ranges.filter(({ first, last, label }) => widthOf(label) <= (last - first + 1) * room || ranges.length === 1);
   }
 }
