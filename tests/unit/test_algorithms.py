@@ -49,3 +49,33 @@ def test_a_range_goes_on_while_one_algorithm_may_be_the_fastest() -> None:
     (fastest, rate) = algorithms.sentences(found, view, names)
     assert fastest == "fastest all-reduce: doubling up to 10 B; ring from 100 B on"
     assert rate.startswith("bus bandwidth at 1 KB: 4.0")
+
+
+def library_words(*sizes: tuple[int, Medians]) -> list[str]:
+    pattern = {"name": "collective", "parameters": {"operation": "all-reduce"}}
+    names = ("ring", "doubling", "library", "library, in place")
+    return algorithms.slow_library(times(*sizes), aapc_view(attributes={"pattern": pattern}), names)
+
+
+def test_a_library_that_takes_longer_than_an_algorithm_is_said_to_where_the_intervals_are_apart() -> None:
+    fast, slow = (1.0, 0.1), (2.0, 0.1)
+    behind, overlapping = medians(slow, fast, (1.7, 0.2), fast), medians(slow, fast, (1.3, 0.2), fast)
+    assert library_words(
+        (1000, overlapping),
+        (2000, behind),
+        (4000, medians((1.0, 0.1), slow, (4.0, 0.2), slow)),
+        (8000, behind),
+    ) == [
+        "the library's own all-reduce takes longer than an algorithm from 2 KB to 8 KB; at 4 KB 4.00 times "
+        "what ring takes, by the 95 % intervals at least 3.45"
+    ]
+    (words,) = library_words((1000, behind), (2000, overlapping), (4000, behind))
+    assert "takes longer than an algorithm at 1 KB and at 4 KB; at 1 KB 1.70 times" in words
+
+
+def test_nothing_is_said_of_a_library_where_intervals_overlap_or_are_unknown() -> None:
+    assert library_words((1000, medians((2.0, 0.1), (1.0, 0.1), (1.3, 0.2), (9.0, 0.1)))) == []
+    unknown = np.nan
+    assert library_words((1000, medians((2.0, unknown), (1.0, unknown), (9.0, 0.1), (9.0, 0.1)))) == []
+    assert library_words((1000, medians((2.0, 0.1), (1.0, 0.1), (9.0, unknown), (9.0, 0.1)))) == []
+    assert library_words((1000, medians((0.0, 0.0), (0.0, 0.0), (9.0, 0.1), (9.0, 0.1)))) == []

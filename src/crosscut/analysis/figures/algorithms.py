@@ -23,6 +23,20 @@ class FastestRange:
 
 
 @dataclass(frozen=True)
+class Excess:
+    """An algorithm takes longer than the fastest of some others at one size: their intervals are apart."""
+
+    at: int
+    """Index of the size."""
+    fastest: int
+    """Index of the fastest other's phase."""
+    ratio: float
+    """Of the medians; `low` and `high`: of the ends of the intervals."""
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class AlgorithmTimes:
     size_bytes: tuple[int, ...]
     """Ascending."""
@@ -44,6 +58,20 @@ class AlgorithmTimes:
         )
         alike = np.nonzero((low <= high[best]) & np.isfinite(median))[0].tolist()
         return (best, *(one for one in alike if one != best))
+
+    def excesses(self, of: int, others: Sequence[int]) -> list[Excess]:
+        """Returns the sizes at which one algorithm takes longer than the fastest of the others."""
+        found = []
+        for at, seconds in enumerate(self.seconds):
+            known = [other for other in others if np.isfinite(seconds.high[other])]
+            if not known or not np.isfinite(seconds.low[of]):
+                continue
+            best = min(known, key=lambda other: float(seconds.median[other]))
+            if 0 < seconds.high[best] < seconds.low[of] and seconds.low[best] > 0:
+                low, high = seconds.low[of] / seconds.high[best], seconds.high[of] / seconds.low[best]
+                ratio = seconds.median[of] / seconds.median[best]
+                found.append(Excess(at, best, float(ratio), float(low), float(high)))
+        return found
 
     def ranges(self) -> list[FastestRange]:
         """Returns, by ascending size, where the fastest algorithm changes. A range goes on as long as its

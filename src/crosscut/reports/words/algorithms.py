@@ -11,7 +11,8 @@ from crosscut.reports.words import figures
 
 
 def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
-    """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`, and the highest rate."""
+    """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`, where the library's own call is
+    slow, and the highest rate."""
     ranges = found.ranges()
     if not ranges:
         return ["nothing was measured"]
@@ -19,14 +20,48 @@ def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[s
     for at, one in enumerate(ranges):
         who = " or ".join(names[algorithm] for algorithm in one.algorithms)
         parts.append(who + _sizes(at, len(ranges), one.first_bytes, one.last_bytes))
-    lines = [f"fastest {text(view.attributes, 'pattern', 'parameters', 'operation')}: {'; '.join(parts)}"]
+    lines = [f"fastest {_operation(view)}: {'; '.join(parts)}"]
     if len(found.size_bytes) == 1:
         lines = [f"{units.size(found.size_bytes[0])}: {lines[0]}"]
+    lines += slow_library(found, view, names)
     last = len(found.size_bytes) - 1
     if (fastest := found.fastest(last)) and found.size_bytes[last] > 0:
         rate = figures.at(found.rates[last], fastest[0]).rate()
         lines.append(f"bus bandwidth at {units.size(found.size_bytes[last])}: {rate} ({names[fastest[0]]})")
     return lines
+
+
+LIBRARY = "library"
+"""Begins the labels of the phases that are the library's own call (core/patterns/collective.cpp)."""
+
+
+def slow_library(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+    """`the library's own all-reduce takes longer than an algorithm from 64 KB to 1 MB; at 256 KB 1.70 times
+    what ring takes, …`; nothing where intervals overlap."""
+    if LIBRARY not in names:
+        return []
+    others = [number for number, name in enumerate(names) if not name.startswith(LIBRARY)]
+    excesses = found.excesses(names.index(LIBRARY), others)
+    if not excesses:
+        return []
+    stretches: list[list[int]] = []
+    for one in excesses:
+        if stretches and one.at == stretches[-1][-1] + 1:
+            stretches[-1].append(one.at)
+        else:
+            stretches.append([one.at])
+    sizes = [(units.size(found.size_bytes[at[0]]), units.size(found.size_bytes[at[-1]])) for at in stretches]
+    where = " and ".join(f"from {low} to {high}" if low != high else f"at {low}" for low, high in sizes)
+    worst = max(excesses, key=lambda one: one.low)
+    return [
+        f"the library's own {_operation(view)} takes longer than an algorithm {where}; at "
+        f"{units.size(found.size_bytes[worst.at])} {worst.ratio:.2f} times what {names[worst.fastest]} "
+        f"takes, by the 95 % intervals at least {worst.low:.2f}"
+    ]
+
+
+def _operation(view: View) -> str:
+    return text(view.attributes, "pattern", "parameters", "operation")
 
 
 def _sizes(at: int, ranges: int, first: int, last: int) -> str:

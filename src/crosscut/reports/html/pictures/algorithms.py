@@ -20,7 +20,8 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
     quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
-    said = sentence(algorithms.sentences(found, one.view, names)[0])
+    lines = algorithms.sentences(found, one.view, names)[:1] + algorithms.slow_library(found, one.view, names)
+    said = " ".join(map(sentence, lines))
     size_axis = Axis("size of the vector, bytes", log=True)
     return [
         Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,
