@@ -1,6 +1,7 @@
 // One collective operation, by each of its usual algorithms: a phase runs a whole algorithm without barriers,
 // and a rank begins a round when its messages of the round before are complete. Messages carry no sums: only
-// their sizes and their order are those of the operation.
+// their sizes and their order are those of the operation. The library's own call can be a phase, too. Then
+// ranks also add what they receive of a reduction, so that all phases do the same work.
 //
 // Sources: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
 // 19(1), 2005, section 4; the rings of all-reduce and reduce-scatter: Patarasuk and Yuan, J. Parallel and
@@ -38,13 +39,16 @@ struct Blocks {
 // Appends the operations of one rank, round by round.
 class Rounds {
  public:
-  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, std::vector<Op>& ops)
-      : rank(self), ranks(everybody), bytes(vector_bytes), ops_(ops) {}
+  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, bool adds, std::vector<Op>& ops)
+      : rank(self), ranks(everybody), bytes(vector_bytes), adds_(adds), ops_(ops) {}
 
   Blocks blocks(std::int64_t first, std::int64_t count = 1) const {
     return {bytes, ranks, ((first % ranks) + ranks) % ranks, count};
   }
   Blocks all() const { return {bytes, 1, 0, 1}; }
+  Blocks none() const { return {0, 1, 0, 1}; }
+  // Whether what is received from now on is part of a sum.
+  void reduces(bool yes) { reduces_ = yes; }
 
   void send(Rank to, const Blocks& what) { next({begun(send_to(to, what.size(), what.place())), -1}); }
   void receive(Rank from, const Blocks& what) { next({-1, begun(received(from, what))}); }
@@ -63,7 +67,11 @@ class Rounds {
   const std::int64_t bytes;
 
  private:
-  Op received(Rank from, const Blocks& what) const { return receive_from(from, what.size(), what.place()); }
+  Op received(Rank from, const Blocks& what) const {
+    Op op = receive_from(from, what.size(), what.place());
+    op.adds = adds_ && reduces_;
+    return op;
+  }
   OpIndex begun(Op op) {
     op.after = after_;
     const OpIndex at = add(ops_, op);
@@ -72,6 +80,7 @@ class Rounds {
   }
   void next(After done) { after_ = done; }
 
+  bool adds_, reduces_ = false;
   std::vector<Op>& ops_;
   After after_ = from_start;
   OpIndex last_received_ = -1;
@@ -88,12 +97,14 @@ void folded(Rounds& r, const Blocks& back, const auto& steps) {
     r.receive(r.rank + 1, back);
     return;
   }
+  r.reduces(true);
   if (r.rank < 2 * extra) r.receive(r.rank - 1, r.all());
   steps(r.rank < 2 * extra ? r.rank / 2 : r.rank - extra, count, real);
   if (r.rank < 2 * extra) r.send(r.rank - 1, back);
 }
 
 void ring_reduce_scatter(Rounds& r) {
+  r.reduces(true);
   for (Rank s = 0; s < r.ranks - 1; ++s)
     r.exchange(wrapped(r.rank + 1, r.ranks), r.blocks(r.rank - s), wrapped(r.rank - 1, r.ranks),
                r.blocks(r.rank - s - 1));
@@ -108,6 +119,7 @@ void ring_all_gather(Rounds& r, Rank owned) {
 
 void ring_all_reduce(Rounds& r) {
   ring_reduce_scatter(r);
+  r.reduces(false);
   ring_all_gather(r, 1);
 }
 
@@ -132,6 +144,7 @@ void halve(Rounds& r, Rank own, Rank count, const auto& real) {
 void rabenseifner(Rounds& r) {
   folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
     halve(r, own, count, real);
+    r.reduces(false);
     for (Rank distance = 1; distance < count; distance *= 2) {
       const Rank partner = own ^ distance;
       r.exchange(real(partner), {r.bytes, count, own & ~(distance - 1), distance}, real(partner),
@@ -160,6 +173,7 @@ void binomial_broadcast(Rounds& r) {
 }
 
 void binomial_reduce_and_broadcast(Rounds& r) {
+  r.reduces(true);
   for (Rank distance = 1; distance < r.ranks; distance *= 2) {
     if ((r.rank & distance) != 0) {
       r.send(r.rank - distance, r.all());
@@ -167,6 +181,7 @@ void binomial_reduce_and_broadcast(Rounds& r) {
     }
     if (r.rank + distance < r.ranks) r.receive(r.rank + distance, r.all());
   }
+  r.reduces(false);
   binomial_broadcast(r);
 }
 
@@ -200,6 +215,11 @@ void bruck_all_to_all(Rounds& r) {
   }
 }
 
+void dissemination(Rounds& r) {
+  for (Rank distance = 1; distance < r.ranks; distance *= 2)
+    r.exchange(wrapped(r.rank + distance, r.ranks), r.none(), wrapped(r.rank - distance, r.ranks), r.none());
+}
+
 struct Algorithm {
   std::string_view name;
   void (*emit)(Rounds&);
@@ -207,10 +227,13 @@ struct Algorithm {
 
 struct Operation {
   std::string_view name;
+  Collective collective;
   std::span<const Algorithm> algorithms;
   // Bus bandwidth (nccl-tests, doc/PERFORMANCE.md) counts the vector this many times, each but a rank's own
   // block; 0: the whole vector once.
   double times;
+  bool reduces = false;   // adds what it receives
+  bool in_place = false;  // the library's call is measured in place, too
 };
 
 constexpr std::array all_reduce{
@@ -223,33 +246,94 @@ constexpr std::array broadcast{Algorithm{"binomial tree", binomial_broadcast},
                                Algorithm{"scatter and all-gather", scatter_and_all_gather}};
 constexpr std::array all_to_all{Algorithm{"pairwise exchange", pairwise_exchange},
                                 Algorithm{"Bruck", bruck_all_to_all}};
-constexpr std::array operations{Operation{"all-reduce", all_reduce, 2},
-                                Operation{"reduce-scatter", reduce_scatter, 1},
-                                Operation{"all-gather", all_gather, 1}, Operation{"broadcast", broadcast, 0},
-                                Operation{"all-to-all", all_to_all, 1}};
+constexpr std::array barrier{Algorithm{"dissemination", dissemination}};
+constexpr std::array operations{
+    Operation{.name = "all-reduce",
+              .collective = Collective::all_reduce,
+              .algorithms = all_reduce,
+              .times = 2,
+              .reduces = true,
+              .in_place = true},
+    Operation{.name = "reduce-scatter",
+              .collective = Collective::reduce_scatter,
+              .algorithms = reduce_scatter,
+              .times = 1,
+              .reduces = true},
+    Operation{.name = "all-gather",
+              .collective = Collective::all_gather,
+              .algorithms = all_gather,
+              .times = 1,
+              .in_place = true},
+    Operation{.name = "broadcast", .collective = Collective::broadcast, .algorithms = broadcast, .times = 0},
+    Operation{
+        .name = "all-to-all", .collective = Collective::all_to_all, .algorithms = all_to_all, .times = 1},
+    Operation{.name = "barrier", .collective = Collective::barrier, .algorithms = barrier, .times = 0}};
 
-class Collective final : public PhasedPattern {
+class CollectivePattern final : public PhasedPattern {
  public:
-  explicit Collective(const Parameters& given)
-      : operation_(*std::ranges::find(operations, given.text("operation"), &Operation::name)) {}
+  explicit CollectivePattern(const Parameters& given)
+      : operation_(*std::ranges::find(operations, given.text("operation"), &Operation::name)),
+        library_(given.text("library") != "no") {
+    if (given.text("library") != "only") algorithms_ = operation_.algorithms;
+  }
 
-  Extent extent(Rank, std::int64_t bytes) const override {
-    return {.phases = std::ssize(operation_.algorithms), .send_bytes = bytes, .receive_bytes = bytes};
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    const std::int64_t vector = library_ ? whole_vector(ranks, bytes) : bytes;
+    return {.phases = std::ssize(algorithms_) + (library_ ? operation_.in_place ? 2 : 1 : 0),
+            .send_bytes = vector,
+            .receive_bytes = vector,
+            .collectives = library_,
+            .adds = adds()};
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    const Algorithm& algorithm = operation_.algorithms[static_cast<std::size_t>(index)];
-    const auto emit = [=](Rank rank, std::vector<Op>& ops) {
-      Rounds rounds(rank, ranks, bytes, ops);
+    const double share = operation_.times == 0 ? 1 : operation_.times * (ranks - 1) / ranks;
+    const double credited = share * static_cast<double>(bytes);
+    if (index >= std::ssize(algorithms_)) {
+      const bool in_place = index > std::ssize(algorithms_);
+      return std::make_unique<UniformPhase>(
+          [=, this](Rank rank, std::vector<Op>& ops) {
+            add(ops, library_call(rank, ranks, bytes, in_place));
+          },
+          credited, in_place ? "library, in place" : "library");
+    }
+    const Algorithm& algorithm = algorithms_[static_cast<std::size_t>(index)];
+    const auto emit = [=, adds = adds()](Rank rank, std::vector<Op>& ops) {
+      Rounds rounds(rank, ranks, bytes, adds, ops);
       algorithm.emit(rounds);
       rounds.finish();
     };
-    const double share = operation_.times == 0 ? 1 : operation_.times * (ranks - 1) / ranks;
-    return std::make_unique<UniformPhase>(emit, share * static_cast<double>(bytes),
-                                          std::string(algorithm.name));
+    return std::make_unique<UniformPhase>(emit, credited, std::string(algorithm.name));
+  }
+  // A library may send between any two ranks.
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return library_ ? all_but(self, ranks) : PhasedPattern::peers(self, ranks);
+  }
+  std::vector<std::int64_t> default_sizes() const override {
+    if (operation_.collective == Collective::barrier) return {0};
+    return Pattern::default_sizes();
   }
 
  private:
+  bool adds() const { return library_ && operation_.reduces; }
+  // Returns the bytes of the library's vector: rounded up to whole words where it adds, and to equal blocks
+  // where it divides the vector.
+  std::int64_t whole_vector(Rank ranks, std::int64_t bytes) const {
+    const std::int64_t unit = (operation_.reduces ? word_bytes : 1) * (operation_.times == 1 ? ranks : 1);
+    return (bytes + unit - 1) / unit * unit;
+  }
+  Op library_call(Rank rank, Rank ranks, std::int64_t bytes, bool in_place) const {
+    return {.kind = Op::Kind::collective,
+            .peer = wrapped(std::int64_t{rank} - 1, ranks),
+            .bytes = whole_vector(ranks, bytes),
+            .slot = 0,
+            .sample_bytes = bytes,
+            .collective = operation_.collective,
+            .in_place = in_place};
+  }
+
   const Operation& operation_;
+  bool library_;
+  std::span<const Algorithm> algorithms_;
 };
 
 std::vector<std::string_view> names() {
@@ -258,10 +342,15 @@ std::vector<std::string_view> names() {
   return found;
 }
 
-const std::array parameters = {choice_parameter(
-    "operation", names(),
-    "The operation; each of its algorithms is a phase. The message size is that of the whole "
-    "vector of a rank")};
+const std::array parameters = {
+    choice_parameter(
+        "operation", names(),
+        "The operation; each of its algorithms is a phase. The message size is that of the whole "
+        "vector of a rank; a barrier carries nothing"),
+    choice_parameter("library", {"no", "also", "only"},
+                     "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
+                     "or only it. The algorithms then also add what they receive of a reduction, as it does"),
+};
 
 }  // namespace
 }  // namespace crosscut::patterns
@@ -271,11 +360,12 @@ CROSSCUT_DEFINE_PATTERN(
     {.name = "collective",
      .summary = "A collective operation by each of its usual algorithms: one phase is one algorithm",
      .answers = "Which algorithm of a collective operation suits this network, by size?",
-     .formula = "bus bandwidth: f m / t_slowest, f = 2 (P - 1) / P for all-reduce, 1 for broadcast, else "
+     .formula = "bus bandwidth: f m / t_slowest, f = 2 (P - 1) / P for all-reduce, 1 for broadcast and "
+                "barrier, else "
                 "(P - 1) / P",
      .source = "Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009; bus bandwidth as in nccl-tests",
      .formula_per = "rank",
      .shape = PatternShape::algorithms,
      .findings = false,
      .parameters = parameters,
-     .make = made<Collective>})
+     .make = made<CollectivePattern>})

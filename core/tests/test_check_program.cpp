@@ -25,7 +25,12 @@ class MadePattern final : public Pattern {
  public:
   explicit MadePattern(Emit make) : make_(std::move(make)) {}
   Extent extent(Rank, std::int64_t bytes) const override {
-    return {.phases = 1, .slots = 2, .channels = 2, .send_bytes = 2 * bytes, .receive_bytes = 2 * bytes};
+    return {.phases = 1,
+            .slots = 2,
+            .channels = 2,
+            .send_bytes = 2 * bytes,
+            .receive_bytes = 2 * bytes,
+            .collectives = true};
   }
   std::vector<Rank> peers(Rank self, Rank) const override {
     if (self > 1) return {};
@@ -78,6 +83,31 @@ TEST(operations_outside_the_extent_are_found) {
   check_finds("not among peers", [](Rank, auto& ops) { ops[0].peer = 2; });
   check_finds("is no rank", [](Rank, auto& ops) { ops[0].peer = 3; });
   check_finds("divisor", [](Rank, auto& ops) { ops[0].divisor = 0; });
+}
+
+TEST(collectives_that_do_not_meet_are_found) {
+  const auto problem = [](const Emit& change) {
+    const MadePattern pattern([&](Rank rank, std::vector<Op>& ops) {
+      const Op one{.kind = Op::Kind::collective, .peer = 1 - rank, .bytes = size};
+      ops = {one, one};
+      ops[1].after = {0, -1};
+      change(rank, ops);
+    });
+    return check_program(pattern, 2, size);
+  };
+  const auto check = [&](std::string_view part, const Emit& change) {
+    const std::string found = problem(change);
+    CHECK_EQ(found.find(part) == std::string::npos ? found : part, part);
+  };
+  CHECK_EQ(problem([](Rank, auto&) {}), "");
+  check("ranks have 1 and 2 collectives", [](Rank rank, auto& ops) {
+    if (rank == 1) ops.pop_back();
+  });
+  check("another collective than that of rank 0", [](Rank rank, auto& ops) {
+    if (rank == 1) ops[1].collective = Collective::broadcast;
+  });
+  check("beside the operation before it", [](Rank, auto& ops) { ops[1].after = {-1, -1}; });
+  check_finds("adds outside the extent", [](Rank, auto& ops) { ops[0].adds = true; });
 }
 
 TEST(references_to_later_operations_are_found) {

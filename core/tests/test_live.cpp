@@ -83,7 +83,8 @@ Wires* wires = nullptr;  // the loop makes the transport, and does not know the 
 
 class WireTransport : public HostTransport {
  public:
-  WireTransport(const BackendContext& context, const Parameters&) : rank_(context.rank) {}
+  WireTransport(const BackendContext& context, const Parameters&)
+      : rank_(context.rank), ranks_(context.ranks) {}
   WireTransport(const WireTransport&) = delete;
   WireTransport& operator=(const WireTransport&) = delete;
   ~WireTransport() { CHECK(regions_.empty()); }  // all memory is released before its owner
@@ -126,6 +127,36 @@ class WireTransport : public HostTransport {
     if (op.kind == Op::Kind::send) return wires->put(rank_, op, data);
     wires->await([&] { return wires->receive(rank_, op, data); });
   }
+  // A library that sends every vector to every rank.
+  void collect(const Op& op, std::byte* sent, std::byte* result) {
+    const auto whole = static_cast<std::size_t>(op.bytes);
+    std::vector<std::vector<std::byte>> vectors(static_cast<std::size_t>(ranks_),
+                                                std::vector<std::byte>(whole));
+    for (Rank peer = 0; peer < ranks_; ++peer)
+      if (peer != rank_) wires->put(rank_, {.peer = peer, .bytes = op.bytes}, sent);
+    std::copy_n(sent, whole, vectors[static_cast<std::size_t>(rank_)].begin());
+    for (Rank peer = 0; peer < ranks_; ++peer) {
+      std::byte* const data = vectors[static_cast<std::size_t>(peer)].data();
+      if (peer != rank_) wires->await([&] { return wires->receive(rank_, {.peer = peer}, data); });
+    }
+    const std::size_t block = whole / static_cast<std::size_t>(ranks_);
+    const auto own = static_cast<std::size_t>(rank_);
+    for (std::size_t at = 0; at < whole; at += word_bytes) {
+      std::uint32_t sum = 0, word = 0;
+      for (const auto& vector : vectors) std::memcpy(&word, vector.data() + at, word_bytes), sum += word;
+      if (op.collective == Collective::all_reduce) std::memcpy(result + at, &sum, word_bytes);
+      if (op.collective == Collective::reduce_scatter && at / block == own)
+        std::memcpy(result + at % block, &sum, word_bytes);
+    }
+    for (std::size_t from = 0; from < vectors.size(); ++from) {
+      const std::byte* const vector = vectors[from].data();
+      if (op.collective == Collective::all_gather)
+        std::copy_n(vector + (op.in_place ? from * block : 0), block, result + from * block);
+      if (op.collective == Collective::all_to_all)
+        std::copy_n(vector + own * block, block, result + from * block);
+    }
+    if (op.collective == Collective::broadcast) std::ranges::copy(vectors.front(), result);
+  }
 
  private:
   struct Receive {
@@ -138,7 +169,7 @@ class WireTransport : public HostTransport {
       return data >= one.first && data + op.bytes <= one.first + one.second->size();
     }));
   }
-  Rank rank_;
+  Rank rank_, ranks_;
   const Op* foreseen_ = nullptr;  // to follow the operation that is executed next
   const Op* next_ = nullptr;      // was foreseen
   std::map<std::byte*, std::unique_ptr<std::vector<std::byte>>> regions_;
@@ -186,12 +217,14 @@ struct Outcome {
   std::vector<Rank> first_rank_sent_to;
 };
 
-Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}, std::uint64_t order_seed = 0) {
+Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}, std::uint64_t order_seed = 0,
+                 std::int64_t iterations = 1) {
   Task task = task_of(pattern, ranks, message_bytes);
   task.block = {0, 0, std::min<std::int64_t>(task.extent.phases, 5), 0, 2};
   task.verify = true;
   task.verify_seed = 17;
   task.order_seed = order_seed;
+  task.iterations = iterations;
   Wires shared(ranks, fault);
   wires = &shared;
   Outcome outcome;
@@ -299,6 +332,36 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
         CHECK(byte.bytes == message_bytes && byte.phase >= 0);
       }
     }
+  }
+}
+
+TEST(results_of_a_library_s_collectives_are_accepted) {
+  for (const char* operation :
+       {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "barrier"}) {
+    const auto pattern = make_pattern("collective", {{"operation", operation}, {"library", "only"}});
+    for (const std::int64_t iterations : {1, 3}) {
+      const auto outcome = run_once(*pattern, everybody, {}, 0, iterations);
+      CHECK_EQ(operation + std::to_string(outcome.wrong.size()), operation + std::string("0"));
+    }
+    CHECK(run_once(*make_pattern("collective", {{"operation", operation}, {"library", "also"}}), everybody)
+              .wrong.empty());
+  }
+}
+
+TEST(a_wrong_byte_in_a_library_s_result_is_found) {
+  for (const char* operation : {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"}) {
+    const auto pattern = make_pattern("collective", {{"operation", operation}, {"library", "only"}});
+    const bool sums = std::string_view(operation).find("reduce") != std::string_view::npos;
+    // Byte 1 of the vector of rank 0, or of rank 0's message to itself where each rank gets a block.
+    const bool to_first =
+        operation == std::string_view("reduce-scatter") || operation == std::string_view("all-to-all");
+    const Fault fault{.source = to_first ? 1 : 0, .destination = to_first ? 0 : 2, .bit = 9};
+    const auto wrong = run_once(*pattern, everybody, fault).wrong;
+    REQUIRE(wrong.size() == 1);
+    CHECK_EQ(wrong.front().destination, fault.destination);
+    CHECK_EQ(wrong.front().source, sums ? fault.destination : fault.source);
+    CHECK_EQ(wrong.front().offset, 1);
+    CHECK(wrong.front().expected != wrong.front().found);
   }
 }
 

@@ -26,6 +26,7 @@ constexpr std::string_view summary =
 
 #if defined(CROSSCUT_HAVE_MPI)
 
+#include "backends/mpi/collectives.hpp"
 #include "backends/mpi/library.hpp"
 #include "backends/mpi/two_sided.hpp"
 #include "measure/live.hpp"
@@ -71,6 +72,13 @@ class MpiTransport : public measure::HostTransport {
 
   void execute(const program::Op& op, std::byte* data) {
     calls_.execute(op, data);
+    moved();
+  }
+
+  // A blocking call, as programs use it: libraries often choose other algorithms for MPI_Iallreduce. Like the
+  // other blocking calls here, it ends with the process when the conductor says so.
+  void collect(const program::Op& op, std::byte* sent, std::byte* result) {
+    run_collective(op, sent, result, world_.get());
     moved();
   }
 
@@ -121,6 +129,7 @@ extern const program::BackendInfo info;
 const program::BackendInfo info{.name = "mpi",
                                 .summary = summary,
                                 .parameters = parameters,
+                                .collectives = true,
                                 .over_mpi = true,
                                 .make = measure::make_live<MpiTransport>};
 }  // namespace crosscut::backends::mpi
@@ -133,6 +142,7 @@ extern const program::BackendInfo info;
 const program::BackendInfo info{.name = "mpi",
                                 .summary = summary,
                                 .parameters = parameters,
+                                .collectives = true,
                                 .over_mpi = true,
                                 .unavailable = without_mpi};
 }  // namespace crosscut::backends::mpi

@@ -84,6 +84,10 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   std::int64_t phases = 0;
   for (const auto bytes : job_.sizes) {
     const auto extent = pattern_->extent(ranks, bytes);
+    if (extent.collectives && !backend_.collectives)
+      throw UsageError("pattern " + job_.pattern + ": backend " + job_.backend +
+                       " has no collective operations of its own, which --library asks for; measure with "
+                       "--backend mpi, or without --library");
     phases = std::max(phases, extent.phases);
     shape_.slots = std::max<std::int64_t>(shape_.slots, extent.slots);
     const auto needed = extent.send_bytes + extent.receive_bytes;

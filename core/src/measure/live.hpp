@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "measure/collectives.hpp"
 #include "measure/compute.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
@@ -30,7 +31,8 @@ class LiveBackend final : public Backend {
   void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
     transport_.begin_job();
     is_expected_ = false;
-    const auto needed = largest.send_bytes + largest.receive_bytes;
+    const auto needed =
+        largest.send_bytes + largest.receive_bytes + (largest.adds ? largest.receive_bytes : 0);
     if (needed > memory_bytes || needed < 0) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
                        " bytes, more than the limit of " + std::to_string(memory_bytes) +
@@ -39,6 +41,7 @@ class LiveBackend final : public Backend {
     if (!T::is_synchronised) return;  // no bytes move, so no memory is needed
     send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
     receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
+    sums_.reserve(largest.adds ? largest.receive_bytes : 0);
     apart_ = Memory();
     apart_limit_ = verify ? static_cast<std::size_t>(memory_bytes - needed) : 0;
   }
@@ -209,9 +212,18 @@ class LiveBackend final : public Backend {
       const auto next = i + 1 < count ? i + 1 : 0;
       if (next > 0 || !last) transport_.foresee(schedule.ops[next], schedule.data[next]);
       if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-      transport_.execute(schedule.ops[i], schedule.data[i]);
+      execute(schedule.ops[i], schedule.data[i]);
       if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
     }
+  }
+
+  void execute(const program::Op& op, std::byte* data) {
+    if constexpr (RunsCollectives<T>) {
+      if (op.kind == program::Op::Kind::collective)
+        return transport_.collect(op, send_.span().data() + op.offset, data);
+    }
+    transport_.execute(op, data);
+    if (op.adds) sums_.add(op, data);
   }
 
   void start(const Schedule& schedule, program::OpIndex index, bool first) {
@@ -231,6 +243,10 @@ class LiveBackend final : public Backend {
       for (const auto done : completed_) {
         const auto i = static_cast<std::size_t>(done);
         times_.done[i] = T::is_lossy && last ? end_of(done) : now;
+        if (schedule.ops[i].adds && T::is_synchronised) {
+          sums_.add(schedule.ops[i], schedule.data[i]);
+          if (last && !T::is_lossy) times_.done[i] = transport_.now();
+        }
         const auto from = static_cast<std::size_t>(schedule.first_dependent[i]);
         const auto to = static_cast<std::size_t>(schedule.first_dependent[i + 1]);
         for (auto k = from; k < to; ++k) {
@@ -265,6 +281,8 @@ class LiveBackend final : public Backend {
     if (schedule.ops.empty()) return;
     Effort effort{.processor_seconds = static_cast<double>(processor) * 1e-9,
                   .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
+    // What a library's collective moves is not known.
+    if (schedule.ops.front().kind == program::Op::Kind::collective) return;
     for (const auto& op : schedule.ops)
       (op.kind == program::Op::Kind::send ? effort.sent_bytes : effort.received_bytes) +=
           op.bytes * task.iterations;
@@ -274,7 +292,7 @@ class LiveBackend final : public Backend {
   void fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
     std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
     for (const auto& op : schedule.ops) {
-      if (op.kind != program::Op::Kind::send || op.forwards >= 0) continue;
+      if (op.kind == program::Op::Kind::receive || op.forwards >= 0) continue;
       from = std::min(from, op.offset);
       to = std::max(to, op.offset + op.bytes);
     }
@@ -293,9 +311,9 @@ class LiveBackend final : public Backend {
 
   void check(const Schedule& schedule, const Task& task, std::int64_t repetition,
              RankSamples& samples) const {
-    constexpr std::size_t most_reported = 16;
     for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
       const auto& op = schedule.ops[i];
+      if (op.kind == program::Op::Kind::collective) check_collective(schedule, i, task, repetition, samples);
       if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
       if (T::is_lossy && may_be_incomplete(schedule, i)) continue;
       const auto origin = op.origin >= 0 ? op.origin : op.peer;
@@ -303,20 +321,35 @@ class LiveBackend final : public Backend {
       const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;
       const auto wrong =
           check_payload(std::span(schedule.data[i], static_cast<std::size_t>(op.bytes)), key, began);
-      if (!wrong) continue;
-      ++samples.wrong_count;
-      if (samples.wrong.size() < most_reported) {
-        samples.wrong.push_back({op.peer, context_.rank, schedule.phase, task.bytes, wrong->offset,
-                                 wrong->expected, wrong->found});
-      }
+      if (wrong) note_wrong(op.peer, *wrong, schedule, task, samples);
     }
+  }
+
+  void note_wrong(Rank source, const Mismatch& wrong, const Schedule& schedule, const Task& task,
+                  RankSamples& samples) const {
+    constexpr std::size_t most_reported = 16;
+    ++samples.wrong_count;
+    if (samples.wrong.size() < most_reported)
+      samples.wrong.push_back(
+          {source, context_.rank, schedule.phase, task.bytes, wrong.offset, wrong.expected, wrong.found});
+  }
+
+  void check_collective(const Schedule& schedule, std::size_t i, const Task& task, std::int64_t repetition,
+                        RankSamples& samples) const {
+    const auto key_of = [&](Rank rank) {
+      return payload_key(task.verify_seed, rank, schedule.phase, repetition, task.bytes);
+    };
+    const auto wrong = wrong_result(schedule.ops[i], schedule.data[i], context_.rank, context_.ranks,
+                                    task.iterations, key_of);
+    if (wrong) note_wrong(wrong->source, wrong->byte, schedule, task, samples);
   }
 
   BackendContext context_;
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
-  std::size_t apart_limit_ = 0;    // most bytes that verification may allocate
-  bool is_expected_ = false;       // expect_connections() has run for the current job
+  Sums sums_;
+  std::size_t apart_limit_ = 0;  // most bytes that verification may allocate
+  bool is_expected_ = false;     // expect_connections() has run for the current job
   std::optional<Compute> compute_;
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for

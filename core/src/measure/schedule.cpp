@@ -171,7 +171,8 @@ void assign_memory(Schedule& schedule, const Buffers& buffers) {
       schedule.data[i] = buffers.apart.data() + apart;
       apart += whole_cache_lines(static_cast<std::size_t>(op.bytes));
     } else {
-      const auto& buffer = op.kind == program::Op::Kind::send ? buffers.send : buffers.receive;
+      const bool sends = op.kind == program::Op::Kind::send || op.in_place;
+      const auto& buffer = sends ? buffers.send : buffers.receive;
       schedule.data[i] = buffer.data() + op.offset;
     }
   }

@@ -32,6 +32,12 @@ concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
   { c.moved_at(index) } -> std::same_as<std::int64_t>;
 };
 
+// An additional member of a transport whose library has collective operations (BackendInfo::collectives).
+template <class T>
+concept RunsCollectives = requires(T t, const program::Op& op, std::byte* sent, std::byte* result) {
+  t.collect(op, sent, result);  // runs one to completion; both are the same if it works in place
+};
+
 template <class T>
 concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, const program::Op& op,
                              program::OpIndex index, std::byte* data,

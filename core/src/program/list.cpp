@@ -60,6 +60,7 @@ json::Value describe(const BackendInfo& backend) {
                       {"live", backend.live},
                       {"tolerates_failure", backend.tolerates_failure},
                       {"lossy", backend.lossy},
+                      {"collectives", backend.collectives},
                       {"over_mpi", backend.over_mpi},
                       {"available", backend.unavailable.empty()},
                       {"unavailable", backend.unavailable},

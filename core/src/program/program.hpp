@@ -20,10 +20,26 @@ using OpIndex = std::int32_t;
 // In `after` and `since`: the start of the phase instead of an operation.
 inline constexpr OpIndex phase_start = -1;
 
+// A collective operation of all ranks, run by the transport's own library. Where an operation divides a
+// rank's vector, it has a block for each rank, all of the same size.
+enum class Collective : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  all_to_all,
+  barrier
+};
+
+// Reductions add unsigned words of this size, modulo 2^32: exactly, in any order.
+inline constexpr std::int64_t word_bytes = 4;
+
 // One send or receive of a rank: the message, the operations that it waits for, the origin of its data
 // (verification), and the sample that it ends, if any.
 struct Op {
-  enum class Kind : std::uint8_t { send, receive };
+  // collective: every rank has the same ones, in the same order, in phases where each operation waits for the
+  // previous one. `bytes` is a rank's whole vector, `peer` the neighbour that its sample names.
+  enum class Kind : std::uint8_t { send, receive, collective };
 
   Kind kind = Kind::send;
   std::uint8_t channel = 0;  // a tag (mpi), a connection of its own (tcp, udp)
@@ -44,6 +60,9 @@ struct Op {
   OpIndex since = phase_start;     // the sample is (done(this) - posted(since)) / divisor
   double divisor = 1;              // 2 for half a round trip
   std::int64_t sample_bytes = -1;  // bytes credited to the sample; -1: `bytes`
+  bool adds = false;  // a receive: its words are added to the rank's vector before it is complete
+  Collective collective = Collective::barrier;  // if `kind` says so
+  bool in_place = false;                        // a collective: the send buffer receives the result
 
   std::int64_t counted_bytes() const { return sample_bytes >= 0 ? sample_bytes : bytes; }
 };
@@ -62,6 +81,8 @@ struct Extent {
   // True if the backend may run a phase's operations several times back to back (short messages) and divide
   // each sample by the count. False if every message is a sample of its own.
   bool iterable = true;
+  bool collectives = false;  // needs a backend whose library runs collectives
+  bool adds = false;         // some receives add
 };
 
 // One phase of all ranks. State that ranks share (a permutation) is made once and takes O(ranks) memory.

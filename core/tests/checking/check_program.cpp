@@ -14,7 +14,12 @@ namespace {
 
 std::string fields_outside(const Op& op, const Extent& extent, Rank rank, Rank ranks) {
   const bool reads_received = op.kind == Op::Kind::receive || op.forwards >= 0;
-  const std::int64_t buffer = reads_received ? extent.receive_bytes : extent.send_bytes;
+  const std::int64_t buffer = op.kind == Op::Kind::collective
+                                  ? std::min(extent.send_bytes, extent.receive_bytes)
+                              : reads_received ? extent.receive_bytes
+                                               : extent.send_bytes;
+  if (op.kind == Op::Kind::collective && !extent.collectives) return "a collective outside the extent";
+  if (op.adds && !(extent.adds && op.kind == Op::Kind::receive)) return "adds outside the extent";
   if (op.peer < 0 || op.peer >= ranks) return "peer " + std::to_string(op.peer) + " is no rank";
   if (op.peer == rank) return "peer is the rank itself";
   if (op.origin < -1 || op.origin >= ranks) return "origin " + std::to_string(op.origin) + " is no rank";
@@ -45,6 +50,9 @@ class Program {
       if (problem.empty()) problem = later_reference(op, static_cast<OpIndex>(i));
       if (problem.empty() && op.slot >= 0 && slots[static_cast<std::size_t>(op.slot)])
         problem = "slot " + std::to_string(op.slot) + " is used twice";
+      if (problem.empty() && op.kind == Op::Kind::collective && i > 0 &&
+          !comes_after(static_cast<OpIndex>(i), static_cast<OpIndex>(i) - 1))
+        problem = "a collective beside the operation before it";
       if (problem.empty()) problem = order_on_lane(static_cast<OpIndex>(i));
       if (problem.empty()) problem = overlap_or_early_forward(static_cast<OpIndex>(i));
       if (!problem.empty()) return at_operation(rank, i, problem);

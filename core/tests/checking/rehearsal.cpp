@@ -37,6 +37,14 @@ std::vector<std::pair<Stream, Place>> by_lane(const Programs& programs, Op::Kind
   return found;
 }
 
+std::vector<std::vector<Place>> collectives_of(const Programs& programs) {
+  std::vector<std::vector<Place>> found(programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank)
+    for (std::size_t i = 0; i < programs[rank].size(); ++i)
+      if (programs[rank][i].kind == Op::Kind::collective) found[rank].push_back({static_cast<Rank>(rank), i});
+  return found;
+}
+
 // Returns the rank whose data the operation moves.
 Rank origin_of(const Programs& programs, Place place) {
   const Op& op = op_at(programs, place);
@@ -79,6 +87,8 @@ class Rehearsal {
       partner_[number(sends[i].second)] = receives[i].second;
       partner_[number(receives[i].second)] = sends[i].second;
     }
+    collectives_ = collectives_of(programs);
+    begun_.resize(collectives_.empty() ? 0 : collectives_.front().size());
     waits_for_.resize(operations_);
     dependents_.resize(operations_);
     posted_.resize(operations_);
@@ -92,6 +102,10 @@ class Rehearsal {
       const Place place = ready_.back();
       ready_.pop_back();
       posted_[number(place)] = true;
+      if (op_at(programs_, place).kind == Op::Kind::collective) {
+        begin_collective(place);
+        continue;
+      }
       const Place partner = partner_[number(place)];
       if (!posted_[number(partner)]) continue;
       complete(place);
@@ -111,6 +125,14 @@ class Rehearsal {
     }
     if (waits_for_[number(place)] == 0) ready_.push_back(place);
   }
+  // A collective completes on all ranks when the last has begun it.
+  void begin_collective(Place place) {
+    const auto& own = collectives_[static_cast<std::size_t>(place.rank)];
+    const auto which =
+        static_cast<std::size_t>(std::ranges::find(own, place.index, &Place::index) - own.begin());
+    if (++begun_[which] < programs_.size()) return;
+    for (const auto& of_rank : collectives_) complete(of_rank[which]);
+  }
   void complete(Place place) {
     ++completed_;
     for (const Place dependent : dependents_[number(place)])
@@ -120,6 +142,7 @@ class Rehearsal {
     for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
       for (std::size_t i = 0; i < programs_[rank].size(); ++i) {
         const Place place{static_cast<Rank>(rank), i};
+        if (op_at(programs_, place).kind == Op::Kind::collective) continue;
         if (!posted_[number(place)] || posted_[number(partner_[number(place)])]) continue;
         return at_operation(place.rank, i,
                             "waits for ever for operation " + std::to_string(partner_[number(place)].index) +
@@ -134,6 +157,8 @@ class Rehearsal {
   std::vector<std::size_t> first_;  // [rank] number of its first operation
   std::size_t operations_ = 0, completed_ = 0;
   std::vector<Place> partner_;
+  std::vector<std::vector<Place>> collectives_;  // [rank], in order
+  std::vector<std::size_t> begun_;               // [collective] by so many ranks
   std::vector<int> waits_for_;
   std::vector<std::vector<Place>> dependents_;
   std::vector<bool> posted_;
@@ -159,6 +184,18 @@ std::string check_matching(const Programs& programs) {
                           "a receive of what nobody sends");
     std::string problem = disagreement(programs, sends[i].second, receives[i].second);
     if (!problem.empty()) return problem;
+  }
+  const auto all = collectives_of(programs);
+  for (const auto& own : all) {
+    if (own.size() != all.front().size())
+      return "ranks have " + std::to_string(own.size()) + " and " + std::to_string(all.front().size()) +
+             " collectives";
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const Op& one = op_at(programs, own[i]);
+      const Op& first = op_at(programs, all.front()[i]);
+      if (one.collective != first.collective || one.bytes != first.bytes || one.in_place != first.in_place)
+        return at_operation(own[i].rank, own[i].index, "is another collective than that of rank 0");
+    }
   }
   return {};
 }
