@@ -6,9 +6,7 @@
 // Sources: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
 // 19(1), 2005, section 4; the rings of all-reduce and reduce-scatter: Patarasuk and Yuan, J. Parallel and
 // Distributed Computing 69(2), 2009.
-#include <bit>
-
-#include "patterns/operations.hpp"
+#include "patterns/rounds.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::patterns {
@@ -16,92 +14,6 @@ namespace crosscut::patterns {
 using namespace program;
 
 namespace {
-
-// Part of the vector: the bytes of `count` of `parts` equal blocks, from block `first` on, cyclically.
-struct Blocks {
-  std::int64_t bytes, parts, first, count;
-
-  std::int64_t offset() const { return edge(first % parts); }
-  std::int64_t size() const {
-    const std::int64_t from = first % parts, to = from + count;
-    return to <= parts ? edge(to) - edge(from) : bytes - edge(from) + edge(to - parts);
-  }
-  // A cyclic range that passes the end lies at the start of the buffer.
-  std::int64_t place() const { return first % parts + count <= parts ? offset() : 0; }
-
- private:
-  std::int64_t edge(std::int64_t block) const {
-    // Without overflow for any size and number of ranks.
-    return bytes / parts * block + bytes % parts * block / parts;
-  }
-};
-
-// Appends the operations of one rank, round by round.
-class Rounds {
- public:
-  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, bool adds, std::vector<Op>& ops)
-      : rank(self), ranks(everybody), bytes(vector_bytes), adds_(adds), ops_(ops) {}
-
-  Blocks blocks(std::int64_t first, std::int64_t count = 1) const {
-    return {bytes, ranks, ((first % ranks) + ranks) % ranks, count};
-  }
-  Blocks all() const { return {bytes, 1, 0, 1}; }
-  Blocks none() const { return {0, 1, 0, 1}; }
-  // Whether what is received from now on is part of a sum.
-  void reduces(bool yes) { reduces_ = yes; }
-
-  void send(Rank to, const Blocks& what) { next({begun(send_to(to, what.size(), what.place())), -1}); }
-  void receive(Rank from, const Blocks& what) { next({-1, begun(received(from, what))}); }
-  void exchange(Rank to, const Blocks& sent, Rank from, const Blocks& what) {
-    const OpIndex receiving = begun(received(from, what));
-    next({begun(send_to(to, sent.size(), sent.place())), receiving});
-  }
-  // Makes the last receive end the rank's sample, which counts the whole vector.
-  void finish() {
-    if (last_received_ < 0) return;
-    ops_[static_cast<std::size_t>(last_received_)].slot = 0;
-    ops_[static_cast<std::size_t>(last_received_)].sample_bytes = bytes;
-  }
-
-  const Rank rank, ranks;
-  const std::int64_t bytes;
-
- private:
-  Op received(Rank from, const Blocks& what) const {
-    Op op = receive_from(from, what.size(), what.place());
-    op.adds = adds_ && reduces_;
-    return op;
-  }
-  OpIndex begun(Op op) {
-    op.after = after_;
-    const OpIndex at = add(ops_, op);
-    if (op.kind == Op::Kind::receive) last_received_ = at;
-    return at;
-  }
-  void next(After done) { after_ = done; }
-
-  bool adds_, reduces_ = false;
-  std::vector<Op>& ops_;
-  After after_ = from_start;
-  OpIndex last_received_ = -1;
-};
-
-// Runs `steps` on the largest power of two of ranks, as rank `own` of `count`. The others are folded in: each
-// gives its vector to a neighbour before, and gets `back` from it afterwards. `real`: rank from number.
-void folded(Rounds& r, const Blocks& back, const auto& steps) {
-  const auto count = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(r.ranks)));
-  const Rank extra = r.ranks - count;
-  const auto real = [&](Rank number) { return number < extra ? 2 * number + 1 : number + extra; };
-  if (r.rank < 2 * extra && r.rank % 2 == 0) {
-    r.send(r.rank + 1, r.all());
-    r.receive(r.rank + 1, back);
-    return;
-  }
-  r.reduces(true);
-  if (r.rank < 2 * extra) r.receive(r.rank - 1, r.all());
-  steps(r.rank < 2 * extra ? r.rank / 2 : r.rank - extra, count, real);
-  if (r.rank < 2 * extra) r.send(r.rank - 1, back);
-}
 
 void ring_reduce_scatter(Rounds& r) {
   r.reduces(true);
@@ -121,15 +33,6 @@ void ring_all_reduce(Rounds& r) {
   ring_reduce_scatter(r);
   r.reduces(false);
   ring_all_gather(r, 1);
-}
-
-void recursive_doubling(Rounds& r) {
-  folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
-    for (Rank distance = 1; distance < count; distance *= 2) {
-      const Rank partner = real(own ^ distance);
-      r.exchange(partner, r.all(), partner, r.all());
-    }
-  });
 }
 
 // Halves the range of blocks, of which there are `count`, until it is the block `own`.

@@ -4,6 +4,7 @@
 // congestor records its own time, which tells the analysis whether it outlasted the victims.
 #include "base/random.hpp"
 #include "patterns/congestion.hpp"
+#include "patterns/rounds.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::patterns {
@@ -21,6 +22,7 @@ struct Settings {
   RankList victims;  // empty: drawn
   std::int64_t share_percent = 0;
   std::int64_t pings = 0, messages = 0;
+  bool reduce = false;  // all victims together, instead of pairs
   std::int64_t load_bytes = 0, chunk_bytes = 0, fan_in = 0;
   std::uint64_t seed = 1;
 };
@@ -62,7 +64,9 @@ class CongestedPhase final : public Phase {
 
   void emit(Rank rank, std::vector<Op>& ops) const override {
     const std::int64_t position = roles_.position[static_cast<std::size_t>(rank)];
-    if (roles_.is_victim[static_cast<std::size_t>(rank)]) return add_victim(ops, position);
+    const bool is_victim = roles_.is_victim[static_cast<std::size_t>(rank)];
+    if (is_victim && settings_.reduce) return add_all_reduces(ops, position);
+    if (is_victim) return add_victim(ops, position);
     congestion().add(ops, position);
     for (Op& op : ops) op.peer = roles_.congestors[static_cast<std::size_t>(op.peer)];
   }
@@ -99,6 +103,19 @@ class CongestedPhase final : public Phase {
     }
   }
 
+  // Appends all-reduces of all victims, by recursive doubling, one after another: first those of 8 bytes,
+  // then those of the message size. Each victim times each from its own start.
+  void add_all_reduces(std::vector<Op>& ops, std::int64_t position) const {
+    Rounds rounds(static_cast<Rank>(position), static_cast<Rank>(std::ssize(roles_.victims)), bytes_, false,
+                  ops);
+    for (std::int64_t i = 0; i < settings_.pings + settings_.messages; ++i) {
+      const OpIndex first = rounds.follow(i < settings_.pings ? latency_bytes : bytes_);
+      recursive_doubling(rounds);
+      rounds.finish(static_cast<std::int32_t>(i), first);
+    }
+    for (Op& op : ops) op.peer = roles_.victims[static_cast<std::size_t>(op.peer)];
+  }
+
   Roles roles_;
   Settings settings_;
   std::int64_t bytes_;
@@ -112,6 +129,7 @@ class Congestor final : public PhasedPattern {
                   .share_percent = given.integer("share"),
                   .pings = given.integer("pings"),
                   .messages = given.integer("messages"),
+                  .reduce = given.text("measure") == "all-reduce",
                   .load_bytes = given.integer("load"),
                   .chunk_bytes = given.integer("chunk"),
                   .fan_in = given.integer("fan-in"),
@@ -156,9 +174,13 @@ const std::array parameters = {
     list_parameter("victims", Parameter::Kind::ranks,
                    "The ranks that measure; without it a share of all, drawn at random"),
     integer_parameter("share", "per cent", "20", 99, "Share of the ranks that are victims, at least two"),
-    integer_parameter("pings", "messages", "50", 100'000, "Ping-pongs of 8 bytes of each pair of victims"),
+    choice_parameter("measure", {"pairs", "all-reduce"},
+                     "What victims measure: ping-pongs and exchanges in pairs, or all-reduces of all victims "
+                     "together, by recursive doubling"),
+    integer_parameter("pings", "messages", "50", 100'000,
+                      "Ping-pongs of 8 bytes of each pair of victims, or their all-reduces of 8 bytes"),
     integer_parameter("messages", "messages", "20", 100'000,
-                      "Exchanges of the message size of each pair of victims"),
+                      "Exchanges of the message size of each pair of victims, or their all-reduces of it"),
     bytes_parameter(
         "load", "64MB",
         "Bytes that each congestor sends in a phase; raise it if congestors finish before the victims", 1,

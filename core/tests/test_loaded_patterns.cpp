@@ -1,5 +1,7 @@
 // Promises of the patterns with roles, streams, chains and load; and NetPIPE's sizes.
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -324,4 +326,26 @@ TEST(congestors_send_their_load_and_time_its_end) {
   CHECK(!pattern->refuse(3).empty());
   CHECK(!make_pattern("congestor", {{"victims", "0-6"}})->refuse(8).empty());
   CHECK(!make_pattern("congestor", {{"victims", "4"}})->refuse(8).empty());
+}
+
+TEST(victims_that_reduce_together_time_each_all_reduce_from_its_start) {
+  for (const char* victims : {"0,5", "0,5,7", "0,2,5,7", "0,1,2,3,5"}) {
+    const auto pattern = make_pattern(
+        "congestor", {{"victims", victims}, {"measure", "all-reduce"}, {"pings", "3"}, {"messages", "2"}});
+    for (std::int64_t index = 0; index < 4; ++index) {
+      for (const Rank rank : {0, 5}) {
+        const std::vector<Op> ops = program_of(*pattern, rank, 10, index);
+        const std::vector<Op> timed = timed_ops(ops);
+        REQUIRE(timed.size() == 5);
+        std::set<OpIndex> starts;
+        for (std::size_t i = 0; i < timed.size(); ++i) {
+          CHECK_EQ(timed[i].slot, static_cast<std::int32_t>(i));
+          CHECK_EQ(timed[i].counted_bytes(), i < 3 ? 8 : 1000);
+          CHECK(starts.insert(timed[i].since).second);
+        }
+        for (const Op& op : ops)
+          CHECK(std::string_view(victims).find(std::to_string(op.peer)) != std::string_view::npos);
+      }
+    }
+  }
 }

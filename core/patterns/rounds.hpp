@@ -1,0 +1,123 @@
+// Rounds of messages that an algorithm of a collective operation is made of.
+#pragma once
+
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "patterns/operations.hpp"
+
+namespace crosscut::patterns {
+
+using program::Op;
+using program::OpIndex;
+
+// Part of the vector: the bytes of `count` of `parts` equal blocks, from block `first` on, cyclically.
+struct Blocks {
+  std::int64_t bytes, parts, first, count;
+
+  std::int64_t offset() const { return edge(first % parts); }
+  std::int64_t size() const {
+    const std::int64_t from = first % parts, to = from + count;
+    return to <= parts ? edge(to) - edge(from) : bytes - edge(from) + edge(to - parts);
+  }
+  // A cyclic range that passes the end lies at the start of the buffer.
+  std::int64_t place() const { return first % parts + count <= parts ? offset() : 0; }
+
+ private:
+  std::int64_t edge(std::int64_t block) const {
+    // Without overflow for any size and number of ranks.
+    return bytes / parts * block + bytes % parts * block / parts;
+  }
+};
+
+// Appends the operations of one rank, round by round.
+class Rounds {
+ public:
+  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, bool adds, std::vector<Op>& ops)
+      : rank(self), ranks(everybody), bytes(vector_bytes), adds_(adds), ops_(ops) {}
+
+  Blocks blocks(std::int64_t first, std::int64_t count = 1) const {
+    return {bytes, ranks, ((first % ranks) + ranks) % ranks, count};
+  }
+  Blocks all() const { return {bytes, 1, 0, 1}; }
+  Blocks none() const { return {0, 1, 0, 1}; }
+  // Whether what is received from now on is part of a sum.
+  void reduces(bool yes) { reduces_ = yes; }
+
+  void send(Rank to, const Blocks& what) { next({begun(send_to(to, what.size(), what.place())), -1}); }
+  void receive(Rank from, const Blocks& what) { next({-1, begun(received(from, what))}); }
+  void exchange(Rank to, const Blocks& sent, Rank from, const Blocks& what) {
+    const OpIndex receiving = begun(received(from, what));
+    next({begun(send_to(to, sent.size(), sent.place())), receiving});
+  }
+  // Makes the last receive end the rank's sample, which counts the whole vector.
+  void finish(std::int32_t slot = 0, OpIndex since = program::phase_start) {
+    if (last_received_ < 0) return;
+    // A sample starts at an operation before the one that ends it: with a single exchange, its send.
+    if (since == last_received_) std::swap(ops_[index(since)], ops_[index(++last_received_)]);
+    Op& op = ops_[index(last_received_)];
+    op.slot = slot;
+    op.since = since;
+    op.sample_bytes = bytes;
+  }
+  // Begins another operation, on a vector of this size, which follows the one before. Returns the index of
+  // its first message.
+  OpIndex follow(std::int64_t vector_bytes) {
+    bytes = vector_bytes;
+    last_received_ = -1;
+    reduces_ = false;
+    return static_cast<OpIndex>(ops_.size());
+  }
+
+  const Rank rank, ranks;
+  std::int64_t bytes;
+
+ private:
+  static std::size_t index(OpIndex op) { return static_cast<std::size_t>(op); }
+  Op received(Rank from, const Blocks& what) const {
+    Op op = receive_from(from, what.size(), what.place());
+    op.adds = adds_ && reduces_;
+    return op;
+  }
+  OpIndex begun(Op op) {
+    op.after = after_;
+    const OpIndex at = add(ops_, op);
+    if (op.kind == Op::Kind::receive) last_received_ = at;
+    return at;
+  }
+  void next(After done) { after_ = done; }
+
+  bool adds_, reduces_ = false;
+  std::vector<Op>& ops_;
+  After after_ = from_start;
+  OpIndex last_received_ = -1;
+};
+
+// Runs `steps` on the largest power of two of ranks, as rank `own` of `count`. The others are folded in: each
+// gives its vector to a neighbour before, and gets `back` from it afterwards. `real`: rank from number.
+inline void folded(Rounds& r, const Blocks& back, const auto& steps) {
+  const auto count = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(r.ranks)));
+  const Rank extra = r.ranks - count;
+  const auto real = [&](Rank number) { return number < extra ? 2 * number + 1 : number + extra; };
+  if (r.rank < 2 * extra && r.rank % 2 == 0) {
+    r.send(r.rank + 1, r.all());
+    r.receive(r.rank + 1, back);
+    return;
+  }
+  r.reduces(true);
+  if (r.rank < 2 * extra) r.receive(r.rank - 1, r.all());
+  steps(r.rank < 2 * extra ? r.rank / 2 : r.rank - extra, count, real);
+  if (r.rank < 2 * extra) r.send(r.rank - 1, back);
+}
+
+inline void recursive_doubling(Rounds& r) {
+  folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
+    for (Rank distance = 1; distance < count; distance *= 2) {
+      const Rank partner = real(own ^ distance);
+      r.exchange(partner, r.all(), partner, r.all());
+    }
+  });
+}
+
+}  // namespace crosscut::patterns
