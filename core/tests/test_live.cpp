@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "measure/live.hpp"
 #include "tests/check.hpp"
+#include "tests/collective_result.hpp"
 #include "tests/pattern_cases.hpp"
 
 using namespace crosscut;
@@ -139,23 +140,7 @@ class WireTransport : public HostTransport {
       std::byte* const data = vectors[static_cast<std::size_t>(peer)].data();
       if (peer != rank_) wires->await([&] { return wires->receive(rank_, {.peer = peer}, data); });
     }
-    const std::size_t block = whole / static_cast<std::size_t>(ranks_);
-    const auto own = static_cast<std::size_t>(rank_);
-    for (std::size_t at = 0; at < whole; at += word_bytes) {
-      std::uint32_t sum = 0, word = 0;
-      for (const auto& vector : vectors) std::memcpy(&word, vector.data() + at, word_bytes), sum += word;
-      if (op.collective == Collective::all_reduce) std::memcpy(result + at, &sum, word_bytes);
-      if (op.collective == Collective::reduce_scatter && at / block == own)
-        std::memcpy(result + at % block, &sum, word_bytes);
-    }
-    for (std::size_t from = 0; from < vectors.size(); ++from) {
-      const std::byte* const vector = vectors[from].data();
-      if (op.collective == Collective::all_gather)
-        std::copy_n(vector + (op.in_place ? from * block : 0), block, result + from * block);
-      if (op.collective == Collective::all_to_all)
-        std::copy_n(vector + own * block, block, result + from * block);
-    }
-    if (op.collective == Collective::broadcast) std::ranges::copy(vectors.front(), result);
+    give_result(op, static_cast<std::size_t>(rank_), vectors, result);
   }
 
  private:
