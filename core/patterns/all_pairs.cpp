@@ -59,6 +59,7 @@ std::unique_ptr<Phase> serial_phase(Rank ranks, const Probe& probe, std::int64_t
   const auto emit = [=](Rank rank, std::vector<Op>& ops) {
     const auto passed_turn = [](Op op) {
       op.channel = 2;
+      op.is_signal = true;
       return op;
     };
     probe.add_helping(ops, wrapped(rank - distance, ranks));

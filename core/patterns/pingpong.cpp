@@ -52,6 +52,7 @@ class PairPhase final : public Phase {
     for (std::int64_t i = 0; i < count_; ++i) stream.add(ops, send_to(peer, bytes_, stream.place() * bytes_));
     Op acknowledged = receive_from(peer, 0);
     acknowledged.channel = 1;
+    acknowledged.is_signal = true;
     acknowledged.slot = 0;
     acknowledged.since = 0;
     acknowledged.divisor = static_cast<double>(count_);
@@ -64,6 +65,7 @@ class PairPhase final : public Phase {
       stream.add(ops, receive_from(peer, bytes_, stream.place() * bytes_));
     Op acknowledge = send_to(peer, 0);
     acknowledge.channel = 1;
+    acknowledge.is_signal = true;
     acknowledge.after = stream.all();
     add(ops, acknowledge);
   }

@@ -17,6 +17,7 @@ struct SmpiBlock {
   std::int64_t bytes = 0;
   std::int64_t phase_first = 0, phase_end = 0;  // of the pattern, from 0
   std::int64_t slots = 1;
+  std::int64_t window = 1;
   Overheads overheads;
 
   // Doubles per cell of [phase, rank]: the rank's seconds, then one for each slot.

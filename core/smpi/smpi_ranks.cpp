@@ -77,7 +77,9 @@ session::BlockOutcome SmpiRanks::run(const session::BlockRequest& request) {
   block.bytes = request.bytes;
   block.phase_first = request.block.phase_first;
   block.phase_end = request.block.phase_end;
-  block.slots = pattern().extent(ranks(), request.bytes).slots;
+  const auto extent = pattern().extent(ranks(), request.bytes);
+  block.slots = extent.slots;
+  block.window = extent.window;
   try {
     session::BlockOutcome outcome;
     outcome.data = arranged(request.block, simulation_->process->play(block), block.slots);

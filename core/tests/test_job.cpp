@@ -32,6 +32,7 @@ TEST(every_member_survives_conversion_to_json_and_back) {
   job.interval = 0.05;
   job.warm_up = 3;
   job.iterations = 100;
+  job.window = 8;
   job.sync = "none";
   job.wait = "poll";
   job.seed = 123456789;
@@ -47,6 +48,13 @@ TEST(every_member_survives_conversion_to_json_and_back) {
   const Job defaults = job_from(R"({"pattern": "aapc"})");
   for (const auto& [name, value] : written.object())
     CHECK(value != to_json(defaults).at(name));  // every member was changed: none is forgotten
+}
+
+TEST(a_window_is_the_job_s_or_the_pattern_s_own) {
+  CHECK_EQ(window_of(job_from(R"({"pattern": "aapc"})")), 1);
+  CHECK_EQ(window_of(job_from(R"({"pattern": "message-rate"})")), 64);
+  CHECK_EQ(window_of(job_from(R"({"pattern": "message-rate", "window": 1})")), 1);
+  CHECK_EQ(make_pattern(job_from(R"({"pattern": "aapc", "window": 9})"))->extent(4, 1).window, 9);
 }
 
 TEST(a_bad_member_is_named) {
@@ -68,6 +76,7 @@ TEST(every_number_is_bounded) {
         R"({"pattern": "a", "phases": [3, 2]})", R"({"pattern": "a", "phases": [3]})",
         R"({"pattern": "a", "seed": -1})", R"({"pattern": "a", "interval": -0.1})",
         R"({"pattern": "a", "warm_up": -1})", R"({"pattern": "a", "iterations": -1})",
+        R"({"pattern": "a", "window": -1})", R"({"pattern": "a", "window": 10001})",
         R"({"pattern": "a", "memory_bytes": -1})", R"({"pattern": "a", "time_limit_seconds": 1e12})"})
     CHECK_THROWS(UsageError, job_from(text));
 }

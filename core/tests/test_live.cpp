@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "measure/live.hpp"
+#include "program/window.hpp"
 #include "tests/check.hpp"
 #include "tests/collective_result.hpp"
 #include "tests/pattern_cases.hpp"
@@ -255,15 +256,22 @@ const std::vector<Case> cases = {
     {"collective", {{"operation", "all-to-all"}}},
 };
 constexpr Rank everybody = 5;
+constexpr std::int32_t windows[] = {1, 3};
+
+std::unique_ptr<Pattern> pattern_of(const Case& one, std::int32_t window) {
+  return windowed(make_pattern(one.name, one.given), window);
+}
 
 }  // namespace
 
 TEST(correct_payload_is_accepted_in_every_pattern) {
-  for (const Case& one : cases) {
-    const auto outcome = run_once(*make_pattern(one.name, one.given), everybody);
-    CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
-    for (const RankSamples& samples : outcome.samples)
-      for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
+  for (const auto window : windows) {
+    for (const Case& one : cases) {
+      const auto outcome = run_once(*pattern_of(one, window), everybody);
+      CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
+      for (const RankSamples& samples : outcome.samples)
+        for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
+    }
   }
 }
 
@@ -285,6 +293,32 @@ TEST(sent_bytes_equal_received_bytes_and_cost_processor_time) {
   }
 }
 
+TEST(a_window_sends_each_message_as_often_and_signals_once) {
+  for (const Case& one : cases) {
+    const auto alone = run_once(*pattern_of(one, 1), everybody),
+               many = run_once(*pattern_of(one, 3), everybody);
+    for (std::size_t route = 0; route < alone.sent.size(); ++route)
+      CHECK_EQ(many.sent[route], 3 * alone.sent[route]);
+    for (std::size_t rank = 0; rank < alone.samples.size(); ++rank)
+      CHECK_EQ(many.samples[rank].effort.received_bytes, 3 * alone.samples[rank].effort.received_bytes);
+  }
+  // Two repetitions of a message and its answer; rank 0 answers nothing.
+  const auto answered = run_once(*windowed(make_pattern("message-rate"), 4), 2);
+  CHECK_EQ(answered.sent[0 * 2 + 1], 8);
+  CHECK_EQ(answered.first_rank_sent_to.size(), 8);
+}
+
+TEST(times_of_a_window_are_those_of_one_message) {
+  const auto pattern = windowed(make_pattern("aapc"), 1000);
+  const auto outcome = run_once(*pattern, 2);
+  for (const RankSamples& samples : outcome.samples)
+    for (std::size_t i = 0; i < samples.rank_seconds.size(); ++i) {
+      // The effort is that of all messages, in two repetitions of one phase.
+      CHECK(samples.rank_seconds[i] <= samples.effort.elapsed_seconds / 1000);
+      CHECK(samples.message_seconds[i] <= samples.rank_seconds[i]);
+    }
+}
+
 TEST(a_pair_s_bytes_are_counted_by_repetition) {
   const auto outcome = run_once(*make_pattern("pingpong", {}), 2);
   // There and back, two times.
@@ -296,8 +330,9 @@ TEST(a_pair_s_bytes_are_counted_by_repetition) {
 
 TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
   std::mt19937 random(3);
-  for (const Case& one : cases) {
-    const auto pattern = make_pattern(one.name, one.given);
+  for (std::size_t number = 0; number < 2 * cases.size(); ++number) {
+    const Case& one = cases[number / 2];
+    const auto pattern = pattern_of(one, windows[number % 2]);
     const auto sent = run_once(*pattern, everybody).sent;
     for (std::size_t route = 0; route < sent.size(); ++route) {
       if (sent[route] == 0) continue;

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "measure/schedule.hpp"
+#include "program/window.hpp"
 #include "tests/check.hpp"
 #include "tests/checking/rehearsal.hpp"
 #include "tests/pattern_cases.hpp"
@@ -126,29 +127,57 @@ TEST(a_pingpong_is_linear_and_an_exchange_is_not) {
 
 TEST(memory_lies_within_the_buffers_and_receives_apart_do_not_overlap) {
   for (const PatternInfo* info : patterns()) {
-    const auto pattern = light_pattern(info->name, 6);
-    if (pattern == nullptr) continue;
-    const Extent extent = pattern->extent(6, 1000);
-    std::vector<std::byte> send(static_cast<std::size_t>(extent.send_bytes) + 1);
-    for (Rank rank = 0; rank < 6; ++rank) {
-      auto schedule = make_schedule(*pattern, rank, 6, 1000, 0, {});
-      std::vector<std::byte> apart(bytes_apart(schedule) + 1);
-      assign_memory(schedule, {send, {}, apart});
-      const std::byte* end = apart.data();
-      for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
-        const Op& op = schedule.ops[i];
-        if (op.kind == Op::Kind::receive) {
-          CHECK(schedule.data[i] >= end);
-          end = schedule.data[i] + op.bytes;
-        } else if (op.forwards >= 0) {
-          CHECK(schedule.data[i] == schedule.data[static_cast<std::size_t>(op.forwards)]);
-        } else {
-          CHECK(schedule.data[i] == send.data() + op.offset);
+    for (const std::int32_t window : {1, 4}) {
+      if (light_pattern(info->name, 6) == nullptr) continue;
+      const auto pattern = windowed(light_pattern(info->name, 6), window);
+      const Extent extent = pattern->extent(6, 1000);
+      std::vector<std::byte> send(static_cast<std::size_t>(extent.send_bytes) + 1);
+      for (Rank rank = 0; rank < 6; ++rank) {
+        auto schedule = make_schedule(*pattern, rank, 6, 1000, 0, {});
+        std::vector<std::byte> apart(bytes_apart(schedule) + 1);
+        assign_memory(schedule, {send, {}, apart});
+        const std::byte* end = apart.data();
+        for (std::size_t i = 0; i < schedule.messages.size(); ++i) {
+          const Op& op = schedule.messages[i];
+          if (op.kind == Op::Kind::receive) {
+            CHECK(schedule.data[i] >= end);
+            end = schedule.data[i] + op.bytes;
+          } else if (op.forwards >= 0) {
+            // The bytes of the same place in the messages that brought them.
+            const auto brought =
+                static_cast<std::size_t>(schedule.first_message[static_cast<std::size_t>(op.forwards)]);
+            CHECK(schedule.data[i] ==
+                  schedule.data[brought] + (op.offset - schedule.messages[brought].offset));
+          } else {
+            CHECK(schedule.data[i] == send.data() + op.offset);
+          }
         }
+        CHECK(end <= apart.data() + apart.size());
       }
-      CHECK(end <= apart.data() + apart.size());
     }
   }
+}
+
+TEST(a_window_s_messages_lie_behind_one_another) {
+  const auto pattern = windowed(make_pattern("aapc"), 3);
+  CHECK_EQ(pattern->extent(4, 100).receive_bytes, 300);
+  auto schedule = make_schedule(*pattern, 0, 4, 100, 0, {});
+  std::vector<std::byte> send(300), receive(300);
+  assign_memory(schedule, {send, receive, {}});
+  REQUIRE(schedule.messages.size() == 6);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(schedule.data[i] == receive.data() + 100 * i);
+    CHECK(schedule.data[i + 3] == send.data() + 100 * i);
+    CHECK_EQ(schedule.op_of[i], 0);
+    CHECK_EQ(schedule.op_of[i + 3], 1);
+  }
+  CHECK(!make_schedule(*windowed(make_pattern("pingpong"), 2), 0, 2, 100, 0, {}).linear);
+}
+
+TEST(a_window_beyond_any_memory_is_not_a_small_one) {
+  const auto pattern = windowed(make_pattern("aapc"), 10'000);
+  CHECK(pattern->extent(4, std::int64_t{1} << 40).send_bytes >= std::int64_t{1} << 53);
+  CHECK(pattern->extent(4, std::int64_t{1} << 62).send_bytes >= std::int64_t{1} << 60);
 }
 
 TEST(links_are_named_once_in_order) {

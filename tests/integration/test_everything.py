@@ -191,6 +191,27 @@ def test_verifying_finds_no_wrong_byte(
 
 
 @every_pattern
+def test_windows_give_a_whole_run_and_no_wrong_byte(
+    sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
+) -> None:
+    """The figures are those of one message, so what was measured is described as without a window."""
+    ranks, window = chance.choice(RANKS[2:]), chance.choice((2, 3, 17))
+    runs = []
+    for messages in (1, window):
+        job = job_of(pattern, backend, quick_path / f"{messages}.zarr", window=messages, verify=backend.live)
+        measured_sizes(sessions, job, ranks, 1, 4097)
+        runs.append(check_whole(job.out, backend.lossy))
+    alone, many = runs
+    assert many.attributes["window"] == window
+    if backend.live:
+        assert many.attributes["verify"] == {"wrong_messages": 0}
+    for name in ("peer", "bytes", "credited_bytes"):
+        assert (name in alone.dataset) == (name in many.dataset)
+        if name in alone.dataset:
+            np.testing.assert_array_equal(alone.dataset[name].values, many.dataset[name].values)
+
+
+@every_pattern
 def test_the_command_line_measures_shows_and_exports_it(
     backend: core.Backend,
     pattern: core.Pattern,

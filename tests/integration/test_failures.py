@@ -83,14 +83,26 @@ def check_kept(job: Job) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), ("udp", 2), ("mpi", 3), ("rma", 3)]
+    ("backend", "rank", "window"),
+    [
+        long("null", 1, 1),
+        ("tcp", 1, 1),
+        ("tcp", 2, 8),
+        long("tcp", 3, 1),
+        ("udp", 2, 1),
+        long("udp", 2, 8),
+        ("mpi", 3, 1),
+        long("mpi", 3, 8),
+        ("rma", 3, 1),
+        long("rma", 3, 8),
+    ],
 )
 def test_a_stopped_rank_is_named_with_its_node(
-    quick_path: Path, binaries: Path, rank: int, backend: str
+    quick_path: Path, binaries: Path, rank: int, backend: str, window: int
 ) -> None:
     if not usable(backend):
         pytest.skip(f"the backend {backend} cannot be used here")
-    job = endless(quick_path / "run.zarr", backend)
+    job = endless(quick_path / "run.zarr", backend, window=window)
     with measuring(job, launch(backend), binaries) as measurement:
         ranks = processes_of(backend, binaries)
         await_blocks(measurement)
@@ -175,21 +187,26 @@ def test_under_mpi_a_rank_zero_that_is_stopped_before_it_hears_of_a_job_is_named
 
 
 @pytest.mark.parametrize(
-    ("backend", "parameters", "number"),
+    ("backend", "parameters", "window", "number"),
     [
-        ("null", {}, signal.SIGKILL),
-        ("tcp", {}, signal.SIGKILL),
-        ("tcp", {"connections": "4"}, signal.SIGKILL),
-        ("tcp", {}, signal.SIGSTOP),
-        ("udp", {}, signal.SIGKILL),
+        ("null", {}, 1, signal.SIGKILL),
+        ("tcp", {}, 1, signal.SIGKILL),
+        ("tcp", {"connections": "4"}, 4, signal.SIGKILL),
+        ("tcp", {}, 4, signal.SIGSTOP),
+        ("udp", {}, 1, signal.SIGKILL),
     ],
 )
 def test_the_tolerated_loss_of_a_rank_is_reported_and_the_others_go_on(
-    quick_path: Path, binaries: Path, backend: str, parameters: Mapping[str, str], number: signal.Signals
+    quick_path: Path,
+    binaries: Path,
+    backend: str,
+    parameters: Mapping[str, str],
+    window: int,
+    number: signal.Signals,
 ) -> None:
     """The session continues without the rank, and can be asked to stop as usual."""
     lost = 2
-    job = endless(quick_path / "run.zarr", backend, parameters, tolerate_failures=True)
+    job = endless(quick_path / "run.zarr", backend, parameters, tolerate_failures=True, window=window)
     with measuring(job, launch(backend), binaries) as measurement:
         _, ranks = rank_processes(binaries / core.CORE, RANKS)
         await_blocks(measurement)

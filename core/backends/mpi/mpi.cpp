@@ -42,6 +42,12 @@ class MpiTransport : public measure::HostTransport {
         yielding_(!context.polling),
         sendrecv_(given.text("mode") == "sendrecv") {}
 
+  void accept(const program::Extent& extent) const {
+    if (sendrecv_ && extent.window > 1)
+      throw UsageError("--mode sendrecv has one message in flight, but the window is " +
+                       std::to_string(extent.window) + "; add --window 1, or leave out --mode");
+  }
+
   // connect() does nothing: MPI connects at the first message, in the warm-up repetitions. interrupt() does
   // nothing either: the control thread ends the process when the conductor says so.
   void start_phase(std::span<const program::Op> ops) {

@@ -16,7 +16,8 @@ constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 PhaseSimulation::PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled)
     : paths_(paths), model_(model), cancelled_(std::move(cancelled)), solver_(paths.capacities()) {}
 
-void PhaseSimulation::run(const program::Phase& phase, Rank ranks, std::int64_t index) {
+void PhaseSimulation::run(const program::Phase& phase, Rank ranks, std::int64_t index, std::int32_t window) {
+  window_ = window;
   program_.make(phase, ranks);
   find_routes();
   const auto start = events_always_ ? std::nullopt : common_start();
@@ -118,6 +119,8 @@ void PhaseSimulation::samples(std::int64_t slots, std::span<double> message_seco
     message_seconds[static_cast<std::size_t>(op.rank * slots + op.slot)] =
         (times_.done[i] - since) / op.divisor;
   }
+  if (window_ == 1) return;
+  for (auto& seconds : rank_seconds) seconds /= window_;
 }
 
 }  // namespace crosscut::backends::sim

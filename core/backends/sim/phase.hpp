@@ -13,8 +13,8 @@ class PhaseSimulation {
  public:
   PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
 
-  // `index` is the phase's number; only the spread of shares depends on it.
-  void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
+  // `index` is the phase's number; only the spread of shares depends on it. `window` is that of its extent.
+  void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0, std::int32_t window = 1);
   // Results of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
@@ -45,6 +45,7 @@ class PhaseSimulation {
   std::vector<double> message_seconds_, rank_seconds_;  // of `summary`
   std::vector<store::Status> status_;
   std::vector<std::int64_t> sent_, received_;
+  std::int32_t window_ = 1;
   std::optional<EventRun> events_;  // made when first needed: it holds marks for every capacity
   bool one_solve_ = false, events_always_ = false;
 };

@@ -32,26 +32,38 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
   for (Rank rank = 0; rank < ranks; ++rank) {
     emitted_.clear();
     phase.emit(rank, emitted_);
-    const auto base = static_cast<SimOpIndex>(ops_.size());
-    if (ops_.size() + emitted_.size() > most_operations)
-      throw RunError("a phase has 2^31 operations or more: too many to simulate");
-    const auto shifted = [base](program::OpIndex index) { return index < 0 ? -1 : base + index; };
+    auto next = ops_.size();
+    first_message_.clear();
+    for (const auto& op : emitted_) {
+      first_message_.push_back(static_cast<SimOpIndex>(next));
+      next += static_cast<std::size_t>(op.messages);
+      if (next > most_operations) throw RunError("a phase has 2^31 operations or more: too many to simulate");
+    }
+    first_message_.push_back(static_cast<SimOpIndex>(next));
+    const auto first_of = [&](program::OpIndex index) {
+      return index < 0 ? -1 : first_message_[static_cast<std::size_t>(index)];
+    };
+    const auto last_of = [&](program::OpIndex index) {
+      return index < 0 ? -1 : first_message_[static_cast<std::size_t>(index) + 1] - 1;
+    };
     for (const auto& op : emitted_) {
       if (op.peer < 0 || op.peer >= ranks || op.peer == rank)
         throw RunError("rank " + std::to_string(rank) + " has an operation with rank " +
                        std::to_string(op.peer) + ", which is not another rank");
-      ops_.push_back({.bytes = op.bytes,
-                      .sample_bytes = op.counted_bytes(),
-                      .divisor = op.divisor,
-                      .rank = rank,
-                      .peer = op.peer,
-                      .after = {shifted(op.after[0]), shifted(op.after[1])},
-                      .since = shifted(op.since),
-                      .slot = op.slot,
-                      .message = -1,
-                      .kind = op.kind,
-                      .channel = op.channel,
-                      .rail = op.rail});
+      for (std::int32_t left = op.messages; left > 0; --left) {
+        ops_.push_back({.bytes = op.bytes,
+                        .sample_bytes = op.counted_bytes(),
+                        .divisor = op.divisor,
+                        .rank = rank,
+                        .peer = op.peer,
+                        .after = {last_of(op.after[0]), last_of(op.after[1])},
+                        .since = first_of(op.since),
+                        .slot = left == 1 ? op.slot : -1,
+                        .message = -1,
+                        .kind = op.kind,
+                        .channel = op.channel,
+                        .rail = op.rail});
+      }
       independent_ = independent_ && op.after[0] < 0 && op.after[1] < 0;
     }
     first_.push_back(ops_.size());

@@ -13,7 +13,9 @@ namespace crosscut::backends::sim {
 using SimOpIndex = std::int32_t;
 using MessageIndex = std::int32_t;
 
-// The part of a program::Op that the simulator needs.
+// The part of a program::Op that the simulator needs. An operation of several messages is as many SimOps: a
+// connection completes them in order, so what waits for the operation waits for its last message, whose time
+// is the sample.
 struct SimOp {
   std::int64_t bytes = 0, sample_bytes = 0;
   double divisor = 1;
@@ -60,6 +62,7 @@ class PhaseProgram {
   void list_dependents();
 
   std::vector<program::Op> emitted_;
+  std::vector<SimOpIndex> first_message_;  // [emitted operation + 1]
   std::vector<SimOp> ops_;
   std::vector<std::size_t> first_;  // [rank + 1]
   std::vector<Message> messages_;

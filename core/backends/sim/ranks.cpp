@@ -142,7 +142,8 @@ session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) 
   const auto phases = static_cast<std::size_t>(block.phase_end - block.phase_first);
   const auto repetitions = static_cast<std::size_t>(block.repetition_end - block.repetition_first);
   if (repetitions == 0) return outcome;
-  const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
+  const auto extent = pattern_->extent(ranks(), request.bytes);
+  const std::int64_t slots = extent.slots;
   const auto width = static_cast<std::size_t>(ranks()), messages = width * static_cast<std::size_t>(slots);
   // Each phase is summarised once it is simulated: the samples of a whole block would not fit into memory.
   if (request.summarise) {
@@ -153,7 +154,7 @@ session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) 
     data.status.assign(data.rank_seconds.size(), store::Status::measured);
   }
   const auto simulate = [&](std::int64_t index, PhaseSimulation& simulation) {
-    simulation.run(*pattern_->phase(ranks(), request.bytes, index), ranks(), index);
+    simulation.run(*pattern_->phase(ranks(), request.bytes, index), ranks(), index, extent.window);
     ++(simulation.needed_one_solve() ? at_once_ : by_events_);
     const auto cell = static_cast<std::size_t>(index - block.phase_first);
     if (request.summarise) {

@@ -21,6 +21,7 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "program/registry.hpp"
+#include "program/window.hpp"
 #include "smpi/player/phase_player.hpp"
 #include "smpi/smpi_block.hpp"
 
@@ -89,8 +90,9 @@ void take_payload(const measure::Schedule& schedule) {
 void prepare(int ranks) {
   const auto& block = current_block();
   const auto& info = program::find_pattern(block.pattern);
-  stage.pattern =
-      info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
+  stage.pattern = program::windowed(
+      info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern)),
+      static_cast<std::int32_t>(block.window));
   stage.samples.assign(block.doubles(ranks), std::numeric_limits<double>::quiet_NaN());
   const auto extent = stage.pattern->extent(ranks, block.bytes);
   if (extent.slots > block.slots || block.phase_end > extent.phases)
@@ -133,7 +135,8 @@ void play_block(Rank rank, Rank ranks) {
     auto mine = samples.subspan(
         static_cast<std::size_t>(phase - block.phase_first) * static_cast<std::size_t>(ranks) * block.width(),
         block.width());
-    mine[0] = player.play(schedule, stage.payload, mine.subspan(1));
+    const double seconds = player.play(schedule, stage.payload, mine.subspan(1));
+    mine[0] = seconds / static_cast<double>(block.window);
   }
 }
 

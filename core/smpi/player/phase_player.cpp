@@ -54,14 +54,18 @@ void PhasePlayer::play_linear(const measure::Schedule& schedule) {
 
 void PhasePlayer::post(const measure::Schedule& schedule, program::OpIndex index) {
   const auto i = static_cast<std::size_t>(index);
-  const auto& op = schedule.ops[i];
   note_posted(schedule, i);
-  if (op.kind == program::Op::Kind::send) work(overheads_.send);
-  calls_.start(op, index, payload_);
+  in_flight_[i] = schedule.ops[i].messages;
+  for (auto message = schedule.first_message[i]; message < schedule.first_message[i + 1]; ++message) {
+    const auto& op = schedule.messages[static_cast<std::size_t>(message)];
+    if (op.kind == program::Op::Kind::send) work(overheads_.send);
+    calls_.start(op, message, payload_);
+  }
 }
 
 void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
   waits_for_ = schedule.waits_for;
+  in_flight_.assign(schedule.ops.size(), 0);
   // Post receives first: that takes no time, so no receive waits for the overheads of sends.
   for (const auto kind : {program::Op::Kind::receive, program::Op::Kind::send}) {
     for (const auto root : schedule.roots)
@@ -72,8 +76,9 @@ void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
     ended.clear();
     calls_.wait(ended, false);
     for (const auto index : ended) {
-      const auto i = static_cast<std::size_t>(index);
+      const auto i = static_cast<std::size_t>(schedule.op_of[static_cast<std::size_t>(index)]);
       if (schedule.ops[i].kind == program::Op::Kind::receive) work(overheads_.receive);
+      if (--in_flight_[i] > 0) continue;
       done_[i] = MPI_Wtime();
       const auto to = schedule.first_dependent[i + 1];
       for (auto k = schedule.first_dependent[i]; k < to; ++k) {

@@ -31,6 +31,7 @@ class PhasePlayer {
   std::byte* payload_ = nullptr;
   std::vector<double> posted_, done_;  // [operation] seconds of the virtual clock
   std::vector<std::int32_t> waits_for_;
+  std::vector<std::int32_t> in_flight_;  // [operation] messages of it that are not complete
   backends::mpi::TwoSided calls_{MPI_COMM_WORLD};
 };
 

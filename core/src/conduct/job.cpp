@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/json_members.hpp"
 #include "base/words.hpp"
+#include "program/window.hpp"
 
 namespace crosscut::conduct {
 namespace {
@@ -96,6 +97,7 @@ const json::Members<Job> members{
     member("interval", &Job::interval, up_to(10)),
     member("warm_up", &Job::warm_up, within(0, 1'000'000)),
     member("iterations", &Job::iterations, within(0, most_repetitions)),
+    member("window", &Job::window, within(0, program::widest_window)),
     member("sync", &Job::sync, choice({"barrier", "none"})),
     member("wait", &Job::wait, choice({"auto", "block", "poll"})),
     member("seed", &Job::seed, within(0, unbounded)),
@@ -139,9 +141,15 @@ Job parse_job(const json::Value& value) {
 
 json::Value to_json(const Job& job) { return json::write_members(job, members); }
 
+std::int32_t window_of(const Job& job) {
+  return job.window > 0 ? static_cast<std::int32_t>(job.window) : program::find_pattern(job.pattern).window;
+}
+
 std::unique_ptr<program::Pattern> make_pattern(const Job& job) {
   const auto& info = program::find_pattern(job.pattern);
-  return info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  return program::windowed(
+      info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern)),
+      window_of(job));
 }
 
 const program::BackendInfo& usable_backend(const Job& job) {

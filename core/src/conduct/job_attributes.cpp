@@ -154,11 +154,12 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
                                {"formula_per", info_.formula_per},
                                {"shape", name_of(info_.shape)},
                                {"findings", info_.findings},
-                               {"latency", info_.latency},
+                               {"latency", info_.latency && job_.window == 1},
                                {"halves", info_.halves},
                                {"source", info_.source},
                                {"parameters", json::to_json(pattern_values.all())}}},
       {"backend", json::Object{{"name", backend_.name}, {"parameters", json::to_json(backend_values.all())}}},
+      {"window", job_.window},
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };

@@ -62,9 +62,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       place_(std::move(place)),
       info_(program::find_pattern(job_.pattern)),
       backend_(program::find_backend(job_.backend)) {
-  const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
-  pattern_ = info_.make(parameters);
+  job_.window = window_of(job_);
+  pattern_ = make_pattern(job_);
   const auto ranks = group_.ranks();
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
   if (const auto why = pattern_->refuse(ranks); !why.empty())
@@ -93,9 +93,12 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     const auto needed = extent.send_bytes + extent.receive_bytes;
     const bool takes_memory = backend_.serve == nullptr;
     if (needed < 0 || (takes_memory && needed > job_.memory_bytes)) {
-      throw UsageError("messages of " + about_bytes(bytes) + " need " + about_bytes(needed) +
+      throw UsageError((job_.window > 1 ? "windows of " + std::to_string(job_.window) + " messages of "
+                                        : std::string("messages of ")) +
+                       about_bytes(bytes) + " need " + about_bytes(needed) +
                        " for the buffers of a rank, more than the " + about_bytes(job_.memory_bytes) +
-                       " of --memory; send less, or raise it");
+                       " of --memory; send less" + (job_.window > 1 ? ", lower --window" : "") +
+                       ", or raise it");
     }
   }
   shape_.phases = phases;
@@ -170,7 +173,8 @@ JobRun::WarmUp JobRun::warm_up(std::int32_t size_index) {
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
-        found.seconds.push_back(largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
+        found.seconds.push_back(static_cast<double>(job_.window) *
+                                largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
         const auto skew = outcome.data.skew_seconds[i];
         if (skew >= 0 && (found.skew_seconds == 0 || skew < found.skew_seconds)) found.skew_seconds = skew;
       }
@@ -205,7 +209,7 @@ std::int64_t JobRun::find_iterations(std::int32_t size_index, const WarmUp& warm
   if (typical > clearly_enough * wanted) return 1;
   const auto first = needed(typical);
   const auto trial = run_block(size_index, {size_index, phase, phase + 1, -1, 0}, first);
-  const auto seconds = largest_of(trial.data.rank_seconds);
+  const auto seconds = static_cast<double>(job_.window) * largest_of(trial.data.rank_seconds);
   return seconds > 0 ? needed(seconds) : first;
 }
 

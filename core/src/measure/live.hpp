@@ -29,6 +29,7 @@ class LiveBackend final : public Backend {
       : context_(context), transport_(context_, parameters) {}
 
   void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
+    transport_.accept(largest);
     transport_.begin_job();
     is_expected_ = false;
     const auto needed =
@@ -110,12 +111,16 @@ class LiveBackend final : public Backend {
   // Allocates room for times, opens connections and starts the thread that computes beside the pattern. No
   // sample includes any of this.
   void prepare(const std::vector<Schedule>& schedules, const Task& task, RankSamples& samples) {
-    std::size_t most_operations = 0;
-    for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
+    std::size_t most_operations = 0, most_messages = 0;
+    for (const auto& schedule : schedules) {
+      most_operations = std::max(most_operations, schedule.ops.size());
+      most_messages = std::max(most_messages, schedule.messages.size());
+    }
     times_.posted.resize(most_operations);
     times_.done.resize(most_operations);
     waiting_.reserve(most_operations);
-    completed_.reserve(most_operations);
+    in_flight_.resize(most_operations);
+    completed_.reserve(most_messages);
     transport_.connect(connections_of(schedules), task.epoch);
     samples.connections = transport_.take_new_connections();
     if (task.compute && !compute_) {
@@ -169,7 +174,7 @@ class LiveBackend final : public Backend {
       if (task.verify) apart = std::max(apart, bytes_apart(schedules.back()));
     }
     if (!T::is_synchronised) {
-      for (auto& schedule : schedules) schedule.data.resize(schedule.ops.size());
+      for (auto& schedule : schedules) schedule.data.resize(schedule.messages.size());
       return schedules;
     }
     if (task.verify) apart = transport_.agree_on(apart);
@@ -186,7 +191,7 @@ class LiveBackend final : public Backend {
   }
 
   void run_phase(const Schedule& schedule, std::int64_t iterations) {
-    transport_.start_phase(schedule.ops);
+    transport_.start_phase(schedule.messages);
     times_.start = transport_.now();
     for (std::int64_t i = 0; i < iterations; ++i) {
       const bool first = i == 0, last = i + 1 == iterations;
@@ -200,7 +205,7 @@ class LiveBackend final : public Backend {
     if constexpr (T::is_lossy) transport_.settle();
   }
 
-  // Returns the time at which a completed operation ended; for phase_start, at which the phase ended.
+  // Returns the time at which a completed message ended; for phase_start, at which the phase ended.
   std::int64_t end_of(program::OpIndex index) const {
     if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
     return transport_.now();
@@ -210,9 +215,9 @@ class LiveBackend final : public Backend {
     const auto count = schedule.ops.size();
     for (std::size_t i = 0; i < count; ++i) {
       const auto next = i + 1 < count ? i + 1 : 0;
-      if (next > 0 || !last) transport_.foresee(schedule.ops[next], schedule.data[next]);
+      if (next > 0 || !last) transport_.foresee(schedule.messages[next], schedule.data[next]);
       if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-      execute(schedule.ops[i], schedule.data[i]);
+      execute(schedule.messages[i], schedule.data[i]);
       if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
     }
   }
@@ -229,24 +234,31 @@ class LiveBackend final : public Backend {
   void start(const Schedule& schedule, program::OpIndex index, bool first) {
     const auto i = static_cast<std::size_t>(index);
     if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-    transport_.post(schedule.ops[i], index, schedule.data[i]);
+    in_flight_[i] = schedule.ops[i].messages;
+    const auto end = schedule.first_message[i + 1];
+    for (auto message = schedule.first_message[i]; message < end; ++message) {
+      const auto k = static_cast<std::size_t>(message);
+      transport_.post(schedule.messages[k], message, schedule.data[k]);
+    }
   }
 
   void run_overlapping(const Schedule& schedule, bool first, bool last) {
     waiting_ = schedule.waits_for;
     for (const auto root : schedule.roots) start(schedule, root, first);
-    for (std::size_t left = schedule.ops.size(); left > 0;) {
+    for (std::size_t left = schedule.messages.size(); left > 0;) {
       completed_.clear();
       transport_.wait(completed_);
       const auto now = last ? transport_.now() : 0;
       left -= completed_.size();
       for (const auto done : completed_) {
-        const auto i = static_cast<std::size_t>(done);
-        times_.done[i] = T::is_lossy && last ? end_of(done) : now;
-        if (schedule.ops[i].adds && T::is_synchronised) {
-          sums_.add(schedule.ops[i], schedule.data[i]);
-          if (last && !T::is_lossy) times_.done[i] = transport_.now();
-        }
+        const auto message = static_cast<std::size_t>(done);
+        const auto i = static_cast<std::size_t>(schedule.op_of[message]);
+        if (schedule.ops[i].adds && T::is_synchronised)
+          sums_.add(schedule.messages[message], schedule.data[message]);
+        if (--in_flight_[i] > 0) continue;
+        times_.done[i] = T::is_lossy && last ? end_of_all(schedule, i) : now;
+        if (schedule.ops[i].adds && T::is_synchronised && last && !T::is_lossy)
+          times_.done[i] = transport_.now();
         const auto from = static_cast<std::size_t>(schedule.first_dependent[i]);
         const auto to = static_cast<std::size_t>(schedule.first_dependent[i + 1]);
         for (auto k = from; k < to; ++k) {
@@ -257,12 +269,21 @@ class LiveBackend final : public Backend {
     }
   }
 
+  // Returns the time at which the last of an operation's messages ended.
+  std::int64_t end_of_all(const Schedule& schedule, std::size_t op) const {
+    auto end = end_of(schedule.first_message[op]);
+    for (auto message = schedule.first_message[op] + 1; message < schedule.first_message[op + 1]; ++message)
+      end = std::max(end, end_of(message));
+    return end;
+  }
+
   void record(const Schedule& schedule, const Task& task, std::size_t cell, RankSamples& samples) const {
     const auto iterations = static_cast<double>(task.iterations);
     if (schedule.skipped) samples.status[cell] = store::Status::skipped;
     if (schedule.ops.empty()) return;
     if (!samples.started.empty()) samples.started[cell] = times_.start;
-    samples.rank_seconds[cell] = static_cast<double>(times_.end - times_.start) * 1e-9 / iterations;
+    samples.rank_seconds[cell] =
+        static_cast<double>(times_.end - times_.start) * 1e-9 / (iterations * task.extent.window);
     for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
       const auto& op = schedule.ops[i];
       if (op.slot < 0) continue;
@@ -271,8 +292,9 @@ class LiveBackend final : public Backend {
       const auto at = cell * static_cast<std::size_t>(task.extent.slots) + static_cast<std::size_t>(op.slot);
       samples.message_seconds[at] =
           static_cast<double>(times_.done[i] - since) * 1e-9 / (op.divisor * iterations);
-      if (T::is_lossy)
-        samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<program::OpIndex>(i));
+      if (!T::is_lossy) continue;
+      for (auto message = schedule.first_message[i]; message < schedule.first_message[i + 1]; ++message)
+        samples.message_lost_bytes[at] += transport_.lost_bytes(message);
     }
   }
 
@@ -283,7 +305,7 @@ class LiveBackend final : public Backend {
                   .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
     // What a library's collective moves is not known.
     if (schedule.ops.front().kind == program::Op::Kind::collective) return;
-    for (const auto& op : schedule.ops)
+    for (const auto& op : schedule.messages)
       (op.kind == program::Op::Kind::send ? effort.sent_bytes : effort.received_bytes) +=
           op.bytes * task.iterations;
     samples.effort.add(effort);
@@ -291,7 +313,7 @@ class LiveBackend final : public Backend {
 
   void fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
     std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
-    for (const auto& op : schedule.ops) {
+    for (const auto& op : schedule.messages) {
       if (op.kind == program::Op::Kind::receive || op.forwards >= 0) continue;
       from = std::min(from, op.offset);
       to = std::max(to, op.offset + op.bytes);
@@ -302,17 +324,18 @@ class LiveBackend final : public Backend {
                  key, from);
   }
 
-  // True if bytes of a receive may be missing: lost here, or on the way to the rank that forwarded them.
+  // True if bytes of a received message may be missing: lost here, or on the way to the rank that forwarded
+  // them.
   bool may_be_incomplete(const Schedule& schedule, std::size_t i) const {
-    const auto& op = schedule.ops[i];
+    const auto& op = schedule.messages[i];
     const bool passed_on = op.origin >= 0 && op.origin != op.peer;
     return passed_on || transport_.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
   }
 
   void check(const Schedule& schedule, const Task& task, std::int64_t repetition,
              RankSamples& samples) const {
-    for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
-      const auto& op = schedule.ops[i];
+    for (std::size_t i = 0; i < schedule.messages.size(); ++i) {
+      const auto& op = schedule.messages[i];
       if (op.kind == program::Op::Kind::collective) check_collective(schedule, i, task, repetition, samples);
       if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
       if (T::is_lossy && may_be_incomplete(schedule, i)) continue;
@@ -339,7 +362,7 @@ class LiveBackend final : public Backend {
     const auto key_of = [&](Rank rank) {
       return payload_key(task.verify_seed, rank, schedule.phase, repetition, task.bytes);
     };
-    const auto wrong = wrong_result(schedule.ops[i], schedule.data[i], context_.rank, context_.ranks,
+    const auto wrong = wrong_result(schedule.messages[i], schedule.data[i], context_.rank, context_.ranks,
                                     task.iterations, key_of);
     if (wrong) note_wrong(wrong->source, wrong->byte, schedule, task, samples);
   }
@@ -352,7 +375,8 @@ class LiveBackend final : public Backend {
   bool is_expected_ = false;     // expect_connections() has run for the current job
   std::optional<Compute> compute_;
   PhaseTimes times_;
-  std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for
+  std::vector<std::int32_t> waiting_;    // [operation] operations it still waits for
+  std::vector<std::int32_t> in_flight_;  // [operation] messages of it that are not complete
   std::vector<program::OpIndex> completed_;
 };
 

@@ -116,6 +116,7 @@ void count_dependencies(Schedule& schedule) {
     if (schedule.waits_for[i] == 0) schedule.roots.push_back(static_cast<program::OpIndex>(i));
     const auto previous = static_cast<program::OpIndex>(i) - 1;
     if (i > 0 && op.after[0] != previous && op.after[1] != previous) schedule.linear = false;
+    if (op.messages > 1) schedule.linear = false;
   }
   for (std::size_t i = 0; i < count; ++i) schedule.first_dependent[i + 1] += schedule.first_dependent[i];
   schedule.dependents.resize(static_cast<std::size_t>(schedule.first_dependent[count]));
@@ -126,6 +127,21 @@ void count_dependencies(Schedule& schedule) {
       schedule.dependents[static_cast<std::size_t>(next[static_cast<std::size_t>(before)]++)] =
           static_cast<program::OpIndex>(i);
     }
+  }
+}
+
+void list_messages(Schedule& schedule) {
+  schedule.first_message.push_back(0);
+  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+    const auto& op = schedule.ops[i];
+    for (std::int32_t k = 0; k < op.messages; ++k) {
+      auto& message = schedule.messages.emplace_back(op);
+      message.messages = 1;
+      message.offset += k * op.bytes;
+      if (op.origin_offset >= 0) message.origin_offset += k * op.bytes;
+      schedule.op_of.push_back(static_cast<program::OpIndex>(i));
+    }
+    schedule.first_message.push_back(static_cast<program::OpIndex>(schedule.messages.size()));
   }
 }
 
@@ -148,33 +164,42 @@ Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, s
     remove(schedule.ops, dead);
   }
   count_dependencies(schedule);
+  list_messages(schedule);
   return schedule;
 }
 
 std::size_t bytes_apart(const Schedule& schedule) {
   std::size_t bytes = 0;
   for (const auto& op : schedule.ops) {
-    if (op.kind == program::Op::Kind::receive) bytes += whole_cache_lines(static_cast<std::size_t>(op.bytes));
+    if (op.kind == program::Op::Kind::receive)
+      bytes += whole_cache_lines(static_cast<std::size_t>(op.all_bytes()));
   }
   return bytes;
 }
 
 void assign_memory(Schedule& schedule, const Buffers& buffers) {
-  schedule.data.resize(schedule.ops.size());
+  schedule.data.resize(schedule.messages.size());
+  const auto first_of = [&](program::OpIndex op) {
+    return static_cast<std::size_t>(schedule.first_message[static_cast<std::size_t>(op)]);
+  };
   std::size_t apart = 0;
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
+    std::byte* data = nullptr;
     if (op.forwards >= 0) {
       const auto& brought = schedule.ops[static_cast<std::size_t>(op.forwards)];
-      schedule.data[i] = schedule.data[static_cast<std::size_t>(op.forwards)] + (op.offset - brought.offset);
+      data = schedule.data[first_of(op.forwards)] + (op.offset - brought.offset);
     } else if (op.kind == program::Op::Kind::receive && !buffers.apart.empty()) {
-      schedule.data[i] = buffers.apart.data() + apart;
-      apart += whole_cache_lines(static_cast<std::size_t>(op.bytes));
+      data = buffers.apart.data() + apart;
+      apart += whole_cache_lines(static_cast<std::size_t>(op.all_bytes()));
     } else {
       const bool sends = op.kind == program::Op::Kind::send || op.in_place;
       const auto& buffer = sends ? buffers.send : buffers.receive;
-      schedule.data[i] = buffer.data() + op.offset;
+      data = buffer.data() + op.offset;
     }
+    const auto first = first_of(static_cast<program::OpIndex>(i));
+    for (std::int32_t k = 0; k < op.messages; ++k)
+      schedule.data[first + static_cast<std::size_t>(k)] = data + k * op.bytes;
   }
 }
 

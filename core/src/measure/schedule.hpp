@@ -20,13 +20,17 @@ struct Buffers {
 struct Schedule {
   std::int64_t phase = 0;
   std::vector<program::Op> ops;
-  std::vector<std::byte*> data;               // [op]
-  std::vector<std::uint8_t> wants_posted;     // [op] 1: a sample starts when it is posted
-  std::vector<std::int32_t> waits_for;        // [op] operations that must complete first
-  std::vector<std::int32_t> first_dependent;  // [op + 1] into `dependents`
+  // What the transport moves: `ops` one by one, each as often as it has messages.
+  std::vector<program::Op> messages;
+  std::vector<program::OpIndex> first_message;  // [op + 1] into `messages`
+  std::vector<program::OpIndex> op_of;          // [message]
+  std::vector<std::byte*> data;                 // [message]
+  std::vector<std::uint8_t> wants_posted;       // [op] 1: a sample starts when it is posted
+  std::vector<std::int32_t> waits_for;          // [op] operations that must complete first
+  std::vector<std::int32_t> first_dependent;    // [op + 1] into `dependents`
   std::vector<program::OpIndex> dependents;
   std::vector<program::OpIndex> roots;  // operations that start with the phase, in program order
-  bool linear = false;                  // each operation waits for the previous one: none overlap
+  bool linear = false;                  // each message waits for the previous one: none overlap
   bool skipped = false;                 // an operation was left out because a rank is lost
 };
 

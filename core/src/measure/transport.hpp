@@ -1,5 +1,5 @@
-// The interface between the timing loop (live.hpp) and a transport. Backends that share the loop differ only
-// in their transports.
+// The interface between the timing loop (live.hpp) and a transport. To a transport every operation is one
+// message. Backends that share the loop differ only in their transports.
 #pragma once
 
 #include <concepts>
@@ -44,6 +44,8 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
                              std::vector<program::OpIndex>& completed, std::uint32_t epoch) {
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
+  // Throws UsageError if it cannot run the programs of a pattern with this extent as its parameters ask.
+  t.accept(program::Extent{});
   t.begin_job();
   // Returns false if so many connections may exceed what this rank can have at once. Then expect() receives,
   // before the first block, the connections that the job needs, and throws UsageError if they are too many.
@@ -82,6 +84,7 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
 struct HostTransport {
   static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
   static constexpr bool is_lossy = false;
+  void accept(const program::Extent&) const {}
   void begin_job() {}
   bool has_room_for(std::size_t) const { return true; }
   void expect(std::span<const ConnectionId>) {}

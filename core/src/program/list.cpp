@@ -51,6 +51,7 @@ json::Value describe(const PatternInfo& pattern) {
                       {"latency", pattern.latency},
                       {"halves", pattern.halves},
                       {"evaluation", name_of(pattern.evaluation)},
+                      {"window", pattern.window},
                       {"parameters", describe(pattern.parameters)}};
 }
 

@@ -47,6 +47,10 @@ struct Op {
   Rank peer = 0;             // never the rank itself
   std::int64_t bytes = 0;    // 0 is allowed: the message is only a signal
   std::int64_t offset = 0;   // into the rank's send or receive buffer, bytes
+  // Messages in flight at once, of `bytes` each and behind one another in the buffer from `offset` on. The
+  // operation completes with the last of them. Set by windowed() (window.hpp), not by patterns.
+  std::int32_t messages = 1;
+  bool is_signal = false;  // orders messages and is none of them: sent once, whatever the window
   // Earlier operations of this rank (with a smaller index) that must complete before this one starts.
   std::array<OpIndex, 2> after{phase_start, phase_start};
   // For a send that forwards received data: index of that earlier receive of this rank. The bytes are then
@@ -64,15 +68,19 @@ struct Op {
   Collective collective = Collective::barrier;  // if `kind` says so
   bool in_place = false;                        // a collective: the send buffer receives the result
 
+  std::int64_t all_bytes() const { return bytes * messages; }
   std::int64_t counted_bytes() const { return sample_bytes >= 0 ? sample_bytes : bytes; }
 };
 
 // Resources that a pattern needs for one message size. Every emitted operation stays within them.
 struct Extent {
   std::int64_t phases = 0;
-  std::int32_t slots = 1;          // op.slot < slots
-  std::int32_t channels = 1;       // op.channel < channels
-  std::int32_t rails = 1;          // op.rail < rails
+  std::int32_t slots = 1;     // op.slot < slots
+  std::int32_t channels = 1;  // op.channel < channels
+  std::int32_t rails = 1;     // op.rail < rails
+  // Messages in flight per route. Times, bytes of samples and credited bytes are those of one message: a
+  // phase's time is divided by the window.
+  std::int32_t window = 1;
   std::int64_t send_bytes = 0;     // size of the send buffer of a rank
   std::int64_t receive_bytes = 0;  // size of the receive buffer of a rank
   // Receives use the send buffer, as in NetPIPE, so that a bounced message comes from the cache.

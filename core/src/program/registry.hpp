@@ -64,6 +64,7 @@ struct PatternInfo {
   // a bisection.
   bool halves = false;
   Evaluation evaluation = Evaluation::none;
+  std::int32_t window = 1;  // default; messages in flight per route (window.hpp)
   std::span<const Parameter> parameters;
   std::unique_ptr<Pattern> (*make)(const Parameters&);
 };

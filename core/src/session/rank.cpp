@@ -174,6 +174,7 @@ class RankLoop {
       largest.send_bytes = std::max(largest.send_bytes, extent.send_bytes);
       largest.receive_bytes = std::max(largest.receive_bytes, extent.receive_bytes);
       largest.adds = largest.adds || extent.adds;
+      largest.window = extent.window;
       if (extent.rails > static_cast<std::int32_t>(interfaces_.size())) {
         throw UsageError("the pattern needs " + std::to_string(extent.rails) +
                          " interfaces, but each rank has only " + std::to_string(interfaces_.size()) +

@@ -25,8 +25,10 @@ std::string fields_outside(const Op& op, const Extent& extent, Rank rank, Rank r
   if (op.origin < -1 || op.origin >= ranks) return "origin " + std::to_string(op.origin) + " is no rank";
   if (op.channel >= extent.channels) return "channel " + std::to_string(op.channel) + " outside the extent";
   if (op.rail >= extent.rails) return "rail " + std::to_string(op.rail) + " outside the extent";
-  if (op.bytes < 0 || op.offset < 0 || op.offset > buffer || op.bytes > buffer - op.offset)
-    return std::to_string(op.bytes) + " bytes at " + std::to_string(op.offset) +
+  if (op.messages != (op.is_signal ? 1 : extent.window))
+    return std::to_string(op.messages) + " messages in flight";
+  if (op.bytes < 0 || op.offset < 0 || op.offset > buffer || op.all_bytes() > buffer - op.offset)
+    return std::to_string(op.all_bytes()) + " bytes at " + std::to_string(op.offset) +
            " lie outside the buffer of " + std::to_string(buffer);
   if (op.slot < -1 || op.slot >= extent.slots)
     return "slot " + std::to_string(op.slot) + " outside the extent";
@@ -115,20 +117,20 @@ class Program {
     if (op.bytes == 0) return {};
     auto other = receiving_.lower_bound(op.offset);
     if (other != receiving_.begin() && std::prev(other)->second.first > op.offset) --other;
-    while (other != receiving_.end() && other->first < op.offset + op.bytes) {
+    while (other != receiving_.end() && other->first < op.offset + op.all_bytes()) {
       if (!comes_after(index, other->second.second))
         return "receives over operation " + std::to_string(other->second.second) +
                ", which may not be complete";
       other = receiving_.erase(other);
     }
-    receiving_[op.offset] = {op.offset + op.bytes, index};
+    receiving_[op.offset] = {op.offset + op.all_bytes(), index};
     return {};
   }
   std::string wrong_forward(OpIndex index) const {
     const Op& op = at(index);
     const Op& source = at(op.forwards);
     if (source.kind != Op::Kind::receive) return "forwards what is no receive";
-    if (op.offset < source.offset || op.offset + op.bytes > source.offset + source.bytes)
+    if (op.offset < source.offset || op.offset + op.all_bytes() > source.offset + source.all_bytes())
       return "forwards bytes that its receive did not bring";
     if (!comes_after(index, op.forwards)) return "may forward before its receive is complete";
     return {};
@@ -174,7 +176,7 @@ std::uint64_t fingerprint(const Programs& programs) {
     for (const Op& op : ops) {
       mix(op.kind), mix(op.channel), mix(op.rail), mix(op.peer), mix(op.bytes), mix(op.offset);
       mix(op.after[0]), mix(op.after[1]), mix(op.forwards), mix(op.origin), mix(op.slot), mix(op.since);
-      mix(op.divisor * 1024), mix(op.sample_bytes);
+      mix(op.divisor * 1024), mix(op.sample_bytes), mix(op.messages);
     }
   }
   return hash;

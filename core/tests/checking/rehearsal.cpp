@@ -62,6 +62,10 @@ std::string disagreement(const Programs& programs, Place sent, Place received) {
     return at_operation(
         sent.rank, sent.index,
         "sends " + std::to_string(send.bytes) + " bytes;" + where + std::to_string(receive.bytes));
+  if (send.messages != receive.messages)
+    return at_operation(
+        sent.rank, sent.index,
+        "sends " + std::to_string(send.messages) + " messages;" + where + std::to_string(receive.messages));
   if (send.bytes > 0 && send.offset != receive.offset)
     return at_operation(
         sent.rank, sent.index,

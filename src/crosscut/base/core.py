@@ -49,6 +49,8 @@ class Pattern:
     shape: str = ""
     evaluation: str = ""
     """Sizes at which `crosscut evaluate` measures it: `shared sizes` or `own sizes`; empty if it does not."""
+    window: int = 1
+    """Messages in flight per route, unless a run asks for another number."""
     parameters: tuple[Parameter, ...] = ()
 
 

@@ -150,7 +150,9 @@ def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
     """Returns arguments of argparse for a pattern's help: question, formula, source and examples."""
     width = shutil.get_terminal_size().columns - 2
     rate = f"Rate: {pattern.formula}" + (f", per {pattern.formula_per}." if pattern.formula_per else ".")
-    lines = (f"{pattern.summary}.", f"Question: {pattern.answers}", rate, f"Source: {pattern.source}.")
+    lines = [f"{pattern.summary}.", f"Question: {pattern.answers}", rate, f"Source: {pattern.source}."]
+    if pattern.window > 1:
+        lines.append(f"Messages in flight per route: {pattern.window}, unless --window says otherwise.")
     text = "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in lines)
     if not pattern.parameters:
         text += f"\n\nThe pattern {pattern.name} has no parameters of its own."

@@ -167,6 +167,8 @@ def _series(view: View, cluster: str, index: int) -> RunSeries:
     given = dig(view.attributes, "pattern", "parameters")
     pairs = sorted(given.items()) if isinstance(given, Mapping) else []
     words = [f"{key} {value}" for key, value in pairs if str(value)]
+    if (window := number(view.attributes, "window")) > 1:
+        words.append(f"window {window:.0f}")
     return RunSeries(
         cluster, text(view.attributes, "place"), view.pattern, ", ".join(words)[:_LONGEST_WORDS],
         text(view.attributes, "backend", "name"), view.sizes_bytes[index],

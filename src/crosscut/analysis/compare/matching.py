@@ -20,6 +20,7 @@ from crosscut.run.run import Run
 # Settings that must agree for runs to be comparable: attribute path, words for people.
 _MUST_AGREE = (
     (("pattern", "parameters"), "parameters of the pattern"),
+    (("window",), "messages in flight per route"),
     (("cadence",), "order of phases"),
     (("sync", "policy"), "sync policy"),
     (("job", "compute"), "--compute"),
@@ -48,6 +49,10 @@ class Match:
     notes: tuple[str, ...]
 
 
+_ALONE = {"window": 1}
+"""What runs from before there was a window do not record."""
+
+
 def match(first: Run, second: Run) -> Match:
     """Matches two runs; raises UsageError, with every reason, if they may not be compared."""
     one, other = (_dig(run.attributes, ("pattern", "name")) for run in (first, second))
@@ -59,7 +64,8 @@ def match(first: Run, second: Run) -> Match:
     reasons = [
         f"{words}: {_shown(one)} and {_shown(other)}"
         for path, words in _MUST_AGREE
-        if (one := _dig(first.attributes, path)) != (other := _dig(second.attributes, path))
+        if (one := _dig(_ALONE | dict(first.attributes), path))
+        != (other := _dig(_ALONE | dict(second.attributes), path))
     ]
     if first.ranks != second.ranks:
         reasons.append(f"ranks: {first.ranks} and {second.ranks}")

@@ -30,6 +30,7 @@ class Samples:
     credited_bytes: Floats  # [P]
     node: NDArray[np.int32]  # [N]
     iterations: int
+    """Messages that each time is the mean of: runs of a phase times messages in flight on a route."""
     summarised: bool
     """True: medians take the place of raw samples (R is 1), so there are no intervals."""
     of_phases: bool = False
@@ -107,10 +108,16 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         if "node" in dataset
         else np.zeros(ranks.shape[2], np.int32),
         skew_seconds=_skew(dataset, index),
-        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        iterations=_iterations(dataset, index),
         summarised=summarised,
         exact=is_exact(dataset.attrs),
     )
+
+
+def _iterations(dataset: xr.Dataset, index: int) -> int:
+    window = dataset.attrs.get("window")  # older runs have none: one message in flight
+    iterations = int(dataset["iterations"].values[index]) if "iterations" in dataset else 1
+    return iterations * (window if type(window) is int and window > 0 else 1)
 
 
 def _skew(dataset: xr.Dataset, index: int) -> Floats:
@@ -149,7 +156,7 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
         credited_bytes=_credited(dataset, index),
         node=np.zeros(1, np.int32),
         skew_seconds=_skew(dataset, index),
-        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        iterations=_iterations(dataset, index),
         summarised=False,
         of_phases=True,
         exact=is_exact(dataset.attrs),

@@ -26,6 +26,8 @@ from crosscut.session.measure import Launch
 if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
 
+WIDEST_WINDOW = 10_000
+"""As in core/src/program/window.hpp."""
 # Group titles in the help.
 WHERE = "where to measure"
 HOW = "how to measure"
@@ -37,8 +39,9 @@ _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
 _PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-]*)")
 # Members of the job that have an option of the same name.
 _JOB_MEMBERS = (
-    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
-    "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds", "raw_budget_bytes",
+    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "window", "sync", "wait",
+    "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
+    "raw_budget_bytes",
 )  # fmt: skip
 
 
@@ -177,6 +180,9 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         whole(0),
         "Times that a phase runs for one sample. Default 0: chosen automatically for each size.",
     )
+    typed_option(group, "--window W", whole(1, WIDEST_WINDOW),
+                 "Messages in flight at once on each route of a phase; times are those of one of them. "
+                 "Default 1, unless the pattern's help names another.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
          help="barrier (the default): ranks wait for each other between phases. none: they do not "
          "(streaming), so that phases overlap.")  # fmt: skip

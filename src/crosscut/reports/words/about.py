@@ -115,7 +115,7 @@ def how(view: View) -> list[str]:
         return _how_simulated(view)
     if (other := imported(view.attributes)) is not None:
         return _how_imported(view, other)
-    clauses = []
+    clauses = in_flight(view)
     cadence = text(view.attributes, "cadence")
     middle, largest = skew_seconds(view)
     if cadence:
@@ -132,6 +132,12 @@ def how(view: View) -> list[str]:
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses
+
+
+def in_flight(view: View) -> list[str]:
+    """`8 messages in flight per route`; nothing if they go one by one."""
+    window = number(view.attributes, "window")
+    return [f"{window:,.0f} messages in flight per route"] if window > 1 else []
 
 
 def _how_imported(view: View, other: Imported) -> list[str]:
@@ -162,6 +168,7 @@ def _how_simulated(view: View) -> list[str]:
     return [
         f"computed, not measured: {told[0]}",
         *told[1:],
+        *in_flight(view),
         "virtual clock",
         text(view.attributes, "cadence"),
     ]

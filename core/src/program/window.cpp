@@ -1,0 +1,74 @@
+#include "program/window.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace crosscut::program {
+namespace {
+
+// Multiplies bytes. What no memory holds stays below the largest number, so that sums of it can be compared.
+std::int64_t times(std::int64_t bytes, std::int32_t window) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4;
+  return bytes > most / window ? most : bytes * window;
+}
+
+class WindowedPhase final : public Phase {
+ public:
+  WindowedPhase(std::unique_ptr<Phase> phase, std::int32_t window)
+      : phase_(std::move(phase)), window_(window) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    phase_->emit(rank, ops);
+    for (auto& op : ops) {
+      if (!op.is_signal) op.messages = window_;
+      op.offset = times(op.offset, window_);
+      if (op.origin_offset >= 0) op.origin_offset = times(op.origin_offset, window_);
+      op.divisor *= window_;
+    }
+  }
+  double credited_bytes(Rank rank) const override { return phase_->credited_bytes(rank); }
+  std::string label() const override { return phase_->label(); }
+
+ private:
+  std::unique_ptr<Phase> phase_;
+  std::int32_t window_;
+};
+
+class WindowedPattern final : public Pattern {
+ public:
+  WindowedPattern(std::unique_ptr<Pattern> pattern, std::int32_t window)
+      : pattern_(std::move(pattern)), window_(window) {}
+
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    auto extent = pattern_->extent(ranks, bytes);
+    extent.window = window_;
+    extent.send_bytes = times(extent.send_bytes, window_);
+    extent.receive_bytes = times(extent.receive_bytes, window_);
+    return extent;
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override { return pattern_->peers(self, ranks); }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return std::make_unique<WindowedPhase>(pattern_->phase(ranks, bytes, index), window_);
+  }
+  std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return pattern_->label(ranks, bytes, index);
+  }
+  double most_credited_bytes(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return pattern_->most_credited_bytes(ranks, bytes, index);
+  }
+  std::vector<std::int64_t> default_sizes() const override { return pattern_->default_sizes(); }
+  std::string refuse(Rank ranks) const override { return pattern_->refuse(ranks); }
+
+ private:
+  std::unique_ptr<Pattern> pattern_;
+  std::int32_t window_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pattern> windowed(std::unique_ptr<Pattern> pattern, std::int32_t window) {
+  if (window <= 1) return pattern;
+  return std::make_unique<WindowedPattern>(std::move(pattern), window);
+}
+
+}  // namespace crosscut::program
