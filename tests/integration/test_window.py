@@ -1,4 +1,4 @@
-"""Windows on the command line: their rates in simulations, and refusals."""
+"""Windows on the command line: their rates in simulations, the search for one, and refusals."""
 
 from __future__ import annotations
 
@@ -60,6 +60,40 @@ def test_a_time_among_others_is_no_latency(quick_path: Path, far: str) -> None:
         assert isinstance(pattern, dict)
         assert pattern["latency"] is latency
         assert crosscut("show", f"{window}.zarr", folder=quick_path).returncode == 0
+
+
+def test_auto_takes_the_smallest_window_whose_double_is_not_worth_it(quick_path: Path, far: str) -> None:
+    done = crosscut(
+        "run", "aapc", "--on", far, "--size", f"{_SIZE},1MB", "--window", "auto", "--out", "auto.zarr",
+        folder=quick_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = Run.open(quick_path / "auto.zarr")
+    searched = run.attributes["window_search"]
+    assert isinstance(searched, dict)
+    assert (searched["size"], searched["route"], searched["pattern"]) == (_SIZE, [0, 1], "message-rate")
+    windows = [one["window"] for one in searched["rates"]]
+    assert windows == [1, 2, 4, 8, 16, 32, 64, 128]
+    for one in searched["rates"]:
+        assert one["bytes_per_second"] == pytest.approx(_SIZE / _seconds(one["window"]))
+    assert searched["window"] == run.attributes["window"] == 64
+    assert "window 64: " in done.stderr
+    assert [entry.name for entry in quick_path.glob(".crosscut-window-*")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("aapc -n 2", "--window auto needs a --size"),
+        ("aapc -n 2 --size 1KB --backend udp", "loses nothing"),
+        ("aapc -n 2 --size 1KB --launches 2", "give a number"),
+    ],
+)
+def test_auto_is_refused_where_it_would_find_nothing_of_use(quick_path: Path, words: str, why: str) -> None:
+    done = crosscut("run", *words.split(), "--window", "auto", "--out", "no.zarr", folder=quick_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not (quick_path / "no.zarr").exists()
 
 
 def test_a_window_beyond_the_memory_is_refused_with_what_to_do(quick_path: Path) -> None:

@@ -183,6 +183,7 @@ def _execute(args: argparse.Namespace) -> int:
         job, decided = _resumed(known, given)
     else:
         job, decided = _typed(known, given)
+    _check_window(job, decided, known, given)
     if given.get("batch", False):
         return submit_run(decided, given["words"])
     if "launches" in given or is_launches(job.out):
@@ -196,6 +197,23 @@ def _execute(args: argparse.Namespace) -> int:
     again = resume_command(job.out, decided)
     as_json, quiet = given.get("json", False), given.get("quiet", False)
     return report(outcome, interrupted, again, as_json=as_json, quiet=quiet)
+
+
+def _check_window(job: Job, decided: Decided, known: core.Core, given: Mapping[str, Any]) -> None:
+    """Refuses `--window auto` where no window can be found, before ranks start."""
+    if given.get("window") != options.AUTO:
+        return
+    if "resume" in given:
+        raise UsageError("--resume keeps the window of the run; leave out --window")
+    if "launches" in given or is_launches(job.out):
+        raise UsageError(
+            "--window auto would find a window for each launch, and launches with different windows cannot "
+            "be compared; give a number"
+        )
+    from crosscut.campaigns import window  # imports numpy
+
+    found = known.backend(decided.options.backend)
+    window.refuse(job, lossy=found is not None and found.lossy)
 
 
 def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
@@ -329,7 +347,18 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         listener({"event": "note", "message": remark})
 
     with ready_session(decided, listener, remarked) as session:
+        if job.options.get("window") == options.AUTO:
+            from crosscut.campaigns import window  # imports numpy
+
+            job = _with_recorded_window(job) or window.found(job, session, decided, remarked)
         return session.run(job), session.interrupted
+
+
+def _with_recorded_window(job: Job) -> Job | None:
+    """Returns the job with the window that its run records: ranks were lost and started again since."""
+    if not job.options.get("resume"):
+        return None
+    return replace(job, options={**job.options, "window": recorded_job(job.out)["window"]})
 
 
 def _kept(run: Path, again: str, why: str = "") -> str:

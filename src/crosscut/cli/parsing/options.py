@@ -26,6 +26,8 @@ from crosscut.session.measure import Launch
 if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
 
+AUTO = "auto"
+"""The job's `window` until it is found (campaigns/window.py)."""
 WIDEST_WINDOW = 10_000
 """As in core/src/program/window.hpp."""
 # Group titles in the help.
@@ -180,9 +182,10 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         whole(0),
         "Times that a phase runs for one sample. Default 0: chosen automatically for each size.",
     )
-    typed_option(group, "--window W", whole(1, WIDEST_WINDOW),
-                 "Messages in flight at once on each route of a phase; times are those of one of them. "
-                 "Default 1, unless the pattern's help names another.")  # fmt: skip
+    typed_option(group, "--window W", _window,
+                 "Messages in flight at once on each route of a phase; times are those of one of them. auto: "
+                 "the smallest number that fills a route, found before the run on one route with the "
+                 "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
          help="barrier (the default): ranks wait for each other between phases. none: they do not "
          "(streaming), so that phases overlap.")  # fmt: skip
@@ -206,6 +209,10 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         "Let ranks compute as well; the run records how much computing they still get done.",
     )
     typed_flag(group, "--tolerate-failures", "Continue without ranks that are lost.")
+
+
+def _window(text: str) -> int | str:
+    return text if text == AUTO else whole(1, WIDEST_WINDOW)(text)
 
 
 def parameter_help(parameter: Parameter) -> str:
