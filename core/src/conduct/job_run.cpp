@@ -84,6 +84,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   std::int64_t phases = 0;
   for (const auto bytes : job_.sizes) {
     const auto extent = pattern_->extent(ranks, bytes);
+    if (extent.collectives && job_.window > 1)
+      throw UsageError("--library with --window " + std::to_string(job_.window) +
+                       ": a library's collective is one operation; leave out one of the two");
     if (extent.collectives && !backend_.collectives)
       throw UsageError("pattern " + job_.pattern + ": backend " + job_.backend +
                        " has no collective operations of its own, which --library asks for; measure with "

@@ -288,7 +288,7 @@ def in_order_within(labels: Integers, count: int) -> list[list[Route]]:
 def nearly_in_order_within(several: Several, random: Generator) -> list[Route]:
     """Returns a phase nearly in order, each group for itself.
 
-    Half of the time at a distance near the one that was slow, otherwise at any, since hosts may be numbered in
+    Half of the time at a distance near the one that was slow, otherwise at any: hosts may be numbered in
     another way.
     """
     routes: list[Route] = []
