@@ -123,8 +123,6 @@ void Target::open_file(const CloneJob& job, bool exists) {
   const std::string name = path_ + std::string(unfinished_suffix);
   if (exists && job.resume && open_whole(job, name)) return;
   if (exists && !job.overwrite) refuse(path_, "the file exists; add --yes to replace it");
-  struct stat status {};
-  is_new_ = ::lstat(name.c_str(), &status) != 0;
   Fd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!fd) refuse(path_, "cannot write " + name + ": " + std::strerror(errno));
   take_unfinished(job, name, std::move(fd));
@@ -160,6 +158,8 @@ void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd
   struct stat named {};
   if (::stat(name.c_str(), &named) != 0 || named.st_ino != status.st_ino || named.st_dev != status.st_dev)
     refuse(path_, "another copy to this target has just ended; check its result, then try again");
+  // A rank that did not create the file may hold its lock: several race for it.
+  is_new_ = named.st_size == 0;
   image_.emplace(std::move(fd), name, job.bytes);
   try {
     check_space(job, status);
