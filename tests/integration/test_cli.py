@@ -67,8 +67,9 @@ def test_run_works_without_options_and_show_draws_it(started: Crosscut, tmp_path
     assert said.splitlines()[-1] == f"show it:  crosscut show {run.name}"
     assert "4 ranks, 3 phases" in said
     shown = good(started(f"show {run.name}"))
-    for section in ("Rate by phase", "Routes by rate", "Slowest routes", "formula", "skew", "20 repetitions"):
+    for section in ("Rate by phase", "Routes by rate", "formula", "skew", "20 repetitions"):
         assert section in shown
+    assert "Slowest routes" in shown or "No route is more than 5 % slower" in shown
     assert re.search(r"\d [MG]B/s \[[\d.,]+ – [\d.,]+\]", shown)
     assert "\x1b" not in shown  # no colours in a pipe
     good(started(f"show {run.name}", PYTHONIOENCODING="ascii")).encode("ascii")
