@@ -235,6 +235,7 @@ def _traffic(record: state.Record, pair: tuple[str, str] | None) -> Iterator[Non
 
 def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path, runs: Path) -> None:
     """Searches the case's lab once for each seed; the runs of searches that are wrong stay below `runs`."""
+    runs.mkdir(parents=True, exist_ok=True)
     file = folder / "network.toml"
     file.write_text(case.network + "\n", encoding="utf-8")
     record = lifecycle.up(str(file), lifecycle.for_one_run(str(file), case.switch))
