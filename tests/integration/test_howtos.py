@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ import pytest
 import slurm_cluster
 import sshd
 from labs import needs_lab
+
+from crosscut.lab.slurm import daemons
 
 pytestmark = [needs_lab, pytest.mark.long]
 
@@ -157,6 +160,7 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
     "lab": HowTo(
         before={
             "crosscut lab status x": "crosscut lab up my.toml --name x",
+            "crosscut lab walk x": "crosscut lab down c",
             "crosscut lab up my.toml --switch": "crosscut lab down x",
             "crosscut run aapc --on lab:my.toml --switch": "crosscut lab down my",
             "crosscut run aapc --on lab:x --backend mpi": "crosscut lab down my\n"
@@ -166,6 +170,7 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
         not_here=(
             "crosscut lab exec x n0003 -- iperf3",
             "crosscut lab shell",
+            *(("crosscut lab up my.toml --name c", "crosscut lab exec c") if daemons.unavailable() else ()),
             "crosscut lab exec x n0000 -- mpiexec",
             "crosscut profile -- crosscut lab exec",
         ),
@@ -313,9 +318,12 @@ def test_the_commands_of_a_how_to_do_what_it_says(
     how = HOWTOS[name]
     for folder in ("examples", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    with around(how, tmp_path_factory.mktemp("around")) as own:
-        environment = {**os.environ, **own, "COLUMNS": "100", "NO_COLOR": "1"}
-        environment["CROSSCUT_LABS"] = str(tmp_path / "labs")
+    # Slurm's sockets need a folder with a short path.
+    with (
+        around(how, tmp_path_factory.mktemp("around")) as own,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as labs,
+    ):
+        environment = {**os.environ, **own, "COLUMNS": "100", "NO_COLOR": "1", "CROSSCUT_LABS": labs}
 
         def shell(text: str) -> tuple[int, str]:
             done = subprocess.run(
@@ -345,7 +353,7 @@ def test_the_commands_of_a_how_to_do_what_it_says(
                     wrong.append(f"{text}\n{said}\nstatus {status}")
             assert not wrong, "\n".join(wrong)
         finally:
-            shell("for lab in x my xbar4; do crosscut lab down $lab; done")
+            shell("for lab in x my xbar4 c; do crosscut lab down $lab; done")
 
 
 def test_every_how_to_with_commands_is_tried() -> None:

@@ -70,5 +70,5 @@ def test_a_switch_that_is_not_text_is_ignored(switch: object) -> None:
 
 def test_no_switch_is_named_outside_labs() -> None:
     view = lab_view("user")
-    elsewhere = replace(view, dataset=view.dataset.assign_attrs(place="hosts"))
+    elsewhere = replace(view, dataset=view.dataset.assign_attrs(place="hosts", lab=None))
     assert "switch" not in about.where(elsewhere)

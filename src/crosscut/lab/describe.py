@@ -8,8 +8,9 @@ from typing import Any
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import enter, holder, lifecycle, removal, state
-from crosscut.lab.plan import addresses
+from crosscut.lab.plan import addresses, management
 from crosscut.lab.plan.plan import host_bits_per_second
+from crosscut.lab.slurm import configuration, daemons
 from crosscut.lab.switch import program
 
 # Conditions in which nothing is wrong.
@@ -67,6 +68,12 @@ def status(record: state.Record) -> dict[str, Any]:
         found["segments_at_once"] = made.segments
         if record.switch_process is not None:
             found["switch_statistics"] = _switch(record)
+        if record.slurm:
+            found["slurm"] = {
+                "login": management.LOGIN,
+                "configuration": str(configuration.file_of(folder)),
+                "ended": daemons.ended(record.slurm),
+            }
         found["nodes"] = [_node(made.adapters[host], host, name, host in made.forwarding)
                           for host, name in enumerate(made.hosts)]  # fmt: skip
     return found
@@ -74,7 +81,11 @@ def status(record: state.Record) -> dict[str, Any]:
 
 def _processes(record: state.Record, folder: Path) -> list[int]:
     """Processes in the lab, except the switch and the holder."""
-    own = {helper.pid for helper in (record.switch_process, record.holder) if helper is not None}
+    own = {
+        helper.pid
+        for helper in (record.switch_process, record.holder, *record.slurm.values())
+        if helper is not None
+    }
     return [pid for pid in removal.processes(folder, record.holder) if pid not in own]
 
 

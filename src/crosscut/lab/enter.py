@@ -10,10 +10,11 @@ from pathlib import Path
 from crosscut.lab.state import Record
 
 FABRIC = "fabric"
-# $1 is the lab's folder, $2 the node; the command follows. /sys is mounted again, because it shows the
-# adapters of the namespace that mounted it.
+# $1 is the lab's folder, $2 the node; the command follows. The host `login` has its own list of hosts. /sys
+# is mounted again, because it shows the adapters of the namespace that mounted it.
 _SETTLE = """lab=$1 node=$2; shift 2
-mount --bind "$lab/hosts" /etc/hosts && mount --bind "$lab/shm/$node" /dev/shm || exit 125
+hosts=$lab/hosts.$node; [ -e "$hosts" ] || hosts=$lab/hosts
+mount --bind "$hosts" /etc/hosts && mount --bind "$lab/shm/$node" /dev/shm || exit 125
 mount -t sysfs -o ro sysfs /sys 2>/dev/null
 exec "$@"
 """

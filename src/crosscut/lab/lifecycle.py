@@ -14,9 +14,10 @@ from pathlib import Path
 
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab import enter, holder, removal, state
-from crosscut.lab.plan import addresses
+from crosscut.lab.plan import addresses, management
 from crosscut.lab.plan.plan import LabPlan, plan
 from crosscut.lab.plan.unlike import differences
+from crosscut.lab.slurm import daemons
 from crosscut.lab.switch import program
 from crosscut.network import paths, switch_choice
 
@@ -36,6 +37,8 @@ class Choices:
     owner: state.Process | None = None
     switch: str = switch_choice.KERNEL
     """As typed: see switch_choice.py."""
+    slurm: bool = False
+    """Run Slurm on the nodes."""
 
 
 def unavailable() -> str | None:
@@ -70,6 +73,8 @@ def up(file: str, choices: Choices) -> state.Record:
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would differ from it: " + "; ".join(unlike))
     name = state.checked_name(_as_name(described.name) if choices.name is None else choices.name)
+    if choices.slurm:
+        daemons.refuse(made, state.folder(name))
     _clear_behind_killed_runs()
     with state.locked(name, make=True) as folder:
         _refuse_second(name)
@@ -85,18 +90,22 @@ def up(file: str, choices: Choices) -> state.Record:
                 owner=choices.owner,
             )
             state.write(record)
-            return _build(record, made, document, folder)
+            return _build(record, made, document, folder, slurm=choices.slurm)
         except BaseException:
             _remove(name, folder)
             raise
 
 
-def _build(record: state.Record, made: LabPlan, document: dict[str, object], folder: Path) -> state.Record:
+def _build(
+    record: state.Record, made: LabPlan, document: dict[str, object], folder: Path, *, slurm: bool
+) -> state.Record:
     from crosscut.lab.kernel import build  # imports pyroute2
 
     start = time.monotonic()
     state.write_network(record.name, document)
     names = [(addresses.ip(host, 0), name) for host, name in enumerate(made.hosts)]
+    if slurm:
+        names.append((management.login_address(), management.LOGIN))
     (folder / "hosts").write_text(enter.hosts_file(names), encoding="ascii")
     if holder.needed():
         keeper = holder.start(lambda keeper: state.write(replace(record, holder=keeper)))
@@ -109,6 +118,10 @@ def _build(record: state.Record, made: LabPlan, document: dict[str, object], fol
         record = replace(record, switch_process=process)
         state.write(record)
         holder.inside(record, partial(build.nodes, made, folder, shaped=False))
+    if slurm:
+        cores = len(os.sched_getaffinity(0))
+        ranks = [host.ranks for host in paths.parse(document).hosts]
+        record = daemons.start(record, folder, made, [max(cores, count) for count in ranks])
     script = folder / "enter"
     script.write_text(enter.script(record, folder), encoding="utf-8")
     script.chmod(0o755)

@@ -14,6 +14,8 @@
     NAME/switch.said      its answers,
     NAME/switch.errors    and its error output
     NAME/enter          runs a command on a node, like ssh
+    NAME/slurm/         with `--slurm`: slurm.conf, and all that Slurm keeps
+    NAME/hosts.login      /etc/hosts of the host where slurmctld runs
 
 A lab exists as long as its folder, which is made first and removed last. A process holds a `flock` on the
 folder while it changes the lab. The folder and everything in it belong to this user alone (folders.py).
@@ -103,13 +105,15 @@ class Record:
     """The process whose user namespace holds the lab, if built without root."""
     switch_process: Process | None = None
     """The process of crosscut-switch, if that carries the frames."""
+    slurm: Mapping[str, Process] = field(default_factory=dict)
+    """Slurm's daemons, if it runs here, such as `slurmd of n0000`."""
     seconds_to_build: float = 0.0
     version: int = VERSION
 
     def helpers(self) -> list[Process]:
         """Processes that live as long as the lab or one of its faults."""
         workers = [worker_of(fault) for fault in self.faults]
-        return [one for one in (*workers, self.switch_process) if one is not None]
+        return [one for one in (*workers, self.switch_process, *self.slurm.values()) if one is not None]
 
 
 def worker_of(fault: Mapping[str, Any]) -> Process | None:

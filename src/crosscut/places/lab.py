@@ -14,7 +14,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,29 +124,18 @@ class LabPlace(base.Place):
         return len(found.hosts) * (base.ranks_per_host(own) or found.hosts[0].ranks)
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
-        from crosscut.lab.watching.observer import Observer
-
         each = base.ranks_per_host(options.own)
         switch, dilation = options.own.get(SWITCH, ""), options.own.get(DILATION, 0.0)
         assert isinstance(switch, str)
         assert isinstance(dilation, float)
         room.refuse_more(options.ranks)
         site = open_site(options.argument, switch, dilation)
-        observer = Observer(site.name, each or -(-options.ranks // len(site.hosts)))
-
-        def release() -> None:
-            observer.end()
-            site.release()
-
+        watched = _watched(site, each or -(-options.ranks // len(site.hosts)))
         try:
             shares = spread(options.ranks, site.hosts, each)
             command, line, environment = (_mpi if options.over_mpi else _tree)(options, site, shares)
-            hooks = base.Hooks(
-                release=release,
-                observe=observer.observe,
-                attributes=observer.begin,
-                remark=lambda: planted(site.name),
-                gone=lambda: taken_down(site.name),
+            hooks = replace(
+                watched.hooks,
                 launcher="mpiexec" if options.over_mpi else "",
                 start_seconds=mpi_start_seconds(options.ranks, options.timeout_seconds)
                 if options.over_mpi
@@ -154,7 +143,7 @@ class LabPlace(base.Place):
             )
             return base.spawn(command, line, hooks, environment=environment)
         except BaseException:
-            release()
+            watched.hooks.release()
             raise
 
     @contextmanager
@@ -184,6 +173,45 @@ class _LabPrograms(base.MpiSite):
         words = [launcher.program, "-n", str(ranks), *self.launch.launcher_arguments]
         command, environment = mpi_command(self.site.enter, launcher, words, shares, program, folder)
         return base.MpiCommand(tuple(map(str, command)), environment, len(shares))
+
+
+@dataclass(frozen=True)
+class WatchedLab:
+    """A lab that a session measures on."""
+
+    interfaces: str
+    """The adapters with an address on every host, for the session's first line."""
+    hooks: base.Hooks
+
+
+def watching(name: str, each: int) -> WatchedLab:
+    """Returns the hooks of a session on the lab of this name, which is up. `each`: ranks on a host."""
+    return _watched(open_site(name), each)
+
+
+def _watched(site: SessionLab, each: int) -> WatchedLab:
+    from crosscut.lab.watching.observer import Observer
+
+    observer = Observer(site.name, each)
+
+    def release() -> None:
+        observer.end()
+        site.release()
+
+    hooks = base.Hooks(
+        release=release,
+        observe=observer.observe,
+        attributes=observer.begin,
+        remark=lambda: planted(site.name),
+        gone=lambda: taken_down(site.name),
+    )
+    return WatchedLab(_interfaces(site), hooks)
+
+
+def _interfaces(site: SessionLab) -> str:
+    from crosscut.lab.plan import addresses
+
+    return ",".join(map(addresses.interface, range(site.adapters)))
 
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
@@ -303,12 +331,9 @@ _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
 def _tree(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
-    from crosscut.lab.plan import addresses
-
     script = str(site.enter)
     core = str(options.executable.absolute())
-    interfaces = ",".join(map(addresses.interface, range(site.adapters)))
-    line = with_tree(_line(options, interfaces), shares, [script], core)
+    line = with_tree(_line(options, _interfaces(site)), shares, [script], core)
     return [script, shares[0].host, f"{shlex.quote(core)} node"], line, None
 
 

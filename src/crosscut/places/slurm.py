@@ -212,7 +212,10 @@ class SlurmPlace(base.Place):
             command = [*allocate, *srun_command(layout, name)]
         core = options.core_path or str(options.executable.absolute())
         line |= {"layout": layout, "launcher": "slurm"}
-        return _spawn([*command, core, "node"], line, name, len(layout))
+        step = _Step([*command, core, "node"], name, len(layout))
+        if lab := lab_around():
+            return _spawn_in_lab(step, line, lab, max(layout))
+        return _spawn(step, line, base.Hooks())
 
     def mpi_site(self, launch: base.MpiLaunch) -> contextlib.AbstractContextManager[base.MpiSite]:
         return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
@@ -225,10 +228,21 @@ class SlurmPlace(base.Place):
         return base.OneEach("", len(found.tasks))
 
 
-def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str, tasks: int) -> base.Launched:
-    """Starts the command, and tells all nodes rank 0's address. Leaves no step behind if srun is killed."""
+@dataclass(frozen=True)
+class _Step:
+    command: Sequence[str]
+    name: str
+    tasks: int
+
+
+def _spawn(step: _Step, first_line: Mapping[str, object], further: base.Hooks) -> base.Launched:
+    """Starts the command, and tells all nodes rank 0's address. Leaves no step behind if srun is killed.
+
+    `further`: hooks that are called, too.
+    """
 
     def tell(event: Event) -> None:
+        further.observe(event)
         stdin = launched.process.stdin
         if event["event"] == "listening" and stdin is not None:
             # If the step has ended meanwhile, the session reports that, with its standard error.
@@ -238,12 +252,36 @@ def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str, 
 
     def release() -> None:
         if (launched.process.returncode or 0) < 0:
-            cancel(name)
+            cancel(step.name)
+        further.release()
 
     # salloc reads no input while it waits for nodes: it would wait on, for nobody.
-    hooks = base.Hooks(observe=tell, release=release, waiting=waiting_for_slurm(tasks))
-    launched = base.spawn(command, first_line, hooks, ends_with_us=command[0] == "salloc")
+    hooks = replace(further, observe=tell, release=release, waiting=waiting_for_slurm(step.tasks))
+    launched = base.spawn(step.command, first_line, hooks, ends_with_us=step.command[0] == "salloc")
     return launched
+
+
+def lab_around() -> str:
+    """Returns the lab on whose nodes this Slurm runs; empty if it is a real cluster."""
+    from crosscut.lab import state
+    from crosscut.lab.slurm import configuration
+
+    return configuration.lab_of(os.environ.get("SLURM_CONF", ""), state.root())
+
+
+def _spawn_in_lab(step: _Step, line: Mapping[str, object], lab: str, each: int) -> base.Launched:
+    """Starts the command in a lab as the place `lab` does: over its links, by ranks that outnumber the cores,
+    and watched."""
+    from crosscut.places import lab as lab_place
+
+    watched = lab_place.watching(lab, each)
+    try:
+        interface = line["interface"] if line["interface"] != "auto" else watched.interfaces
+        crowded = {"interface": interface, "pin": False, "oversubscribed": True}
+        return _spawn(step, {**line, **crowded}, watched.hooks)
+    except BaseException:
+        watched.hooks.release()
+        raise
 
 
 PLACE = SlurmPlace()

@@ -21,7 +21,7 @@ class Realm(StrEnum):
 
 def is_emulated(attributes: Mapping[str, object]) -> bool:
     """True if these are attributes of a run that was measured on a lab."""
-    return attributes.get("place") == Realm.EMULATED
+    return attributes.get("place") == Realm.EMULATED or isinstance(attributes.get("lab"), Mapping)
 
 
 # Backends with a virtual clock, by their names in runs. A damaged run may have a list for a name, so no set.

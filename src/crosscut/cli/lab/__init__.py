@@ -18,6 +18,8 @@ from crosscut.cli.lab import walk
 from crosscut.cli.lab.naming import add_lab, found
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.lab import describe, enter, lifecycle, state
+from crosscut.lab.plan.management import LOGIN
+from crosscut.lab.slurm import daemons
 from crosscut.network import switch_choice, switch_words
 from crosscut.places.lab import divisor, mpi_environment
 
@@ -33,6 +35,8 @@ examples:
   crosscut lab fault plant test slow n0003 --to 10%
   crosscut run aapc --on lab:test                     measure it
   crosscut run aapc --on lab:my.toml                  build, measure, remove
+  crosscut lab up my.toml --name c --slurm            with Slurm on its nodes
+  crosscut lab exec c login -- crosscut run aapc --on slurm -n 4
   crosscut lab down test
 
 More in docs/howto-lab.md.
@@ -78,6 +82,12 @@ def _add_up(commands: Any) -> None:
            "link (docs/howto-lab.md). user: crosscut-switch, with delays and finite queues; it has the "
            f"settings {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
            default=switch_choice.KERNEL)  # fmt: skip
+    flag(
+        one,
+        "--slurm",
+        "Also run a Slurm cluster on the nodes (docs/howto-lab.md). Needs root, and Slurm's and "
+        "munge's programs.",
+    )
     flag(one, "--exact", "Refuse a network that cannot be emulated here in full. Default: warn.")
     flag(one, "--json", "Print one JSON object on standard output.")
 
@@ -85,7 +95,9 @@ def _add_up(commands: Any) -> None:
 def _add_node(parser: argparse.ArgumentParser) -> None:
     add_lab(parser)
     parser.add_argument(
-        "node", metavar="NODE", help=f"Host of the network, or '{enter.FABRIC}' for its switches."
+        "node",
+        metavar="NODE",
+        help=f"Host of the network, '{enter.FABRIC}' for its switches, or '{LOGIN}' for Slurm's login host.",
     )
 
 
@@ -93,7 +105,9 @@ execute = run_action
 
 
 def _up(args: argparse.Namespace) -> int:
-    choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch)
+    choices = lifecycle.Choices(
+        name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch, slurm=args.slurm
+    )
     record = lifecycle.up(args.network, choices)
     about = describe.status(record)
     if args.json:
@@ -104,6 +118,8 @@ def _up(args: argparse.Namespace) -> int:
     print(f"lab {record.name} is up: {nodes}, {_carried(record, about)}, built in {took}")
     _print_unlike(record)
     print(f"measure it:  crosscut run aapc --on lab:{record.name}")
+    if record.slurm:
+        print(f"use Slurm:   crosscut lab exec {record.name} {LOGIN} -- sinfo")
     print(f"remove it:   crosscut lab down {record.name}")
     return EXIT_OK
 
@@ -193,9 +209,17 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
                 print(f"              {served}")
         else:
             _print_switch(record, about["switch_statistics"])
+    if record.slurm:
+        _print_slurm(record, about["slurm"])
     for fault in record.faults:
         print(f"  fault {fault['id']:<5} {fault['says']}")
     _print_unlike(record)
+
+
+def _print_slurm(record: state.Record, slurm: Mapping[str, Any]) -> None:
+    print(f"  Slurm       crosscut lab exec {record.name} {slurm['login']} -- sinfo")
+    for name in slurm["ended"]:
+        print(f"              {name} has ended; its last words are in {Path(slurm['configuration']).parent}")
 
 
 def further_adapters(nodes: Sequence[Mapping[str, Any]]) -> str:
@@ -221,16 +245,21 @@ def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
 def _on_node(args: argparse.Namespace, words: list[str]) -> int:
     record = found(args.lab)
     hosts = lifecycle.plan_of(record).hosts
-    if args.node not in (enter.FABRIC, *hosts):
+    others = (enter.FABRIC, LOGIN) if record.slurm else (enter.FABRIC,)
+    if args.node not in (*hosts, *others):
         raise UsageError(
             f"{args.node}: lab {record.name} has no such node; there are {hosts[0]} to {hosts[-1]}, and "
-            f"{enter.FABRIC}{spelling.hint(args.node, (*hosts, enter.FABRIC))}"
+            f"{' and '.join(others)}{spelling.hint(args.node, (*hosts, *others))}"
         )
     if (condition := describe.condition(record)).startswith("broken"):
         raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
     _refuse_missing(args.node, words[0])
-    command = enter.command(record, state.folder(record.name), args.node, words)
-    become(command, mpi_environment(state.folder(record.name) / "enter"))
+    folder = state.folder(record.name)
+    environment = mpi_environment(folder / "enter")
+    become(
+        enter.command(record, folder, args.node, words),
+        daemons.environment(folder, environment) if record.slurm else environment,
+    )
 
 
 def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:

@@ -59,18 +59,23 @@ def spaces(plan: LabPlan, folder: Path) -> None:
     namespaces.pin("net", folder / FABRIC)
     set_kernel(SETTINGS)
     for host, name in enumerate(plan.hosts):
-        namespaces.unshare(namespaces.NEW_NET | namespaces.NEW_UTS | namespaces.NEW_IPC)
-        namespaces.set_host_name(name)
-        for kind in _SPACES:
-            namespaces.pin(kind, folder / kind / name)
-        (folder / "shm" / name).mkdir(exist_ok=True, mode=0o700)
-        set_kernel(SETTINGS | (_FORWARDING if host in plan.forwarding else {}))
+        space(folder, name, forwards=host in plan.forwarding)
+
+
+def space(folder: Path, name: str, *, forwards: bool = False) -> None:
+    """Makes and pins the namespaces of one host, and stays inside."""
+    namespaces.unshare(namespaces.NEW_NET | namespaces.NEW_UTS | namespaces.NEW_IPC)
+    namespaces.set_host_name(name)
+    for kind in _SPACES:
+        namespaces.pin(kind, folder / kind / name)
+    (folder / "shm" / name).mkdir(exist_ok=True, mode=0o700)
+    set_kernel(SETTINGS | (_FORWARDING if forwards else {}))
 
 
 def switches(plan: LabPlan, folder: Path) -> None:
     """Makes the bridges, cables and capacities, and fills the forwarding databases."""
     with contextlib.ExitStack() as stack:
-        there = _opened(plan, folder, stack)
+        there = opened(plan, folder, stack)
         namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
         with Kernel() as fabric:
             for number in range(len(plan.bridges)):
@@ -92,7 +97,7 @@ def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
     """Sets up the adapters, which exist by now: addresses, neighbours, routes and, if `shaped`, buckets."""
     neighbours, routes = _by_host(plan.neighbours), _by_host(plan.routes)
     with contextlib.ExitStack() as stack:
-        for host, there in enumerate(_opened(plan, folder, stack)):
+        for host, there in enumerate(opened(plan, folder, stack)):
             namespaces.enter_descriptor(there, namespaces.NEW_NET)
             with Kernel() as node:
                 _node(node, plan, host, shaped=shaped)
@@ -135,7 +140,7 @@ def _await_states(space: Path, devices: Mapping[str, str], allowed: Collection[s
         here.change("lo", state="up")
 
 
-def _opened(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> list[int]:
+def opened(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> list[int]:
     """Opens the nodes' network namespaces; returns their descriptors."""
     namespaces.make_room(len(plan.hosts))
     return [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]

@@ -75,8 +75,12 @@ class Kernel(AbstractContextManager["Kernel"]):
     def add_address(self, name: str, address: str, prefix_length: int) -> None:
         self._ask("addr", "add", index=index_of(name), address=address, prefixlen=prefix_length)
 
-    def plug(self, port: str, bridge: str) -> None:
+    def join(self, port: str, bridge: str) -> None:
+        """Makes a device a port of a bridge that learns and floods."""
         self.change(port, master=index_of(bridge), state="up")
+
+    def plug(self, port: str, bridge: str) -> None:
+        self.join(port, bridge)
         silent = {"learning": 0, "unicast_flood": 0, "mcast_flood": 0, "bcast_flood": 0}
         self._ask("brport", "set", index=index_of(port), **silent)
 
