@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from labs import crossbar, needs_lab
 
-from crosscut.lab import enter, lifecycle, state
+from crosscut.lab import enter, lifecycle, removal, state
 from crosscut.lab.plan.management import LOGIN
 from crosscut.lab.slurm import daemons
 
@@ -32,13 +32,24 @@ class SlurmLab:
     folder: Path
     """For files of a test."""
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return daemons.environment(state.folder(self.record.name))
+
+    def command(self, *words: str, node: str = LOGIN) -> list[str]:
+        """The command that runs a program on a host of the cluster."""
+        return enter.command(self.record, state.folder(self.record.name), node, words)
+
     def run(self, *words: str, node: str = LOGIN, seconds: float = 120) -> subprocess.CompletedProcess[str]:
-        """Runs a program on a host of the cluster."""
-        lab = state.folder(self.record.name)
         return subprocess.run(
-            enter.command(self.record, lab, node, words), env=daemons.environment(lab), cwd=self.folder,
+            self.command(*words, node=node), env=self.environment, cwd=self.folder,
             capture_output=True, text=True, timeout=seconds, check=False,
         )  # fmt: skip
+
+    def ranks(self) -> list[int]:
+        """Processes of crosscut-core on the nodes."""
+        inside = removal.processes(state.folder(self.record.name), None)
+        return [pid for pid in inside if b"crosscut-core" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
     def output(self, *words: str, node: str = LOGIN) -> str:
         done = self.run(*words, node=node)
@@ -65,11 +76,11 @@ def short_labs() -> Iterator[Path]:
 
 
 @contextmanager
-def slurm_lab(hosts: int = HOSTS) -> Iterator[SlurmLab]:
+def slurm_lab(hosts: int = HOSTS, rate: str = "100 Mbit/s") -> Iterator[SlurmLab]:
     with short_labs() as root:
         folder = root.parent / "work"
         folder.mkdir()
-        file = crossbar(folder, hosts)
+        file = crossbar(folder, hosts, rate)
         record = lifecycle.up(str(file), lifecycle.Choices(name="s", slurm=True))
         yield SlurmLab(record, folder)
         shutil.rmtree(folder)

@@ -148,6 +148,39 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
         needs="ssh",
         not_here=("crosscut run aapc --on hosts:nodes.txt --launcher-args",),
     ),
+    "health": HowTo(
+        given=CROSSBAR
+        + "crosscut lab up xbar4.toml --name c --slurm\n"
+        + "printf 'host,switch,port\\nn0000,leaf0,1\\n' > cables.csv\n"
+        + 'printf \'[[promise]]\\nkind = "node"\\nat_least = "1 MB/s"\\n\' > spec.toml\n',
+        instead={
+            "crosscut health": "crosscut lab exec c login -- crosscut health",
+            "net.db": "net.db --ledger health.jsonl",
+            "spec.toml": "spec.toml --ledger health.jsonl",
+        },
+        before={
+            "crosscut health night --history net.db --reservation": "crosscut lab exec c login -- scontrol "
+            "create reservation ReservationName=night Users=root Nodes=ALL StartTime=now Duration=30 "
+            "Flags=MAINT",
+            "crosscut health policy >": "crosscut lab exec c login -- scontrol delete ReservationName=night",
+        },
+        says={
+            "crosscut health policy >": "^$",
+            "crosscut health night --history": "at fault: none|no conclusion",
+        },
+        not_here=(
+            "HealthCheckProgram",
+            "Prolog",
+            "#!",
+            "export",
+            "exit",
+            "scontrol create",
+            "sbatch",
+            "exec",
+            "crosscut health node --history /var",
+        ),
+        needs="slurmctld",
+    ),
     "hpl": HowTo(
         given=CROSSBAR + "cp docs/../tests/golden/hpl/hpccoutf.txt .\n",
         before={

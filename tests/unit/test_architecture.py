@@ -21,6 +21,7 @@ LAYERS = (
     {"places", "reports"},
     {"session", "workloads", "prediction"},
     {"campaigns", "clone", "history", "reproduce", "pricing", "ordering"},
+    {"health"},
     {"cli"},
     {"__main__"},
 )

@@ -126,11 +126,16 @@ class _Rounds:
 
 def _first_round(promises: Sequence[Promise], spec: Spec) -> int:
     """The smallest number of agreeing repetitions that decides any of these promises."""
-    needed = np.log(len(spec.promises) / spec.error_rate)
-    counts = np.arange(1, 2000)
     share = max(max(promise.of_the_time, 0.5) for promise in promises)
+    return agreeing(len(spec.promises), spec.error_rate, share) or _MOST_A_ROUND
+
+
+def agreeing(promises: int, error_rate: float, share: float) -> int:
+    """The smallest number of repetitions that, if all agree, decides one of so many promises; 0: too many."""
+    needed = np.log(promises / error_rate)
+    counts = np.arange(1, 2000)
     enough = np.nonzero(sequential.evidence(counts, np.zeros_like(counts), share) >= needed)[0]
-    return int(counts[enough[0]]) if len(enough) else _MOST_A_ROUND
+    return int(counts[enough[0]]) if len(enough) else 0
 
 
 def _jobs(promises: Sequence[Promise]) -> list[list[Promise]]:

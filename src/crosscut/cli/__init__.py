@@ -33,6 +33,7 @@ COMMANDS = {
     "explain": "say in words which capacity limits which phase of a run",
     "compare": "report changes between runs that exceed the noise and are large enough to matter",
     "history": "keep runs of months in one file: trends, change points, a page, metrics",
+    "health": "search a Slurm cluster's nodes for faults, drain bad ones, resume what is sound again",
     "check": "judge a network by a specification, with a verdict for each promise",
     "expect": "calculate the rate and latency to expect here, and show the calculation",
     "network": "check, analyse and draw a described network: distances, bisection, price",

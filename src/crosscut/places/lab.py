@@ -129,22 +129,7 @@ class LabPlace(base.Place):
         assert isinstance(switch, str)
         assert isinstance(dilation, float)
         room.refuse_more(options.ranks)
-        site = open_site(options.argument, switch, dilation)
-        watched = _watched(site, each or -(-options.ranks // len(site.hosts)))
-        try:
-            shares = spread(options.ranks, site.hosts, each)
-            command, line, environment = (_mpi if options.over_mpi else _tree)(options, site, shares)
-            hooks = replace(
-                watched.hooks,
-                launcher="mpiexec" if options.over_mpi else "",
-                start_seconds=mpi_start_seconds(options.ranks, options.timeout_seconds)
-                if options.over_mpi
-                else math.inf,
-            )
-            return base.spawn(command, line, hooks, environment=environment)
-        except BaseException:
-            watched.hooks.release()
-            raise
+        return _start(open_site(options.argument, switch, dilation), options, each)
 
     @contextmanager
     def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
@@ -156,6 +141,29 @@ class LabPlace(base.Place):
 
     def one_each(self, argument: str, folder: Callable[[], Path]) -> base.OneEach:  # noqa: ARG002
         return base.OneEach(argument, own={base.RANKS_PER_HOST.name: 1})
+
+
+def start_on(name: str, hosts: Sequence[str], options: base.PlaceOptions) -> base.Launched:
+    """Starts one rank on each of these hosts of a lab that is up."""
+    return _start(replace(open_site(name), hosts=tuple(hosts)), options, 1)
+
+
+def _start(site: SessionLab, options: base.PlaceOptions, each: int) -> base.Launched:
+    watched = _watched(site, each or -(-options.ranks // len(site.hosts)))
+    try:
+        shares = spread(options.ranks, site.hosts, each)
+        command, line, environment = (_mpi if options.over_mpi else _tree)(options, site, shares)
+        hooks = replace(
+            watched,
+            launcher="mpiexec" if options.over_mpi else "",
+            start_seconds=mpi_start_seconds(options.ranks, options.timeout_seconds)
+            if options.over_mpi
+            else math.inf,
+        )
+        return base.spawn(command, line, hooks, environment=environment)
+    except BaseException:
+        watched.release()
+        raise
 
 
 @dataclass(frozen=True)
@@ -175,21 +183,13 @@ class _LabPrograms(base.MpiSite):
         return base.MpiCommand(tuple(map(str, command)), environment, len(shares))
 
 
-@dataclass(frozen=True)
-class WatchedLab:
-    """A lab that a session measures on."""
-
-    interfaces: str
-    """The adapters with an address on every host, for the session's first line."""
-    hooks: base.Hooks
+def watching(name: str, each: int) -> tuple[str, base.Hooks]:
+    """Returns interfaces and hooks of a session on the lab of this name. `each`: ranks on a host."""
+    site = open_site(name)
+    return _interfaces(site), _watched(site, each)
 
 
-def watching(name: str, each: int) -> WatchedLab:
-    """Returns the hooks of a session on the lab of this name, which is up. `each`: ranks on a host."""
-    return _watched(open_site(name), each)
-
-
-def _watched(site: SessionLab, each: int) -> WatchedLab:
+def _watched(site: SessionLab, each: int) -> base.Hooks:
     from crosscut.lab.watching.observer import Observer
 
     observer = Observer(site.name, each)
@@ -198,14 +198,13 @@ def _watched(site: SessionLab, each: int) -> WatchedLab:
         observer.end()
         site.release()
 
-    hooks = base.Hooks(
+    return base.Hooks(
         release=release,
         observe=observer.observe,
         attributes=observer.begin,
         remark=lambda: planted(site.name),
         gone=lambda: taken_down(site.name),
     )
-    return WatchedLab(_interfaces(site), hooks)
 
 
 def _interfaces(site: SessionLab) -> str:

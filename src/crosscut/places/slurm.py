@@ -274,13 +274,12 @@ def _spawn_in_lab(step: _Step, line: Mapping[str, object], lab: str, each: int) 
     and watched."""
     from crosscut.places import lab as lab_place
 
-    watched = lab_place.watching(lab, each)
+    interfaces, hooks = lab_place.watching(lab, each)
     try:
-        interface = line["interface"] if line["interface"] != "auto" else watched.interfaces
-        crowded = {"interface": interface, "pin": False, "oversubscribed": True}
-        return _spawn(step, {**line, **crowded}, watched.hooks)
+        interface = line["interface"] if line["interface"] != "auto" else interfaces
+        return _spawn(step, {**line, "interface": interface, "pin": False, "oversubscribed": True}, hooks)
     except BaseException:
-        watched.hooks.release()
+        hooks.release()
         raise
 
 

@@ -1,0 +1,111 @@
+"""Which nodes of a run are at fault, which are sound, and which are left open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from changed_runs import aapc
+
+from crosscut.analysis.compare import spec
+from crosscut.cabling.model import Cabling, Port
+from crosscut.health.judge import FEWEST_EARLIER, JudgedNodes, judge, of_history, of_spec
+from crosscut.health.ledger import OWN_HISTORY, PROMISE
+from crosscut.health.search import references
+from crosscut.history.queries import EarlierRow
+from crosscut.run.run import Run
+
+NODES = [f"n{rank:03}" for rank in range(8)]
+RATE, SIZE = 1e8, 1_000_000
+KNOWN = of_history(dict.fromkeys(NODES, RATE), 0.9, SIZE)
+ADAPTERS = [{"name": name, "id": name, "adapters": [{"name": "eth2"}]} for name in NODES]
+
+
+def judged(run: Run, cabling: Cabling | None = None) -> JudgedNodes:
+    return judge(run, KNOWN, 0.01, cabling)
+
+
+def faults(found: JudgedNodes) -> dict[str, tuple[str, int]]:
+    """Kind and share, in percent, of each node's fault."""
+    return {one.node: (one.kind, round(100 * one.share)) for one in found.search.faults}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nodes_that_reach_their_own_history_are_sound(seed: int) -> None:
+    found = judged(aapc(seed, repetitions=20))
+    assert (found.search.sound, found.search.faults, found.notes) == (tuple(NODES), (), ())
+    assert found.search.time == "2025-01-31T14:25:01Z"
+
+
+@pytest.mark.parametrize(("flows", "does"), [({"out": {3: 0.4}}, "sends"), ({"into": {3: 0.4}}, "receives")])
+def test_a_node_below_its_history_is_at_fault_with_direction_and_figures(
+    flows: dict[str, dict[int, float]], does: str
+) -> None:
+    found = judged(aapc(1, repetitions=20, **flows))  # type: ignore[arg-type]
+    assert faults(found) == {"n003": (OWN_HISTORY, 40)}
+    assert found.search.faults[0].says.startswith(f"{does} ")
+    assert found.search.faults[0].says.endswith("of 100 MB/s (its own history)")
+    assert found.search.sound == tuple(node for node in NODES if node != "n003")
+
+
+def test_adapter_and_cable_are_named() -> None:
+    run = aapc(1, repetitions=20, out={3: 0.4}, attributes={"nodes": ADAPTERS})
+    cabling = Cabling((Port("n003", switch="leaf1", port="12", cable="4711"),))
+    assert judged(run, cabling).search.faults[0].where == "adapter eth2, switch leaf1 port 12, cable 4711"
+
+
+def test_a_small_loss_is_none_and_too_few_repetitions_leave_it_open() -> None:
+    assert faults(judged(aapc(1, repetitions=20, out={3: 0.97}))) == {}
+    found = judged(aapc(1, repetitions=3))
+    assert (found.search.sound, found.search.faults) == ((), ())
+    assert found.notes == ("n[000-007]: too few repetitions, or too much noise, for a verdict",)
+
+
+def test_if_many_nodes_are_slow_none_is_blamed_and_none_cleared() -> None:
+    found = judged(aapc(1, repetitions=20, out=dict.fromkeys(range(3), 0.5)))
+    assert found.search.faults == ()
+    assert found.search.sound == tuple(NODES[3:])
+    assert any("3 of 8 nodes are below what they should reach" in note for note in found.notes)
+
+
+def test_if_everything_is_slower_no_node_is_blamed() -> None:
+    found = judged(aapc(1, repetitions=20, factor=0.6))
+    assert (found.search.sound, found.search.faults) == ((), ())
+
+
+def test_a_phase_that_the_machine_limited_blames_nobody() -> None:
+    limited = {"lab": {"name": "x"}, "trust": [{"limited": [{"size": SIZE, "phases": [[1, 7]]}]}]}
+    found = judged(aapc(1, repetitions=20, out={3: 0.4}, attributes=limited))
+    assert (found.search.sound, found.search.faults) == ((), ())
+    assert "this machine's CPU was the bottleneck in every phase" in found.notes[0]
+
+
+def test_a_node_that_always_was_slower_is_sound_and_one_without_a_history_is_judged_by_the_others() -> None:
+    usual = {"n003": 0.4 * RATE} | dict.fromkeys([*NODES[:3], *NODES[4:]], RATE)
+    run = aapc(1, repetitions=20, out={3: 0.4}, into={3: 0.4})
+    found = judge(run, of_history(usual, 0.9, SIZE), 0.01)
+    assert (found.search.faults, found.search.sound) == ((), tuple(NODES))
+    del usual["n003"]
+    found = judge(run, of_history(usual, 0.9, SIZE), 0.01)
+    assert [(one.node, one.kind) for one in found.search.faults] == [("n003", "slow host")]
+    found = judge(aapc(1, repetitions=20), of_history(usual, 0.9, SIZE), 0.01)
+    assert "nothing says what n003 should reach; its own history needs 5 runs" in found.notes
+
+
+def test_promises_about_nodes_are_judged_for_each_node() -> None:
+    text = (
+        '[[promise]]\nkind = "node"\nat_least = "80 MB/s"\n[[promise]]\nkind = "latency"\nat_most = "1 us"\n'
+    )
+    promised = of_spec(spec.parse(text, Path("spec.toml")), NODES)
+    assert [one.node for one in promised] == NODES
+    found = judge(aapc(1, repetitions=20, out={3: 0.4}), promised, 0.01)
+    assert faults(found) == {"n003": (PROMISE, 50)}
+    assert found.search.faults[0].says.endswith("of 80.0 MB/s (what was promised)")
+    some = spec.parse(text.replace('MB/s"', 'MB/s"\nnodes = ["n00[12]"]', 1), Path("spec.toml"))
+    assert [one.node for one in of_spec(some, NODES)] == ["n001", "n002"]
+
+
+def test_a_history_counts_from_the_fifth_run_and_takes_the_slower_direction() -> None:
+    rows = [EarlierRow("n000", f"2026-01-{day:02}", 100 + day, 50 + day) for day in range(1, 6)]
+    assert references(rows, ["n000", "n001"]) == {"n000": 53}
+    assert references(rows[: FEWEST_EARLIER - 1], ["n000"]) == {}
