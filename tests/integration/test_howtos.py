@@ -261,6 +261,9 @@ crosscut locate --on sim:xibalba-e7-config1 -n 8 --json > found.json
         instead={
             "-n 8 --on slurm": "-n 4 --on slurm",
             "--nodes=4 --partition=debug": "--nodes=2 --partition=test",
+            "--nodes=4": "--nodes=2",
+            "-n 4\nEND": "-n 2\nEND",
+            "$USER": "root",
             "-n 16 --on slurm": "-n 2 --on slurm",
             "--nodes=16 --exclusive": "--nodes=2",
             "/scratch/me/aapc.zarr": "$PWD/batch.zarr",
@@ -276,6 +279,8 @@ crosscut locate --on sim:xibalba-e7-config1 -n 8 --json > found.json
             "module load",
             "crosscut build-mpi",
             "crosscut run aapc --on slurm --backend mpi",
+            "crosscut run aapc --on slurm --backend rma",
+            "crosscut compare array",  # its status says whether loopback changed
         ),
         needs="slurm",
     ),
