@@ -17,8 +17,8 @@ from labs import without_rates
 from slurm_labs import SlurmLab, needs_slurm, slurm_lab
 from under_way import wait_until
 
-from crosscut.history import database, store
-from crosscut.history.record import KeptHost, RunRecord, RunSeries
+from crosscut.health import ledger
+from crosscut.health.ledger import HealthSearch
 from crosscut.lab import state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
@@ -44,10 +44,9 @@ def cluster() -> Iterator[SlurmLab]:
 
 @pytest.fixture
 def folder(cluster: SlurmLab, tmp_path: Path) -> Iterator[Path]:
-    """A folder with a history of five nights, and a policy; afterwards every node is idle and sound again."""
-    with database.writing(tmp_path / "net.db") as connection:
-        for night in range(1, 6):
-            store.add(connection, earlier(night))
+    """A folder with a ledger of five nights, and a policy; afterwards every node is idle and sound again."""
+    for night in range(1, 6):
+        ledger.add(tmp_path / "health.jsonl", earlier(night))
     default = cluster.crosscut("health", "policy").stdout
     (tmp_path / "policy.toml").write_text(default.replace("sound_searches = 3", "sound_searches = 2"))
     yield tmp_path
@@ -58,16 +57,14 @@ def folder(cluster: SlurmLab, tmp_path: Path) -> Iterator[Path]:
     wait_until(lambda: set(states(cluster).values()) == {("idle", "none")}, "the nodes do not become idle")
 
 
-def earlier(night: int) -> RunRecord:
-    """The record of a night on which all nodes reached their rate."""
-    series = RunSeries("crossbar", "lab", "aapc", "", "tcp", SIZE)
-    hosts = tuple(KeptHost(node, RATE, RATE, "") for node in NODES)
-    return RunRecord(f"night {night}", series, f"2026-01-{night:02}T22:00:00Z", "", "complete", "0", 4, RATE,
-                     RATE, hosts, (), ())  # fmt: skip
+def earlier(night: int) -> HealthSearch:
+    """A night on which all nodes reached their rate."""
+    rates = dict.fromkeys(NODES, RATE)
+    return HealthSearch(f"2026-01-{night:02}T22:00:00Z", NODES, size_bytes=SIZE, reached=rates)
 
 
 def health(cluster: SlurmLab, folder: Path, *words: str, path: str = "") -> subprocess.CompletedProcess[str]:
-    kept = ["--history", str(folder / "net.db"), "--ledger", str(folder / "health.jsonl")]
+    kept = ["--ledger", str(folder / "health.jsonl"), "--history", str(folder / "net.db")]
     kept += ["--policy", str(folder / "policy.toml"), "--size", str(SIZE)]
     before = ["env", "COLUMNS=500", f"PATH={path}:{os.environ['PATH']}"]
     return cluster.run(*before, sys.executable, "-c", _BELIEVING, "health", *words, *kept)
@@ -166,11 +163,11 @@ def test_a_controller_that_hangs_is_told_and_nothing_is_measured(cluster: SlurmL
     done = health(cluster, folder, "night", path=str(folder / "bin"))
     assert done.returncode == 1
     assert "crosscut: error: Slurm does not do `sinfo --noheader`: slurm_load_partitions" in done.stderr
-    assert not (folder / "health.jsonl").exists()
+    assert len(ledger.read(folder / "health.jsonl")) == 5
 
 
 def test_a_killed_search_gives_its_nodes_back_and_leaves_no_rank(cluster: SlurmLab, folder: Path) -> None:
-    words = ["health", "night", "--history", f"{folder}/net.db", "--ledger", f"{folder}/l", "--size", "4MB"]
+    words = ["health", "night", "--ledger", f"{folder}/l", "--size", "4MB"]
     command = cluster.command(sys.executable, "-m", "crosscut", *words)
     with subprocess.Popen(command, env=cluster.environment, stdout=subprocess.DEVNULL) as process:
         wait_until(lambda: "crosscut-health" in cluster.output("squeue", "-h", "-o", "%j %N"), "none is held")
@@ -195,7 +192,7 @@ def test_a_prolog_measures_the_nodes_of_its_job_and_an_epilog_its_node_with_idle
     where: str, cluster: SlurmLab, folder: Path
 ) -> None:
     script, said = folder / "script.sh", folder / "said"
-    words = f"health node --history {folder}/net.db --ledger {folder}/health.jsonl --size {SIZE} --json"
+    words = f"health node --ledger {folder}/health.jsonl --size {SIZE} --json"
     lab = state.folder("s")
     script.write_text(
         f"#!/bin/sh\nexport PATH={os.environ['PATH']} SLURM_CONF={lab}/slurm/slurm.conf\n"

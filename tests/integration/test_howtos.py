@@ -42,6 +42,7 @@ headers = 52
 framing = 38
 END
 """
+ON_LOGIN = "crosscut lab exec c login -- crosscut"
 HOSTS = "printf 'h1\\nh2\\n' | tee hosts.txt > nodes.txt\n"
 # The hosts are aliases of this machine, which only ssh knows.
 SSH = {"hosts:hosts.txt": "hosts:hosts.txt --interface 127.0.0.1",
@@ -154,19 +155,20 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
         + "printf 'host,switch,port\\nn0000,leaf0,1\\n' > cables.csv\n"
         + 'printf \'[[promise]]\\nkind = "node"\\nat_least = "1 MB/s"\\n\' > spec.toml\n',
         instead={
-            "crosscut health": "crosscut lab exec c login -- crosscut health",
-            "net.db": "net.db --ledger health.jsonl",
-            "spec.toml": "spec.toml --ledger health.jsonl",
+            "crosscut health night": f"{ON_LOGIN} health night --ledger health.jsonl",
+            "crosscut health node n": f"{ON_LOGIN} health node --ledger health.jsonl n",
+            "crosscut health policy": f"{ON_LOGIN} health policy",
         },
         before={
-            "crosscut health night --history net.db --reservation": "crosscut lab exec c login -- scontrol "
+            "crosscut health night --reservation": "crosscut lab exec c login -- scontrol "
             "create reservation ReservationName=night Users=root Nodes=ALL StartTime=now Duration=30 "
             "Flags=MAINT",
             "crosscut health policy >": "crosscut lab exec c login -- scontrol delete ReservationName=night",
         },
         says={
             "crosscut health policy >": "^$",
-            "crosscut health night --history": "at fault: none|no conclusion",
+            "crosscut health night --spec": r'"decisions": \[\]',
+            "crosscut health night --history": "4 nodes sound; at fault: none|No node could be judged",
         },
         not_here=(
             "HealthCheckProgram",
@@ -177,7 +179,7 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
             "scontrol create",
             "sbatch",
             "exec",
-            "crosscut health node --history /var",
+            "crosscut health node --ledger /shared",
         ),
         needs="slurmctld",
     ),

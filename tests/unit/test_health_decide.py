@@ -53,6 +53,14 @@ def test_a_slow_node_is_drained_after_two_nights() -> None:
     assert verbs([*one_night, found(2, ("n1", 0.8))]) == {"n1": "drain"}
 
 
+def test_a_node_whose_link_went_down_is_drained_the_second_time_and_one_with_wire_errors_is_reported() -> (
+    None
+):
+    for kind, after in (("link down", ["wait", "drain"]), ("wire errors", ["report", "report"])):
+        times = [found(1, ("n1", float("nan")), hour=hour, kind=kind) for hour in (22, 23)]
+        assert [verbs(times[:count])["n1"] for count in (1, 2)] == after
+
+
 def test_a_night_lasts_until_noon() -> None:
     evening = HealthSearch("2026-11-01T23:50:00Z", (), (NodeFault("n1", OWN_HISTORY, "", 0.8),))
     morning = HealthSearch("2026-11-02T00:10:00Z", (), (NodeFault("n1", OWN_HISTORY, "", 0.8),))

@@ -9,15 +9,14 @@ from changed_runs import aapc
 
 from crosscut.analysis.compare import spec
 from crosscut.cabling.model import Cabling, Port
-from crosscut.health.judge import FEWEST_EARLIER, JudgedNodes, judge, of_history, of_spec
-from crosscut.health.ledger import OWN_HISTORY, PROMISE
+from crosscut.health.judge import FEWEST_EARLIER, JudgedNodes, judge, of_history, of_spec, reached
+from crosscut.health.ledger import OWN_HISTORY, PROMISE, HealthSearch, NodeFault
 from crosscut.health.search import references
-from crosscut.history.queries import EarlierRow
 from crosscut.run.run import Run
 
 NODES = [f"n{rank:03}" for rank in range(8)]
 RATE, SIZE = 1e8, 1_000_000
-KNOWN = of_history(dict.fromkeys(NODES, RATE), 0.9, SIZE)
+KNOWN = [of_history(dict.fromkeys(NODES, RATE), 0.9, SIZE)]
 ADAPTERS = [{"name": name, "id": name, "adapters": [{"name": "eth2"}]} for name in NODES]
 
 
@@ -80,16 +79,36 @@ def test_a_phase_that_the_machine_limited_blames_nobody() -> None:
     assert "this machine's CPU was the bottleneck in every phase" in found.notes[0]
 
 
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_link_that_went_down_and_wire_errors_are_faults_if_other_nodes_have_none(limited: bool) -> None:
+    zero = {"eth2": {"carrier_changes": 1, "rx_crc_errors": 0}, "tcp": {"OutSegs": 0, "RetransSegs": 0}}
+    after = {node: dict(zero) for node in NODES}
+    after["n002"] = zero | {"eth2": {"carrier_changes": 3, "rx_crc_errors": 0}}
+    after["n004"] = zero | {"eth2": {"carrier_changes": 1, "rx_crc_errors": 7}}
+    after["n005"] = zero | {"tcp": {"OutSegs": 100_000, "RetransSegs": 9_000}}
+    counted = {"nodes": ADAPTERS, "counters_before": dict.fromkeys(NODES, zero), "counters_after": after}
+    if limited:
+        counted |= {"lab": {"name": "x"}, "trust": [{"limited": [{"size": SIZE, "phases": [[1, 7]]}]}]}
+    found = judged(aapc(1, repetitions=20, attributes=counted))
+    assert [(one.node, one.kind, one.says, one.where) for one in found.search.faults] == [
+        ("n002", "link down", "a link went down: eth2 carrier_changes +2", "adapter eth2"),
+        ("n004", "wire errors", "errors on the wire: eth2 rx_crc_errors +7", "adapter eth2"),
+    ]
+    assert found.search.sound == (
+        () if limited else tuple(one for one in NODES if one not in ("n002", "n004"))
+    )
+
+
 def test_a_node_that_always_was_slower_is_sound_and_one_without_a_history_is_judged_by_the_others() -> None:
     usual = {"n003": 0.4 * RATE} | dict.fromkeys([*NODES[:3], *NODES[4:]], RATE)
     run = aapc(1, repetitions=20, out={3: 0.4}, into={3: 0.4})
-    found = judge(run, of_history(usual, 0.9, SIZE), 0.01)
+    found = judge(run, [of_history(usual, 0.9, SIZE)], 0.01)
     assert (found.search.faults, found.search.sound) == ((), tuple(NODES))
     del usual["n003"]
-    found = judge(run, of_history(usual, 0.9, SIZE), 0.01)
+    found = judge(run, [of_history(usual, 0.9, SIZE)], 0.01)
     assert [(one.node, one.kind) for one in found.search.faults] == [("n003", "slow host")]
-    found = judge(aapc(1, repetitions=20), of_history(usual, 0.9, SIZE), 0.01)
-    assert "nothing says what n003 should reach; its own history needs 5 runs" in found.notes
+    found = judge(aapc(1, repetitions=20), [of_history(usual, 0.9, SIZE)], 0.01)
+    assert "nothing says what n003 should reach; its own history needs 5 searches" in found.notes
 
 
 def test_promises_about_nodes_are_judged_for_each_node() -> None:
@@ -97,15 +116,41 @@ def test_promises_about_nodes_are_judged_for_each_node() -> None:
         '[[promise]]\nkind = "node"\nat_least = "80 MB/s"\n[[promise]]\nkind = "latency"\nat_most = "1 us"\n'
     )
     promised = of_spec(spec.parse(text, Path("spec.toml")), NODES)
-    assert [one.node for one in promised] == NODES
+    assert [list(one.rates) for one in promised] == [NODES]
     found = judge(aapc(1, repetitions=20, out={3: 0.4}), promised, 0.01)
     assert faults(found) == {"n003": (PROMISE, 50)}
     assert found.search.faults[0].says.endswith("of 80.0 MB/s (what was promised)")
     some = spec.parse(text.replace('MB/s"', 'MB/s"\nnodes = ["n00[12]"]', 1), Path("spec.toml"))
-    assert [one.node for one in of_spec(some, NODES)] == ["n001", "n002"]
+    assert [list(one.rates) for one in of_spec(some, NODES)] == [["n001", "n002"]]
 
 
-def test_a_history_counts_from_the_fifth_run_and_takes_the_slower_direction() -> None:
-    rows = [EarlierRow("n000", f"2026-01-{day:02}", 100 + day, 50 + day) for day in range(1, 6)]
-    assert references(rows, ["n000", "n001"]) == {"n000": 53}
-    assert references(rows[: FEWEST_EARLIER - 1], ["n000"]) == {}
+def test_slow_peers_and_trunks_do_not_make_a_node_slow() -> None:
+    """Half of n003's routes are slower than before, by a slow peer and a trunk: as its adapter would not."""
+    slower = {(3, other): 0.8 for other in (4, 5, 6, 7)}
+    assert "n003" in judged(aapc(1, repetitions=20, route=slower)).search.sound
+
+
+def test_what_a_node_reaches_is_its_slower_direction_with_the_best_quarter_of_the_others() -> None:
+    found = reached(aapc(1, repetitions=20, into={3: 0.5}, route={(5, 0): 0.1, (5, 1): 0.1}), SIZE)
+    assert list(found) == NODES
+    assert {node: round(rate / RATE, 1) for node, rate in found.items()} == dict.fromkeys(NODES, 1.0) | {
+        "n003": 0.5
+    }
+    limited = {"lab": {"name": "x"}, "trust": [{"limited": [{"size": SIZE, "phases": [[1, 7]]}]}]}
+    assert reached(aapc(1, repetitions=20, attributes=limited), SIZE) == {}
+
+
+def searched(day: int, rate: int, *faults: str, nodes: int = 8) -> HealthSearch:
+    rates = dict.fromkeys([f"n{number:03}" for number in range(nodes)], rate)
+    named = tuple(NodeFault(node, OWN_HISTORY, "") for node in faults)
+    return HealthSearch(f"2026-01-{day:02}T22:00:00Z", (), named, size_bytes=SIZE, reached=rates)
+
+
+def test_a_history_counts_from_the_fifth_search_without_those_that_found_the_node_at_fault() -> None:
+    searches = [searched(day, 100 + day) for day in range(1, 6)]
+    assert references(searches, NODES, SIZE) == dict.fromkeys(NODES, 103)
+    assert references(searches[: FEWEST_EARLIER - 1], NODES, SIZE) == {}
+    assert references([*searches, searched(6, 10, "n001")], NODES, SIZE)["n001"] == 103
+    assert references(searches, NODES, SIZE + 1) == {}
+    assert references(searches, NODES[:3], SIZE) == {}
+    assert references([*searches[1:], searched(9, 1, nodes=2)], NODES, SIZE) == {}

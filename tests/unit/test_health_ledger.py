@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,32 @@ def test_a_ledger_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CrosscutError, match="name a file that can be written with --ledger"):
         ledger.add(tmp_path / "file" / "ledger.jsonl", ONE)
+
+
+def test_a_ledger_that_has_grown_too_large_forgets_its_older_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ledger.jsonl"
+    days = [HealthSearch(f"2026-11-{day:02}T22:00:00Z", ("n1",)) for day in range(1, 31)]
+    ledger.add(file, days[0])
+    monkeypatch.setattr(ledger, "LARGEST_BYTES", 10 * file.stat().st_size)
+    for day in days[1:]:
+        ledger.add(file, day)
+        assert file.stat().st_size <= 1.2 * ledger.LARGEST_BYTES
+    kept = ledger.read(file)
+    assert 5 <= len(kept) <= 11
+    assert kept == days[-len(kept) :]
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_search_is_added_to_the_file_that_replaced_the_one_it_waited_for(tmp_path: Path) -> None:
+    file, new = tmp_path / "ledger.jsonl", tmp_path / "new"
+    with ThreadPoolExecutor() as pool, ledger.locked(file):
+        waiting = pool.submit(ledger.add, file, TWO)
+        new.write_bytes(b"")
+        new.replace(file)
+    waiting.result()
+    assert ledger.read(file) == [TWO]
 
 
 def test_a_line_is_json_that_other_programs_read(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut health night --history net.db --dry-run     measure all idle nodes; say what would be drained
-  crosscut health night --history net.db --cabling cables.csv
-  crosscut health node --history net.db                this node: HealthCheckProgram, Prolog, Epilog
+  crosscut health night --dry-run            measure all idle nodes; say what would be drained
+  crosscut health night --cabling cables.csv --history net.db
+  crosscut health node                       this node: HealthCheckProgram, Prolog, Epilog
   crosscut health night --spec acceptance.toml --at-most 2
-  crosscut health policy > health.toml                 the default policy, to be changed
+  crosscut health policy > health.toml       the default policy, to be changed
 
 More in docs/howto-health.md.
 """
@@ -72,14 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_common(one: argparse.ArgumentParser, seconds: float) -> None:
-    group = one.add_argument_group("what nodes should reach; give one of these, or both")
-    option(group, "--history DB", Path,
-           "Compare each node with its own earlier runs in this history, of which it needs five, and add the "
-           "run to it. The file is made if there is none.")  # fmt: skip
-    option(
-        group, "--spec SPEC", options.folder, "Compare with the promises of kind node in this specification."
-    )
     group = one.add_argument_group("how to search")
+    option(group, "--spec SPEC", options.folder,
+           "Compare nodes with the promises of kind node in this specification, too, not only with what each "
+           "of them reached in earlier searches.")  # fmt: skip
     option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.", default=_SIZE_BYTES)
     option(group, "--time-limit TIME", units.parse_seconds,
            f"Measure for at most this long. Default {units.seconds(seconds)}.", default=seconds)  # fmt: skip
@@ -96,6 +92,7 @@ def _add_common(one: argparse.ArgumentParser, seconds: float) -> None:
     option(group, "--at-most N", whole(0), "Keep at most so many nodes drained. Default: as the policy says.")
     flag(group, "--dry-run", "Measure and remember, but drain and resume nothing: say what would be done.")
     option(group, "--ledger FILE", Path, f"What searches found so far. Default {LEDGER}.", default=LEDGER)
+    option(group, "--history DB", Path, "Add each search's run to this history. It is made if there is none.")
     option(group, "--cluster NAME", str, "Name of the cluster in the history.")
     option(group, "--keep DIR", Path, "Keep each search's run in this folder.")
     options.add_cabling(group)
@@ -170,13 +167,9 @@ def _read(args: argparse.Namespace) -> tuple[HealthOptions, Policy]:
     from crosscut.health import judge, ledger, policy
     from crosscut.health.search import HealthOptions
 
-    if args.history is None and args.spec is None:
-        raise UsageError("name what nodes should reach: --history DB, or --spec SPEC, or both")
     chosen = policy.read(args.policy)
     promised = spec.read(args.spec) if args.spec is not None else None
-    if promised is not None and not judge.of_spec(promised, ["?"]) and not any(
-        one.nodes for one in promised.promises
-    ):  # fmt: skip
+    if promised is not None and not judge.of_spec(promised, []):
         raise UsageError(
             f'{args.spec}: has no promise of kind = "node" for the pattern {judge.PATTERN}, which is what a '
             "search measures; crosscut check judges the others"

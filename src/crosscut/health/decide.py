@@ -107,7 +107,7 @@ def _of_node(policy: Policy, searches: Sequence[HealthSearch], node: NodeState) 
     faults = {at: worst for at, one in enumerate(mine) if (worst := _worst(policy, one, node.name))}
     if not faults:
         return None
-    rank, fault = min(faults.values(), key=lambda pair: (pair[0], pair[1].share))
+    rank, fault = min(faults.values(), key=_severe)
     says = _found(fault, len(faults))
     if node.drained or node.word in ("down", "fail", "failing"):
         return Decision(node.name, Verb.LEAVE, f"{says}; {node.state} already: {node.reason}", fault.share)
@@ -150,7 +150,12 @@ def _worst(policy: Policy, search: HealthSearch, node: str) -> tuple[int, NodeFa
     """Returns the most severe fault of a node in a search, with its severity's place."""
     ranked = [(rank, fault) for fault in search.of(node)
               if (rank := policy.rank(fault.kind, fault.share)) is not None]  # fmt: skip
-    return min(ranked, key=lambda pair: (pair[0], pair[1].share)) if ranked else None
+    return min(ranked, key=_severe) if ranked else None
+
+
+def _severe(ranked: tuple[int, NodeFault]) -> tuple[int, float]:
+    rank, fault = ranked
+    return rank, fault.share if math.isfinite(fault.share) else 1.0
 
 
 def _enough(severity: Severity, searches: int, nights: int) -> bool:

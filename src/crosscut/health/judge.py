@@ -1,80 +1,114 @@
 """Judges the nodes of one run: by what each should reach (a spec, or its own history), and by findings.
 
-A node is at fault if its rate misses its bound beyond doubt (the sequential test of `crosscut check`), or if
-a finding of the run names it. It is sound if it keeps its bound beyond doubt and nothing else names it. All
-other nodes are left open: too few repetitions, a slow trunk, other programs' traffic, or more nodes below
-their bounds than single faults would explain.
+A node is at fault if its rate misses its bound beyond doubt (the sequential test of `crosscut check`), if a
+finding of the run names it, or if its adapters counted what no sound link does and other nodes' did not. It
+is sound if it keeps its bounds beyond doubt and nothing else names it. All other nodes are left open: too few
+repetitions, a slow trunk, other programs' traffic, or more nodes below their bounds than single faults would
+explain.
 """
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from crosscut.analysis.compare.promises import PromiseVerdict, Verdict, verdicts
+import numpy as np
+
+from crosscut.analysis.compare.promises import (
+    PromiseVerdict,
+    Quantities,
+    Verdict,
+    decided,
+    measures,
+    quantities,
+)
 from crosscut.analysis.compare.spec import DEFAULT_PATTERN, Promise, PromiseKind, Spec
 from crosscut.analysis.figures import limited
-from crosscut.analysis.findings import cable_names, of_run
+from crosscut.analysis.figures.route_class import NO_GROUPS
+from crosscut.analysis.findings import cable_names, counters, of_run
+from crosscut.analysis.findings.groups import groups_of
 from crosscut.analysis.findings.kinds import OF_ONE_HOST, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.cabling.model import Cabling
-from crosscut.health.ledger import OWN_HISTORY, PROMISE, HealthSearch, NodeFault
+from crosscut.health.ledger import LINK_DOWN, OWN_HISTORY, PROMISE, WIRE_ERRORS, HealthSearch, NodeFault
 from crosscut.reports.view import items, text
 from crosscut.run.run import Run
 
 PATTERN = DEFAULT_PATTERN
 FEWEST_EARLIER = 5
-"""Earlier runs that a node's own history needs."""
+"""Earlier searches that a node's own history needs."""
+# A node's rate is what it reaches with the best quarter of the others: its own adapter and cable limit all of
+# its routes, but other nodes and trunks only some.
+_OF_THE_ROUTES = 0.25
 # More nodes below their bounds than this share of all have a cause in common, which is no node's.
 _MOST_AT_FAULT = 1 / 3
 _OF_OTHERS = (FindingKind.OTHER_TRAFFIC, FindingKind.SLOW_TRUNK, FindingKind.SLOW_CABLE)
 
 
 @dataclass(frozen=True)
-class NodePromise:
-    """What one node should reach: a promise about it alone."""
+class NodeBounds:
+    """What nodes should reach, each by itself."""
 
-    node: str
     promise: Promise
-    rate: float
-    """Bytes per second that the node should reach; the promise's bound may be lower."""
+    rates: Mapping[str, float]
+    """Bytes per second by node."""
+    below: float
+    """A node that reaches less than this share of its rate is at fault."""
     kind: str
     """PROMISE or OWN_HISTORY."""
 
     @property
-    def words(self) -> str:
-        source = "its own history" if self.kind == OWN_HISTORY else "what was promised"
-        return f"{units.rate(self.rate)} ({source})"
+    def source(self) -> str:
+        return "its own history" if self.kind == OWN_HISTORY else "what was promised"
 
 
-def of_spec(spec: Spec, nodes: Sequence[str]) -> list[NodePromise]:
-    """Returns the promises of kind `node` for a run of this pattern, one for each node."""
+def of_spec(spec: Spec, nodes: Sequence[str]) -> list[NodeBounds]:
+    """Returns the promises of kind `node` for a run of this pattern."""
     found = []
     for promise in spec.promises:
         if promise.kind is PromiseKind.NODE and promise.pattern == PATTERN and not promise.parameters:
-            for node in nodes:
-                if not promise.nodes or any(fnmatchcase(node, one) for one in promise.nodes):
-                    own = replace(promise, name=f"{promise.name}: {node}", nodes=(glob.escape(node),))
-                    found.append(NodePromise(node, own, promise.bound, PROMISE))
+            mine = [node for node in nodes
+                    if not promise.nodes or any(fnmatchcase(node, one) for one in promise.nodes)]  # fmt: skip
+            own = replace(promise, of_the_routes=_OF_THE_ROUTES)
+            found.append(NodeBounds(own, dict.fromkeys(mine, promise.bound), 1.0, PROMISE))
     return found
 
 
-def of_history(rates: Mapping[str, float], below: float, size_bytes: int) -> list[NodePromise]:
-    """Returns a promise for each node: no less than a share `below` of its rate so far."""
-    found = []
-    for node, rate in rates.items():
-        own = Promise(
-            name=f"{OWN_HISTORY}: {node}", kind=PromiseKind.NODE, pattern=PATTERN, size_bytes=size_bytes,
-            bound=below * rate, said=f"at least {units.percent(below)} of {units.rate(rate)}",
-            nodes=(glob.escape(node),),
-        )  # fmt: skip
-        found.append(NodePromise(node, own, rate, OWN_HISTORY))
+def of_history(rates: Mapping[str, float], below: float, size_bytes: int) -> NodeBounds:
+    """Returns as bounds a share `below` of each node's rate so far."""
+    return NodeBounds(_own(size_bytes), rates, below, OWN_HISTORY)
+
+
+def _own(size_bytes: int) -> Promise:
+    return Promise(kind=PromiseKind.NODE, pattern=PATTERN, size_bytes=size_bytes, floor="own history",
+                   of_the_routes=_OF_THE_ROUTES)  # fmt: skip
+
+
+def reached(run: Run, size_bytes: int) -> dict[str, int]:
+    """Returns what each node reaches in its slower direction, in bytes per second: with the best quarter of
+    the others, by the median over repetitions."""
+    found = {}
+    for node, part in _by_node(run, quantities(_own(size_bytes), run, NO_GROUPS)).items():
+        columns = [values[np.isfinite(values)] for values in part.values.T]
+        if all(map(len, columns)):
+            found[node] = round(min(float(np.median(values)) for values in columns))
     return found
+
+
+def _by_node(run: Run, found: Quantities) -> dict[str, Quantities]:
+    names = run.node_names
+    owners = [names[label[0]] for label in found.labels]
+    places = {
+        node: [at for at, owner in enumerate(owners) if owner == node] for node in dict.fromkeys(owners)
+    }
+    return {
+        node: Quantities(tuple(found.labels[at] for at in mine), found.values[:, mine])
+        for node, mine in places.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -85,19 +119,20 @@ class JudgedNodes:
 
 
 def judge(
-    run: Run, expected: Sequence[NodePromise], error_rate: float, cabling: Cabling | None = None
+    run: Run, expected: Sequence[NodeBounds], error_rate: float, cabling: Cabling | None = None
 ) -> JudgedNodes:
     """Judges every node of a run. `error_rate`: of all verdicts on promises together."""
     nodes = tuple(dict.fromkeys(run.node_names))
     checked = _checked(run, expected, error_rate)
+    counted = _of_counters(run)
     found, structure = of_run.look(run)
     if cabling is not None:
         found, structure = cable_names.named(found, structure, cabling)
     if machine := [one.what for one in found if one.what.startswith(limited.NOTHING_TOLD)]:
-        return JudgedNodes(HealthSearch(text(run.attributes, "start"), (), run=str(run.path)), tuple(machine))
+        return JudgedNodes(_search(run, (), counted, cabling), tuple(machine))
     excused = _excused(found, structure)
-    below = {one.node: fault for one, verdict in checked
-             if (fault := _fault(one, verdict)) is not None and one.node not in excused}  # fmt: skip
+    below = {node: fault for node, bounds, verdict in checked
+             if (fault := _fault(node, bounds, verdict)) is not None and node not in excused}  # fmt: skip
     notes = [f"{what}: no node is blamed" for what in dict.fromkeys(excused.values())]
     if len(below) > max(1, _MOST_AT_FAULT * len(nodes)):
         names = folded(sorted(below), LIST_WIDTH)
@@ -108,39 +143,55 @@ def judge(
         excused |= dict.fromkeys(below, "")
         below = {}
     keeps = _keeping(checked)
-    faults = [*below.values(), *_of_findings(found, {*keeps, *excused, *below})]
-    where = {fault.node: _where(run, fault.node, cabling) for fault in faults}
-    faults = [replace(fault, where=where[fault.node]) for fault in faults]
+    faults = [*below.values(), *_of_findings(found, {*keeps, *excused, *below}), *counted]
     at_fault = {fault.node for fault in faults}
     sound = tuple(node for node in nodes if node in keeps and node not in at_fault and node not in excused)
     if left := [node for node in nodes if node not in {*sound, *at_fault, *excused}]:
-        notes.append(_open(left, {one.node for one in expected}))
-    search = HealthSearch(text(run.attributes, "start"), sound, tuple(faults), str(run.path))
-    return JudgedNodes(search, tuple(notes))
+        notes.append(_open(left, {node for node, _, _ in checked}))
+    return JudgedNodes(_search(run, sound, faults, cabling), tuple(notes))
 
 
-def _checked(
-    run: Run, expected: Sequence[NodePromise], error_rate: float
-) -> list[tuple[NodePromise, PromiseVerdict]]:
-    if not expected:
-        return []
-    spec = Spec(error_rate=error_rate, promises=tuple(one.promise for one in expected))
-    return list(zip(expected, verdicts(spec, [run]).judged, strict=True))
+def _search(
+    run: Run, sound: tuple[str, ...], faults: Sequence[NodeFault], cabling: Cabling | None
+) -> HealthSearch:
+    placed = tuple(replace(fault, where=_where(run, fault.node, cabling)) for fault in faults)
+    return HealthSearch(text(run.attributes, "start"), sound, placed, str(run.path))
 
 
-def _fault(one: NodePromise, verdict: PromiseVerdict) -> NodeFault | None:
-    if verdict.verdict is not Verdict.FAIL:
+_Checked = Sequence[tuple[str, NodeBounds, PromiseVerdict | None]]
+
+
+def _checked(run: Run, expected: Sequence[NodeBounds], error_rate: float) -> _Checked:
+    """Judges every node by every bound on it; None: it was not measured."""
+    groups = groups_of(run) if any(one.promise.routes for one in expected) else NO_GROUPS
+    share = error_rate / max(sum(len(one.rates) for one in expected), 1)
+    found = []
+    for one in expected:
+        there = {}
+        if measures(run, one.promise) and not run.summarised:
+            there = _by_node(run, quantities(one.promise, run, groups))
+        for node, rate in one.rates.items():
+            part = there.get(node)
+            known = part is not None and bool(np.isfinite(part.values).any())
+            own = replace(one.promise, bound=one.below * rate)
+            found.append((node, one, decided(own, part, share) if part is not None and known else None))
+    return found
+
+
+def _fault(node: str, bounds: NodeBounds, verdict: PromiseVerdict | None) -> NodeFault | None:
+    if verdict is None or verdict.verdict is not Verdict.FAIL:
         return None
     does = "receives" if verdict.worst_label[-1:] == (-1,) else "sends"
-    share = verdict.worst / one.rate
-    says = f"{does} {units.rate(verdict.worst)}, {units.percent(share)} of {one.words}"
-    return NodeFault(one.node, one.kind, says, share)
+    rate = bounds.rates[node]
+    share = verdict.worst / rate
+    said = f"{units.percent(share)} of {units.rate(rate)} ({bounds.source})"
+    return NodeFault(node, bounds.kind, f"{does} {units.rate(verdict.worst)}, {said}", share)
 
 
-def _keeping(checked: Sequence[tuple[NodePromise, PromiseVerdict]]) -> list[str]:
-    """Nodes that keep every promise about them, of which there is one at least."""
-    broken = {one.node for one, verdict in checked if verdict.verdict is not Verdict.PASS}
-    return [node for node in dict.fromkeys(one.node for one, _ in checked) if node not in broken]
+def _keeping(checked: _Checked) -> list[str]:
+    """Nodes that keep every bound on them, of which there is one at least."""
+    open_ = {node for node, _, verdict in checked if verdict is None or verdict.verdict is not Verdict.PASS}
+    return [node for node in dict.fromkeys(node for node, _, _ in checked) if node not in open_]
 
 
 def _excused(found: Sequence[Finding], structure: Structure | None) -> dict[str, str]:
@@ -176,6 +227,19 @@ def _of_findings(found: Sequence[Finding], judged: set[str]) -> list[NodeFault]:
     return faults
 
 
+def _of_counters(run: Run) -> list[NodeFault]:
+    """Returns faults that adapters counted. Retransmissions are none: other traffic causes them, too."""
+    return [
+        NodeFault(node, kind, f"{what}: {', '.join(f'{name} +{count}' for name, count in gains.items())}")
+        for node, counted in counters.stands_out(counters.gained(run.attributes)).items()
+        for kind, what, gains in (
+            (LINK_DOWN, "a link went down", counted.down),
+            (WIRE_ERRORS, "errors on the wire", counted.wire),
+        )
+        if gains
+    ]
+
+
 def _where(run: Run, node: str, cabling: Cabling | None) -> str:
     """Returns `adapter eth0, switch leaf1 port 3`."""
     record = next((one for one in items(run.attributes, "nodes") if text(one, "name") == node), None)
@@ -192,7 +256,9 @@ def _open(nodes: Sequence[str], known: set[str]) -> str:
     words = []
     if strangers:
         names = folded(strangers, LIST_WIDTH)
-        words.append(f"nothing says what {names} should reach; its own history needs {FEWEST_EARLIER} runs")
+        words.append(
+            f"nothing says what {names} should reach; its own history needs {FEWEST_EARLIER} searches"
+        )
     if others:
         words.append(f"{folded(others, LIST_WIDTH)}: too few repetitions, or too much noise, for a verdict")
     return "; ".join(words)

@@ -1,25 +1,25 @@
 """The ledger: what every search found, one line of JSON each, so that no node is drained on one of them.
 
 A search is on disk before anything follows from it. A line that a crash cut short is left out when reading,
-and the next search takes its place.
+and the next search takes its place. A ledger that has grown too large forgets its older half.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from crosscut.base import records
+from crosscut.base import records, whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 
-LARGEST_BYTES = 256 << 20
+LARGEST_BYTES = 64 << 20
 _HALF_A_DAY = timedelta(hours=12)
 
 
@@ -27,7 +27,7 @@ _HALF_A_DAY = timedelta(hours=12)
 class NodeFault:
     node: str
     kind: str
-    """That of the finding, or PROMISE or OWN_HISTORY."""
+    """That of the finding, or one of those below."""
     says: str
     """A clause with the figure: `receives 4.7 MB/s, 40 % of …`."""
     share: float = math.nan
@@ -38,6 +38,8 @@ class NodeFault:
 
 PROMISE = "promise"
 OWN_HISTORY = "own history"
+LINK_DOWN = "link down"
+WIRE_ERRORS = "wire errors"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class HealthSearch:
     """Nodes that reached what they should."""
     faults: tuple[NodeFault, ...] = ()
     run: str = ""
+    size_bytes: int = 0
+    """Of the messages by which nodes' rates were judged."""
+    reached: Mapping[str, int] = field(default_factory=dict)
+    """Rate of each node, in bytes per second (`judge.reached`)."""
 
     @property
     def night(self) -> str:
@@ -65,10 +71,8 @@ def now() -> str:
 def read(path: Path) -> list[HealthSearch]:
     """Returns all searches, in the order of their times; none if there is no ledger yet."""
     try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise UsageError(
-                f"{path}: is larger than {LARGEST_BYTES >> 20} MiB; move it away, which forgets searches"
-            )
+        if path.stat().st_size > 2 * LARGEST_BYTES:
+            raise UsageError(f"{path}: is no ledger: it is larger than {2 * LARGEST_BYTES >> 20} MiB")
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
@@ -91,26 +95,39 @@ def _parsed(path: Path, lines: Iterable[bytes]) -> Iterator[HealthSearch]:
 
 def add(path: Path, search: HealthSearch) -> None:
     """Appends a search, on disk when this returns."""
-    text = json.dumps(records.plain(search), allow_nan=False).encode()
+    text = json.dumps(records.plain(search), allow_nan=False).encode() + b"\n"
     with locked(path) as descriptor:
-        whole = path.read_bytes().rfind(b"\n") + 1
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole > LARGEST_BYTES:
+            whole_file.write(path, content[content.index(b"\n", whole // 2) + 1 : whole] + text)
+            return
         os.ftruncate(descriptor, whole)
-        os.write(descriptor, text + b"\n")
+        os.write(descriptor, text)
         os.fsync(descriptor)
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(path: Path) -> Iterator[int]:
     """Locks the ledger, which is made if there is none; yields its descriptor."""
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        descriptor = _lock(path)
     except OSError as error:
         raise CrosscutError(
             f"{path}: {plainly(error)}; name a file that can be written with --ledger"
         ) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _lock(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)  # replaced by another process meanwhile

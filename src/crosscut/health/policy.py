@@ -12,11 +12,12 @@ from crosscut.analysis.findings.kinds import OF_ONE_HOST
 from crosscut.base import toml_fields, units
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import NO_TABLE, Between, FilledLine, Key, OneOf, Table
+from crosscut.health.ledger import LINK_DOWN, WIRE_ERRORS
 
 DEFAULT = Path(__file__).with_name("policy.toml")
 FEWEST_SEARCHES = 2
 """A single search never drains a node."""
-_KINDS = tuple(kind.value for kind in OF_ONE_HOST)
+_KINDS = (*(kind.value for kind in OF_ONE_HOST), LINK_DOWN, WIRE_ERRORS)
 
 
 class HealthAction(Enum):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -20,14 +19,14 @@ from crosscut.health.judge import (
     FEWEST_EARLIER,
     PATTERN,
     JudgedNodes,
-    NodePromise,
     judge,
     of_history,
     of_spec,
+    reached,
 )
 from crosscut.health.ledger import HealthSearch
 from crosscut.health.policy import Policy
-from crosscut.history import database, queries, store
+from crosscut.history import database, store
 from crosscut.history.record import record
 from crosscut.run.run import Run
 from crosscut.session.client import Session
@@ -36,7 +35,7 @@ from crosscut.session.measure import Decided
 FEWEST_NODES = 4
 """Fewer nodes do not show which of them is slow."""
 _MOST_EARLIER = 60
-# A run with more than twice, or less than half, as many nodes is not alike: trunks are loaded differently.
+# A search of more than twice, or less than half, as many nodes is not alike: trunks are loaded differently.
 _ALIKE = 2
 # Repetitions beyond those that decide if all agree, since some will not.
 _MORE_REPETITIONS, _LEAST_REPETITIONS = 1.5, 20
@@ -77,18 +76,25 @@ def search(
     # Rank by rank, the name that Slurm has for a node, which may not be its host name.
     names = dict(zip(run.node_names, nodes, strict=True))
     expected = of_spec(how.spec, run.node_names) if how.spec is not None else []
-    found = judge(run, [*expected, *_own_history(run, names, how)], how.error_rate, how.cabling)
-    found = replace(found, search=_renamed(found.search, names))
+    rates = references(ledger.read(how.ledger), nodes, how.size_bytes)
+    mine = {host: rates[node] for host, node in names.items() if node in rates}
+    expected.append(of_history(mine, how.policy.least_share, how.size_bytes))
+    judged = judge(run, expected, how.error_rate, how.cabling)
+    kept = replace(judged.search, size_bytes=how.size_bytes, reached=reached(run, how.size_bytes))
+    found = replace(judged, search=_renamed(kept, names))
     ledger.add(how.ledger, found.search)
+    if how.history is not None:
+        with database.writing(how.history) as connection:
+            store.add(connection, record(run.path, how.cluster, how.cabling))
     return found
 
 
 def _job(nodes: Sequence[str], out: Path, decided: Decided, how: HealthOptions) -> Job:
     promised = of_spec(how.spec, nodes) if how.spec is not None else []
-    sizes = {one.promise.size_bytes for one in promised} | ({how.size_bytes} if how.history else set())
-    verdicts = len(promised) + len(nodes) * bool(how.history)
+    sizes = {one.promise.size_bytes for one in promised} | {how.size_bytes}
+    verdicts = sum(len(one.rates) for one in promised) + len(nodes)
     share = max((one.promise.of_the_time for one in promised), default=0.5)
-    fewest = agreeing(max(verdicts, 1), how.error_rate, max(share, 0.5))
+    fewest = agreeing(verdicts, how.error_rate, max(share, 0.5))
     count = max(_LEAST_REPETITIONS, math.ceil(_MORE_REPETITIONS * fewest))
     return Job(
         pattern=PATTERN, out=out, backend=decided.options.backend, sizes=tuple(sorted(sizes)),
@@ -98,32 +104,23 @@ def _job(nodes: Sequence[str], out: Path, decided: Decided, how: HealthOptions) 
 
 def _renamed(search: HealthSearch, names: Mapping[str, str]) -> HealthSearch:
     faults = tuple(replace(one, node=names.get(one.node, one.node)) for one in search.faults)
-    return replace(search, sound=tuple(names.get(one, one) for one in search.sound), faults=faults)
+    rates = {names.get(one, one): rate for one, rate in search.reached.items()}
+    return replace(
+        search, sound=tuple(names.get(one, one) for one in search.sound), faults=faults, reached=rates
+    )
 
 
-def _own_history(run: Run, names: Mapping[str, str], how: HealthOptions) -> list[NodePromise]:
-    """Adds the run to the history; returns what each node should reach by its earlier runs."""
-    if how.history is None:
-        return []
-    kept = record(run.path, how.cluster, how.cabling)
-    faulty = {(one.node, each.time) for each in ledger.read(how.ledger) for one in each.faults}
-    with database.writing(how.history) as connection:
-        alike = (math.ceil(kept.ranks / _ALIKE), kept.ranks * _ALIKE)
-        rows = queries.earlier(connection, astuple(kept.series), kept.start, alike)
-        store.add(connection, kept)
-    sound = [row for row in rows if (names.get(row.host, row.host), row.start) not in faulty]
-    return of_history(references(sound, run.node_names), how.policy.least_share, kept.series.message_bytes)
-
-
-def references(rows: Sequence[queries.EarlierRow], nodes: Sequence[str]) -> dict[str, float]:
-    """Returns what each node reaches, in its slower direction: the median over its latest runs, if they are
-    enough. `rows`: the latest first."""
-    taken: dict[str, list[queries.EarlierRow]] = defaultdict(list)
-    for row in rows:
-        if len(taken[row.host]) < _MOST_EARLIER:
-            taken[row.host].append(row)
-    return {
-        node: min(median(row.sent for row in mine), median(row.received for row in mine))
-        for node in dict.fromkeys(nodes)
-        if len(mine := taken[node]) >= FEWEST_EARLIER
-    }
+def references(searches: Sequence[HealthSearch], nodes: Sequence[str], size_bytes: int) -> dict[str, float]:
+    """Returns what each node reached so far: the median over the latest searches that are alike and in which
+    it was not at fault, if they are enough. `searches`: in the order of their times."""
+    fewest, most = len(nodes) / _ALIKE, len(nodes) * _ALIKE
+    alike = [one for one in reversed(searches)
+             if one.size_bytes == size_bytes and fewest <= len(one.reached) <= most]  # fmt: skip
+    found = {}
+    for node in nodes:
+        mine = [one.reached[node] for one in alike if node in one.reached and not one.of(node)][
+            :_MOST_EARLIER
+        ]
+        if len(mine) >= FEWEST_EARLIER:
+            found[node] = median(mine)
+    return found

@@ -28,8 +28,9 @@ def lines(
     else:
         search = found.search
         at_fault = sorted({fault.node for fault in search.faults})
-        nodes = units.count(len(search.sound), "node")
-        yield f"{nodes} sound; at fault: {folded(at_fault, LIST_WIDTH) or 'none'}", "bold"
+        sound, named = units.count(len(search.sound), "node"), folded(at_fault, LIST_WIDTH) or "none"
+        known = search.sound or at_fault
+        yield f"{sound} sound; at fault: {named}" if known else "No node could be judged.", "bold"
         yield from ((note, "") for note in found.notes)
     for one in decisions:
         done = (_WOULD if dry_run else _DONE).get(one.verb, _DONE[one.verb])

@@ -103,15 +103,6 @@ class PointRow(NamedTuple):
     median_received: int | None
 
 
-class EarlierRow(NamedTuple):
-    """A host's rates in a run, if no finding of that run calls it faulty."""
-
-    host: str
-    start: str
-    sent: int
-    received: int
-
-
 class PairRow(NamedTuple):
     start: str
     rate: int
@@ -198,23 +189,6 @@ def host_points(connection: sqlite3.Connection, series: int, host: int) -> list[
         "SELECT r.start, h.sent, h.received, r.sent, r.received FROM run r "
         "JOIN host_rate h ON h.run = r.id AND h.host = ? WHERE r.series = ? ORDER BY r.start, r.id",
         (host, series),
-    )  # fmt: skip
-
-
-def earlier(
-    connection: sqlite3.Connection, series: Sequence[object], before: str, ranks: tuple[int, int]
-) -> list[EarlierRow]:
-    """Returns the rates of all hosts in earlier runs of a series, the latest first. `series`: the columns
-    that name it. `ranks`: the fewest and most ranks of a run that is alike enough."""
-    return fetched(
-        connection, EarlierRow,
-        "SELECT n.name, r.start, h.sent, h.received FROM run r JOIN series s ON s.id = r.series "
-        "JOIN host_rate h ON h.run = r.id JOIN host n ON n.id = h.host "
-        "WHERE s.cluster = ? AND s.place = ? AND s.pattern = ? AND s.parameters = ? AND s.backend = ? "
-        "AND s.message_bytes = ? AND r.start < ? AND r.ranks BETWEEN ? AND ? "
-        "AND h.sent IS NOT NULL AND h.received IS NOT NULL AND NOT EXISTS (SELECT 1 FROM finding_host f "
-        "JOIN finding USING (run, number) WHERE f.run = r.id AND f.host = n.id AND fault) "
-        "ORDER BY r.start DESC", (*series, before, *ranks),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from crosscut.analysis.figures.series import route_rates
 from crosscut.analysis.findings.groups import groups_of
 from crosscut.analysis.stats import sequential
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.stats.rows import median
+from crosscut.analysis.stats.rows import quantile
 from crosscut.base import units
 from crosscut.run.run import Run
 
@@ -109,7 +109,7 @@ def judge(
     known = any(groups.get(str(run.path), groups[""]).known for run in taken)
     if not labels or not np.isfinite(values).any():
         return replace(_nothing(promise, _why_nothing(promise, labels, left_out, known)), left_out=left_out)
-    judged = _judged(promise, Quantities(labels, values), error_rate)
+    judged = decided(promise, Quantities(labels, values), error_rate)
     return replace(judged, left_out=left_out, of_launches=any(counts))
 
 
@@ -186,7 +186,7 @@ def _of_routes(promise: Promise, run: Run, taken: Samples, groups: Groups) -> Qu
         for ends in (source, destination):
             part = np.isin(ends, ranks)
             if part.any():
-                columns.append(np.exp(median(logs[:, part])))
+                columns.append(np.exp(quantile(logs[:, part], 1 - promise.of_the_routes)))
                 labels.append(ranks if ends is source else (*ranks, -1))
     return Quantities(tuple(labels), np.stack(columns, axis=1) if columns else np.zeros((len(logs), 0)))
 
@@ -200,7 +200,8 @@ def _spread(logs: Floats) -> Floats:
     return np.where(there, (high - low) / middle, np.nan)[:, None]
 
 
-def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVerdict:
+def decided(promise: Promise, found: Quantities, error_rate: float) -> PromiseVerdict:
+    """Judges one promise by the repetitions of the quantities that it bounds."""
     values = found.values
     finite = np.isfinite(values)
     meets: NDArray[np.bool_] = np.asarray(

@@ -77,6 +77,8 @@ class Promise:
     """Patterns of node names (`n00*`); empty: all."""
     of_the_time: Annotated[float, _inside(1, 'must be above 0 % and below 100 %; "50%" is the median')] = 0.5
     """Share of the repetitions that must meet the bound; one half: the median."""
+    of_the_routes: Annotated[float, DERIVED] = 0.5
+    """NODE: share of its routes that must meet the bound; one half: the median."""
     at: Table = NO_TABLE
 
     @property
