@@ -230,6 +230,7 @@ def _of_nodes(
     if len(nodes) < search.FEWEST_NODES:
         there = folded(nodes, LIST_WIDTH) or "no node"
         return None, f"only {there} can be reached, and a search needs {search.FEWEST_NODES} nodes"
+    nodes = search.in_order(nodes, random.Random())  # noqa: S311  # no secret
     decided = Decided(NamedNodes(nodes), "hosts", replace(asked, ranks=len(nodes)))
     with _folder(args.keep) as folder:
         out = folder / f"{ledger.now().replace(':', '')}-{os.getpid()}.zarr"

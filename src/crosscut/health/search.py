@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ from crosscut.session.measure import Decided
 
 FEWEST_NODES = 4
 """Fewer nodes do not show which of them is slow."""
+MOST_PHASES = 64
+"""Each node exchanges messages with at most so many others in each direction."""
 _MOST_EARLIER = 60
 # A search of more than twice, or less than half, as many nodes is not alike: trunks are loaded differently.
 _ALIKE = 2
@@ -58,6 +61,12 @@ class HealthOptions:
     def error_rate(self) -> float:
         """Of all verdicts of one search together."""
         return self.spec.error_rate if self.spec is not None else _ERROR_RATE
+
+
+def in_order(nodes: Sequence[str], draw: random.Random) -> list[str]:
+    """Returns the nodes in the order of their ranks: if each meets only some others, in a random one, so that
+    these are of all parts of the network."""
+    return draw.sample(nodes, len(nodes)) if len(nodes) > MOST_PHASES + 1 else list(nodes)
 
 
 def search(
@@ -96,8 +105,9 @@ def _job(nodes: Sequence[str], out: Path, decided: Decided, how: HealthOptions) 
     share = max((one.promise.of_the_time for one in promised), default=0.5)
     fewest = agreeing(verdicts, how.error_rate, max(share, 0.5))
     count = max(_LEAST_REPETITIONS, math.ceil(_MORE_REPETITIONS * fewest))
+    phases = (1, MOST_PHASES) if len(nodes) > MOST_PHASES + 1 else None
     return Job(
-        pattern=PATTERN, out=out, backend=decided.options.backend, sizes=tuple(sorted(sizes)),
+        pattern=PATTERN, out=out, phases=phases, backend=decided.options.backend, sizes=tuple(sorted(sizes)),
         options={"repetitions": count, "time_limit_seconds": how.time_limit_seconds}, metadata=how.metadata,
     )  # fmt: skip
 
