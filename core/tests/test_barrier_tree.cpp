@@ -104,6 +104,20 @@ TEST(no_rank_leaves_before_all_have_come) {
   }
 }
 
+TEST(a_rank_keeps_working_until_the_last_one_comes) {
+  Forest forest(19);  // two levels
+  std::array<std::atomic<bool>, 19> worked{};
+  forest.run([&](Rank rank) {
+    const auto is_last = [](Rank one) { return one == 18; };
+    if (is_last(rank)) {
+      const auto waits = [&](Rank one) { return is_last(one) || worked[static_cast<std::size_t>(one)]; };
+      while (!std::ranges::all_of(everybody(19), waits)) std::this_thread::yield();
+    }
+    forest.at(rank).wait([&] { worked[static_cast<std::size_t>(rank)] = true; });
+  });
+  for (std::size_t rank = 0; rank < 18; ++rank) CHECK(worked[rank].load());
+}
+
 TEST(a_single_rank_waits_for_nobody) {
   BarrierTree tree;
   tree.wait();

@@ -1,5 +1,7 @@
 #include "session/barrier_tree.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -27,9 +29,14 @@ void BarrierTree::set(Fd parent, std::vector<Fd> children) {
   children_ = std::move(children);
 }
 
-void BarrierTree::receive(int fd, std::span<std::byte> bytes) const {
+void BarrierTree::receive(int fd, std::span<std::byte> bytes, const std::function<void()>& meanwhile) const {
   while (!bytes.empty()) {
-    const auto got = ::recv(fd, bytes.data(), bytes.size(), polling_ ? MSG_DONTWAIT : 0);
+    if (meanwhile) {
+      meanwhile();
+      pollfd arrival{fd, POLLIN, 0};
+      if (!polling_) ::poll(&arrival, 1, 1);  // other ranks may need the processor
+    }
+    const auto got = ::recv(fd, bytes.data(), bytes.size(), polling_ || meanwhile ? MSG_DONTWAIT : 0);
     if (got > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(got));
     } else if (got == 0) {
@@ -41,13 +48,15 @@ void BarrierTree::receive(int fd, std::span<std::byte> bytes) const {
   }
 }
 
-void BarrierTree::wait() {
+void BarrierTree::wait() { wait({}); }
+
+void BarrierTree::wait(const std::function<void()>& meanwhile) {
   std::array<std::byte, 1> token{};
   const auto never = after_seconds(1e9);
-  for (const auto& child : children_) receive(child.get(), token);
+  for (const auto& child : children_) receive(child.get(), token, meanwhile);
   if (parent_) {
     send_all(parent_.get(), token, never);
-    receive(parent_.get(), token);
+    receive(parent_.get(), token, meanwhile);
   }
   for (const auto& child : children_) send_all(child.get(), token, never);
 }

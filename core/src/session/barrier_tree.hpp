@@ -3,6 +3,7 @@
 // Each rank has at most sixteen children, so 4,096 ranks need only three levels below the root.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -33,6 +34,8 @@ class BarrierTree {
   void poll(bool on) { polling_ = on; }  // spin instead of sleeping while waiting
   // Returns once all ranks have called wait(). Throws ConnectionLost if interrupted or a neighbour is gone.
   void wait();
+  // The same, but calls `meanwhile` again and again until then, at least once a millisecond.
+  void wait(const std::function<void()>& meanwhile);
   // Returns this rank's offset. Collective: exchanges clock readings down the tree and keeps the shortest of
   // several round trips (Cristian 1989).
   ClockOffset measure_offset();
@@ -41,7 +44,8 @@ class BarrierTree {
   void clear();
 
  private:
-  void receive(int fd, std::span<std::byte> bytes) const;
+  void receive(int fd, std::span<std::byte> bytes) const { receive(fd, bytes, {}); }
+  void receive(int fd, std::span<std::byte> bytes, const std::function<void()>& meanwhile) const;
   std::mutex closing_;  // guards the descriptors against interrupt() from another thread
   Fd parent_;
   std::vector<Fd> children_;
