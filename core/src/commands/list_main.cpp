@@ -1,4 +1,5 @@
-// `crosscut-core list`: lists patterns and backends for people or, in more detail, for programs (--json).
+// `crosscut-core list`: lists patterns and backends for people or, in more detail, for programs (--json); or
+// what backends can use on this machine (--devices).
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,6 +21,16 @@ void print_entry(std::string_view name, std::string_view summary, std::string_vi
   std::puts(line.c_str());
 }
 
+json::Value devices() {
+  json::Array list;
+  for (const auto* backend : program::backends()) {
+    if (backend->devices == nullptr || !backend->why_unavailable().empty()) continue;
+    for (const auto& [name, text] : backend->devices())
+      list.push_back(json::Object{{"backend", backend->name}, {"name", name}, {"text", text}});
+  }
+  return list;
+}
+
 }  // namespace
 
 bool print_help(int argc, char** argv, std::string_view help) {
@@ -32,18 +43,19 @@ bool print_help(int argc, char** argv, std::string_view help) {
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 int list_main(int argc, char** argv) {
-  if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "--json")) {
-    throw UsageError("list takes no option but --json");
+  const std::string_view option = argc == 2 ? argv[1] : "";
+  if (argc > 2 || (argc == 2 && option != "--json" && option != "--devices")) {
+    throw UsageError("list takes no option but --json or --devices");
   }
   if (argc == 2) {
-    print(json::write(program::describe(), 2) + "\n");
+    print(json::write(option == "--json" ? program::describe() : devices(), 2) + "\n");
     return 0;
   }
   std::puts("patterns");
   for (const auto* pattern : program::patterns()) print_entry(pattern->name, pattern->summary, {});
   std::puts("backends");
   for (const auto* backend : program::backends())
-    print_entry(backend->name, backend->summary, backend->unavailable);
+    print_entry(backend->name, backend->summary, backend->why_unavailable());
   return 0;
 }
 

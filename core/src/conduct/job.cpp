@@ -154,8 +154,9 @@ std::unique_ptr<program::Pattern> make_pattern(const Job& job) {
 
 const program::BackendInfo& usable_backend(const Job& job) {
   const auto& backend = program::find_backend(job.backend);
-  if (!backend.unavailable.empty())
-    throw UsageError("backend " + job.backend + " is not available: " + std::string(backend.unavailable));
+  if (!backend.why_unavailable().empty())
+    throw UsageError("backend " + job.backend +
+                     " is not available: " + std::string(backend.why_unavailable()));
   return backend;
 }
 

@@ -63,8 +63,8 @@ json::Value describe(const BackendInfo& backend) {
                       {"lossy", backend.lossy},
                       {"collectives", backend.collectives},
                       {"over_mpi", backend.over_mpi},
-                      {"available", backend.unavailable.empty()},
-                      {"unavailable", backend.unavailable},
+                      {"available", backend.why_unavailable().empty()},
+                      {"unavailable", backend.why_unavailable()},
                       {"parameters", describe(backend.parameters)}};
 }
 

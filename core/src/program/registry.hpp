@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program/parameters.hpp"
 #include "program/program.hpp"
@@ -69,6 +70,11 @@ struct PatternInfo {
   std::unique_ptr<Pattern> (*make)(const Parameters&);
 };
 
+// What a backend can use on this machine, for `crosscut doctor`.
+struct Device {
+  std::string name, text;
+};
+
 struct BackendInfo {
   std::string_view name;
   std::string_view summary;
@@ -81,11 +87,17 @@ struct BackendInfo {
   std::int64_t repetitions = 20;  // default; 1 if all repetitions would be the same
   // Why this executable cannot use the backend, and what to do; empty if it can.
   std::string_view unavailable{};
+  // The same of a backend that loads its library when needed: asked at run time, instead of `unavailable`.
+  std::string_view (*why_missing)() = nullptr;
+  // Returns what the backend can use here; null if it has nothing to tell. May take seconds, and may throw.
+  std::vector<Device> (*devices)() = nullptr;
   // Makes the backend on one rank (backend.hpp); null if unavailable.
   std::unique_ptr<measure::Backend> (*make)(const measure::BackendContext&, const Parameters&) = nullptr;
   // Set instead of `make`: serves a whole session in one process, without starting ranks. Returns the exit
   // status.
   int (*serve)(const session::SessionConfig&, int requests_fd, int events_fd) = nullptr;
+
+  std::string_view why_unavailable() const { return why_missing != nullptr ? why_missing() : unavailable; }
 };
 
 std::span<const PatternInfo* const> patterns();

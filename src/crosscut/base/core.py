@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from crosscut.base import records
 from crosscut.base.errors import CrosscutError, plainly
@@ -20,6 +21,8 @@ CORE_MPI = "crosscut-core-mpi"
 # Variables that override the search, for a core built elsewhere (with a site's MPI).
 VARIABLES = {CORE: "CROSSCUT_CORE", CORE_MPI: "CROSSCUT_CORE_MPI"}
 LIST_TIMEOUT_SECONDS = 20
+
+T = TypeVar("T")
 
 
 class CoreError(CrosscutError):
@@ -66,6 +69,15 @@ class Backend:
     unavailable: str = ""
     """Why it cannot be used, and what to do; empty if it can."""
     parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Device:
+    """Something that a backend can use on this machine, such as a provider of libfabric."""
+
+    backend: str
+    name: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -138,17 +150,22 @@ def ask(
         raise CoreError(f"{words[0]} {words[1]} did not answer within {limit_seconds} s") from error
 
 
-def _query(executable: Path) -> _Listed:
-    answer = ask([executable, "list", "--json"], LIST_TIMEOUT_SECONDS)
+def _query(executable: Path, option: str, kind: type[T]) -> T:
+    answer = ask([executable, "list", option], LIST_TIMEOUT_SECONDS)
     if answer.returncode != 0:
         said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
         raise CoreError(f"{executable} list failed with status {answer.returncode}: {' '.join(said[-3:])}")
     try:
-        return records.parse(json.loads(answer.stdout), _Listed)
+        return records.parse(json.loads(answer.stdout), kind)
     except ValueError as error:
         raise CoreError(
-            f"{executable} list --json: {plainly(error)}; is it a crosscut-core of this version?"
+            f"{executable} list {option}: {plainly(error)}; is it a crosscut-core of this version?"
         ) from error
+
+
+def devices(executable: Path) -> tuple[Device, ...]:
+    """Asks what backends can use on this machine, which may take seconds. Raises CoreError."""
+    return _query(executable, "--devices", tuple[Device, ...])
 
 
 def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend, ...]:
@@ -168,12 +185,12 @@ def load() -> Core:
             f"{CORE} was not found (looked beside {sys.executable}, on PATH and in build/); "
             f"install with 'pip install .' or name it in {VARIABLES[CORE]}"
         )
-    listed = _query(executable)
+    listed = _query(executable, "--json", _Listed)
     mpi_executable = find_executable(CORE_MPI)
     backends = listed.backends
     if mpi_executable is not None:
         try:
-            backends = _merge(backends, _query(mpi_executable).backends)
+            backends = _merge(backends, _query(mpi_executable, "--json", _Listed).backends)
         except CoreError as error:  # its MPI library is gone, for example; everything else still works
             mpi_executable = None
             backends = tuple(

@@ -71,6 +71,11 @@ def probe_core() -> Iterator[Fact]:
     for backend in known.backends:
         value = backend.summary if not backend.unavailable else "cannot be used"
         yield Fact("backends", backend.name, value, not backend.unavailable, backend.unavailable)
+    try:
+        for device in core.devices(known.executable):
+            yield Fact("backends", f"{device.backend}: {device.name}", device.text)
+    except CrosscutError as error:
+        yield Fact("backends", "devices", "not known", False, str(error))
 
 
 def mpi_launchers() -> list[Path]:
