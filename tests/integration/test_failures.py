@@ -91,6 +91,7 @@ def check_kept(job: Job) -> None:
         long("tcp", 3, 1),
         ("udp", 2, 1),
         long("udp", 2, 8),
+        ("fabric", 2, 1),
         ("mpi", 3, 1),
         long("mpi", 3, 8),
         ("rma", 3, 1),
@@ -194,6 +195,8 @@ def test_under_mpi_a_rank_zero_that_is_stopped_before_it_hears_of_a_job_is_named
         ("tcp", {"connections": "4"}, 4, signal.SIGKILL),
         ("tcp", {}, 4, signal.SIGSTOP),
         ("udp", {}, 1, signal.SIGKILL),
+        ("fabric", {}, 1, signal.SIGKILL),
+        ("fabric", {"provider": "shm"}, 4, signal.SIGKILL),
     ],
 )
 def test_the_tolerated_loss_of_a_rank_is_reported_and_the_others_go_on(
@@ -205,6 +208,8 @@ def test_the_tolerated_loss_of_a_rank_is_reported_and_the_others_go_on(
     number: signal.Signals,
 ) -> None:
     """The session continues without the rank, and can be asked to stop as usual."""
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
     lost = 2
     job = endless(quick_path / "run.zarr", backend, parameters, tolerate_failures=True, window=window)
     with measuring(job, launch(backend), binaries) as measurement:
@@ -360,7 +365,7 @@ def mpi_ranks(executable: Path) -> list[int]:
     return [pid for _, pid in ranks]
 
 
-@pytest.mark.parametrize("backend", ["null", "udp", "mpi", "rma"])
+@pytest.mark.parametrize("backend", ["null", "udp", "fabric", "mpi", "rma"])
 def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
     quick_path: Path, binaries: Path, backend: str
 ) -> None:
@@ -382,7 +387,7 @@ def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
     assert "Traceback" not in said
     assert attributes(run)["state"] == "stopped"
     kept = Run.open(run).dataset["status"].values == MEASURED
-    assert main(["run", "--resume", str(run), "--quiet", "--time-limit", "200ms"]) == 0
+    assert main(["run", "--resume", str(run), "--quiet", "--time-limit", "2s"]) == 0
     after = Run.open(run).dataset["status"].values == MEASURED
     assert not (kept & ~after).any()
     assert after.sum() > kept.sum()

@@ -1,0 +1,236 @@
+#include "backends/fabric/rail.hpp"
+
+#if defined(CROSSCUT_HAVE_FABRIC)
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "measure/backend.hpp"
+
+namespace crosscut::backends::fabric {
+namespace {
+
+// Most messages under way in each direction: the completion queue has room for all of them.
+constexpr std::size_t most_under_way = 1024;
+// A wait looks for an interrupt this often.
+constexpr int sleep_milliseconds = 50;
+
+template <class Object>
+Owned<Object> opened(auto open, std::string_view provider, std::string_view call) {
+  Object* object = nullptr;
+  check(open(&object), provider, call);
+  return Owned<Object>(object);
+}
+
+std::size_t bounded(std::size_t size) { return std::clamp<std::size_t>(size, 1, most_under_way); }
+
+}  // namespace
+
+Rail::Rail(Info info, bool blocking, std::size_t most_bytes) : info_(std::move(info)), sleeps_(blocking) {
+  fabric_ =
+      opened<fid_fabric>([&](auto** made) { return library().fabric(info_->fabric_attr, made, nullptr); },
+                         provider(), "fi_fabric");
+  domain_ =
+      opened<fid_domain>([&](auto** made) { return fi_domain(fabric_.get(), info_.get(), made, nullptr); },
+                         provider(), "fi_domain");
+  provider().copy(card_.provider.data(), card_.provider.size() - 1);
+  card_.most_bytes = info_->ep_attr->max_msg_size;
+  if (most_bytes > 0) card_.most_bytes = std::min<std::uint64_t>(card_.most_bytes, most_bytes);
+}
+
+// A provider may know no sleep; then the rank yields its processor between looks. Not FI_WAIT_UNSPEC: shm
+// (1.17) then yields by itself, and never looks at the time.
+void Rail::open_queue() {
+  fi_cq_attr attributes{};
+  attributes.size = slots_.size();
+  attributes.format = FI_CQ_FORMAT_CONTEXT;
+  attributes.wait_obj = sleeps_ ? FI_WAIT_FD : FI_WAIT_NONE;
+  fid_cq* queue = nullptr;
+  auto code = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
+  if (code < 0 && sleeps_) {
+    sleeps_ = false;
+    attributes.wait_obj = FI_WAIT_NONE;
+    code = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
+  }
+  check(code, provider(), "fi_cq_open");
+  queue_.reset(queue);
+}
+
+void Rail::open() {
+  if (endpoint_) return;
+  const auto sends = bounded(info_->tx_attr->size), receives = bounded(info_->rx_attr->size);
+  slots_.assign(sends + receives, Slot{});
+  free_sends_.clear();
+  free_receives_.clear();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].sends = i < sends;
+    (i < sends ? free_sends_ : free_receives_).push_back(&slots_[i]);
+  }
+  open_queue();
+  fi_av_attr attributes{};
+  attributes.type = info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
+  addresses_ =
+      opened<fid_av>([&](auto** made) { return fi_av_open(domain_.get(), &attributes, made, nullptr); },
+                     provider(), "fi_av_open");
+  endpoint_ =
+      opened<fid_ep>([&](auto** made) { return fi_endpoint(domain_.get(), info_.get(), made, nullptr); },
+                     provider(), "fi_endpoint");
+  check(fi_ep_bind(endpoint_.get(), &queue_->fid, FI_TRANSMIT | FI_RECV), provider(), "fi_ep_bind");
+  check(fi_ep_bind(endpoint_.get(), &addresses_->fid, 0), provider(), "fi_ep_bind");
+  check(fi_enable(endpoint_.get()), provider(), "fi_enable");
+  std::size_t bytes = card_.name.size();
+  check(fi_getname(&endpoint_->fid, card_.name.data(), &bytes), provider(), "fi_getname");
+  card_.name_bytes = bytes;
+}
+
+void Rail::close() {
+  endpoint_.reset();
+  queue_.reset();
+  addresses_.reset();
+  peers_.clear();
+  sends_ = receives_ = {};
+}
+
+void Rail::add(Rank peer, const Card& card) {
+  if (card.provider != card_.provider) {
+    const std::string theirs(card.provider.data(), ::strnlen(card.provider.data(), card.provider.size()));
+    throw UsageError("rank " + std::to_string(peer) + " uses libfabric's provider " + theirs +
+                     ", but this rank " + std::string(provider()) + "; all ranks need the same");
+  }
+  fi_addr_t address = FI_ADDR_NOTAVAIL;
+  const auto added = fi_av_insert(addresses_.get(), card.name.data(), 1, &address, 0, nullptr);
+  if (added != 1) {
+    throw RunError("libfabric's provider " + std::string(provider()) + " does not take the address of rank " +
+                   std::to_string(peer));
+  }
+  peers_[peer] = {address, std::min(card_.most_bytes, card.most_bytes)};
+}
+
+Owned<fid_mr> Rail::enrol(std::span<std::byte> memory) {
+  auto region = opened<fid_mr>(
+      [&](auto** made) {
+        return fi_mr_reg(domain_.get(), memory.data(), memory.size(), FI_SEND | FI_RECV, 0, 0, 0, made,
+                         nullptr);
+      },
+      provider(), "fi_mr_reg of " + std::to_string(memory.size()) + " bytes");
+  regions_.push_back({memory, region.get()});
+  return region;
+}
+
+void Rail::forget(const fid_mr* region) {
+  std::erase_if(regions_, [&](const Region& one) { return one.handle == region; });
+}
+
+void* Rail::description(const std::byte* data) const {
+  for (const auto& region : regions_)
+    if (data >= region.memory.data() && data < region.memory.data() + region.memory.size())
+      return fi_mr_desc(region.handle);
+  return nullptr;  // the provider does not ask, or the message is empty
+}
+
+const Slot* Rail::under_way() const {
+  const auto is_used = [&](const Slot& slot) {
+    return std::ranges::find(slot.sends ? free_sends_ : free_receives_, &slot) ==
+           (slot.sends ? free_sends_ : free_receives_).end();
+  };
+  const auto found = std::ranges::find_if(slots_, is_used);
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+bool Rail::start_one(const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
+  const auto address = peers_.at(pending.peer).address;
+  ssize_t code = 0;
+  // The provider has copied a short message when it returns, so its send is over.
+  if (sends && pending.bytes <= info_->tx_attr->inject_size) {
+    code = fi_tinject(endpoint_.get(), pending.data, pending.bytes, address, pending.tag);
+    if (code == 0) ended.push_back(pending.index);
+  } else {
+    auto& free = sends ? free_sends_ : free_receives_;
+    if (free.empty()) return false;
+    auto& slot = *free.back();
+    slot.index = pending.index;
+    slot.peer = pending.peer;
+    auto* const described = description(pending.data);
+    code = sends ? fi_tsend(endpoint_.get(), pending.data, pending.bytes, described, address, pending.tag,
+                            &slot.context)
+                 : fi_trecv(endpoint_.get(), pending.data, pending.bytes, described, FI_ADDR_UNSPEC,
+                            pending.tag, 0, &slot.context);
+    if (code == 0) free.pop_back();
+  }
+  if (code == 0) return true;
+  stalled_ = true;
+  if (code == -FI_EAGAIN) return false;
+  const auto what =
+      std::string(sends ? "sending to rank " : "receiving from rank ") + std::to_string(pending.peer);
+  throw measure::PeerLost(pending.peer,
+                          what + " by libfabric's provider " + std::string(provider()) + ": " +
+                              library().strerror(static_cast<int>(-code)),
+                          what);
+}
+
+void Rail::start_all(tcp::KeptQueue<Pending>& waiting, bool sends, std::vector<program::OpIndex>& ended) {
+  while (!waiting.empty() && start_one(waiting.front(), sends, ended)) waiting.pop();
+}
+
+void Rail::take(const fi_cq_entry& entry, std::vector<program::OpIndex>& ended) {
+  auto* const slot = static_cast<Slot*>(entry.op_context);
+  (slot->sends ? free_sends_ : free_receives_).push_back(slot);
+  ended.push_back(slot->index);
+}
+
+void Rail::read_queue(std::vector<program::OpIndex>& ended) {
+  std::array<fi_cq_entry, 32> entries;
+  while (true) {
+    const auto count = fi_cq_read(queue_.get(), entries.data(), entries.size());
+    if (count == -FI_EAGAIN) return;
+    if (count == -FI_EAVAIL) fail();
+    check(count, provider(), "fi_cq_read");
+    for (ssize_t i = 0; i < count; ++i) take(entries[static_cast<std::size_t>(i)], ended);
+    if (static_cast<std::size_t>(count) < entries.size()) return;
+  }
+}
+
+void Rail::start(std::vector<program::OpIndex>& ended) {
+  stalled_ = false;
+  start_all(receives_, false, ended);
+  start_all(sends_, true, ended);
+}
+
+void Rail::progress(std::vector<program::OpIndex>& ended) {
+  start(ended);
+  read_queue(ended);
+}
+
+bool Rail::sleep(std::vector<program::OpIndex>& ended) {
+  // What could not start needs the provider to make progress, of which no completion may tell.
+  if (!sleeps_ || stalled_) return false;
+  fi_cq_entry entry{};
+  const auto count = fi_cq_sread(queue_.get(), &entry, 1, nullptr, sleep_milliseconds);
+  if (count == -FI_EAGAIN || count == -FI_EINTR) return true;
+  if (count == -FI_EAVAIL) fail();
+  if (count == -FI_ENOSYS) return sleeps_ = false;
+  check(count, provider(), "fi_cq_sread");
+  if (count == 1) take(entry, ended);
+  return true;
+}
+
+void Rail::fail() {
+  fi_cq_err_entry error{};
+  check(fi_cq_readerr(queue_.get(), &error, 0), provider(), "fi_cq_readerr");
+  std::array<char, 128> text{};
+  const char* cause =
+      fi_cq_strerror(queue_.get(), error.prov_errno, error.err_data, text.data(), text.size());
+  const auto why = " libfabric's provider " + std::string(provider()) + ": " + library().strerror(error.err) +
+                   " (the provider's error " + std::to_string(error.prov_errno) +
+                   (cause != nullptr && *cause != '\0' ? std::string(": ") + cause : "") + ")";
+  const auto* const slot = static_cast<const Slot*>(error.op_context);
+  if (slot < slots_.data() || slot >= slots_.data() + slots_.size()) throw RunError("a message by" + why);
+  const auto what =
+      std::string(slot->sends ? "sending to rank " : "receiving from rank ") + std::to_string(slot->peer);
+  throw measure::PeerLost(slot->peer, what + " by" + why, what);
+}
+
+}  // namespace crosscut::backends::fabric
+
+#endif
