@@ -73,18 +73,23 @@ class FabricTransport : public measure::HostTransport {
       rails_.push_back(std::make_unique<Rail>(
           choose(provider_, context.interfaces.at(i).host(), given.text("domain")),
           !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message"))));
+      note_progress();
     }
   }
 
   void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
     if (provider_.name == "shm") remove_left_behind();
-    for (const auto& rail : rails_) rail->open();
+    for (const auto& rail : rails_) {
+      rail->open();
+      note_progress();
+    }
     std::vector<std::pair<Rail*, Rank>> added;
     for (const auto& id : ids) {
       auto& rail = rail_of(id.rail);
       if (rail.knows(id.peer)) continue;
       tcp::with_peer(id.peer, [&] { rail.add(id.peer, exchange(rail.card(), id, epoch)); });
       added.emplace_back(&rail, id.peer);
+      note_progress();
     }
     greet(added);
     drain();  // a peer's greeting may still need this rank
@@ -116,8 +121,7 @@ class FabricTransport : public measure::HostTransport {
     while (true) {
       for (const auto index : ended_)
         if (--parts_left_[static_cast<std::size_t>(index)] == 0) completed.push_back(index);
-      if (!ended_.empty())
-        progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      if (!ended_.empty()) note_progress();
       ended_.clear();
       if (completed.size() > before) return;
       look();
@@ -169,6 +173,11 @@ class FabricTransport : public measure::HostTransport {
     return static_cast<std::uint64_t>(source) << 16 | static_cast<std::uint64_t>(channel) << 8 | rail;
   }
 
+  // To the conductor, which asks whether anything still happens.
+  void note_progress() const {
+    progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
   Rail& rail_of(std::uint8_t number) {
     if (number < rails_.size()) return *rails_[number];
     throw UsageError("libfabric's provider " + std::string(provider_.name) +
@@ -213,8 +222,9 @@ class FabricTransport : public measure::HostTransport {
       rail->push(false, {0, peer, greeting | tag_of(peer, 0, 0), &token_, 0});
       rail->push(true, {0, peer, greeting | tag_of(context_.rank, 0, 0), &token_, 0});
     }
-    while (ended_.size() < 2 * added.size()) {
+    for (std::size_t ended = 0; ended < 2 * added.size(); ended = ended_.size()) {
       look();
+      if (ended_.size() > ended) note_progress();
       if (milliseconds_left(deadline) == 0) give_up("no answer in time");
     }
     ended_.clear();
