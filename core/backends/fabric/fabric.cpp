@@ -101,7 +101,10 @@ class FabricTransport : public measure::HostTransport {
     return {memory, [enrolled]() mutable { enrolled.reset(); }};
   }
 
-  void start_phase(std::span<const program::Op> ops) { parts_left_.assign(ops.size(), 0); }
+  void start_phase(std::span<const program::Op> ops) {
+    parts_left_.assign(ops.size(), 0);
+    for (std::size_t i = 0; i < rails_.size(); ++i) rails_[i]->begin_phase(ops, static_cast<std::uint8_t>(i));
+  }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data) {
     auto& rail = rail_of(op.rail);
@@ -110,7 +113,7 @@ class FabricTransport : public measure::HostTransport {
     const auto most = rail.most_bytes(op.peer), bytes = static_cast<std::size_t>(op.bytes);
     parts_left_[static_cast<std::size_t>(index)] = bytes <= most ? 1 : (bytes + most - 1) / most;
     for (std::size_t from = 0; from == 0 || from < bytes; from += std::min(most, bytes - from)) {
-      rail.push(sends, {index, op.peer, tag, data + from, std::min(most, bytes - from)});
+      rail.push(sends, {op.peer, op.channel}, {index, tag, data + from, std::min(most, bytes - from)});
       if (bytes == 0) break;
     }
     rail.start(ended_);
@@ -219,8 +222,8 @@ class FabricTransport : public measure::HostTransport {
     const auto deadline = after_seconds(context_.timeout_seconds);
     ended_.clear();
     for (const auto& [rail, peer] : added) {
-      rail->push(false, {0, peer, greeting | tag_of(peer, 0, 0), &token_, 0});
-      rail->push(true, {0, peer, greeting | tag_of(context_.rank, 0, 0), &token_, 0});
+      rail->push(false, {peer, 0}, {0, greeting | tag_of(peer, 0, 0), &token_, 0});
+      rail->push(true, {peer, 0}, {0, greeting | tag_of(context_.rank, 0, 0), &token_, 0});
     }
     for (std::size_t ended = 0; ended < 2 * added.size(); ended = ended_.size()) {
       look();
@@ -242,11 +245,10 @@ class FabricTransport : public measure::HostTransport {
 
   [[noreturn]] void give_up(const std::string& why) const {
     for (const auto& rail : rails_) {
-      const auto* slot = rail->under_way();
-      if (slot == nullptr) continue;
-      const auto what =
-          std::string(slot->sends ? "sending to rank " : "receiving from rank ") + std::to_string(slot->peer);
-      throw measure::PeerLost(slot->peer, what + " by libfabric: " + why, what);
+      const auto [peer, sends, refusal] = rail->unfinished();
+      if (!peer) continue;
+      const auto what = doing(sends, *peer) + (refusal.empty() ? "" : " (libfabric: " + refusal + ")");
+      throw measure::PeerLost(*peer, what + " by libfabric: " + why, what);
     }
     throw session::ConnectionLost(why + " while waiting for a peer");
   }

@@ -27,6 +27,10 @@ std::size_t bounded(std::size_t size) { return std::clamp<std::size_t>(size, 1, 
 
 }  // namespace
 
+std::string doing(bool sends, Rank peer) {
+  return (sends ? "sending to rank " : "receiving from rank ") + std::to_string(peer);
+}
+
 Rail::Rail(Info info, bool blocking, std::size_t most_bytes) : info_(std::move(info)), sleeps_(blocking) {
   fabric_ =
       opened<fid_fabric>([&](auto** made) { return library().fabric(info_->fabric_attr, made, nullptr); },
@@ -67,6 +71,8 @@ void Rail::open() {
     slots_[i].sends = i < sends;
     (i < sends ? free_sends_ : free_receives_).push_back(&slots_[i]);
   }
+  sends_.reset(sends);
+  receives_.reset(receives);
   open_queue();
   fi_av_attr attributes{};
   attributes.type = info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
@@ -89,7 +95,7 @@ void Rail::close() {
   queue_.reset();
   addresses_.reset();
   peers_.clear();
-  sends_ = receives_ = {};
+  for (auto* turns : {&sends_, &receives_}) turns->reset(0);
 }
 
 void Rail::add(Rank peer, const Card& card) {
@@ -129,53 +135,66 @@ void* Rail::description(const std::byte* data) const {
   return nullptr;  // the provider does not ask, or the message is empty
 }
 
-const Slot* Rail::under_way() const {
-  const auto is_used = [&](const Slot& slot) {
-    return std::ranges::find(slot.sends ? free_sends_ : free_receives_, &slot) ==
-           (slot.sends ? free_sends_ : free_receives_).end();
-  };
-  const auto found = std::ranges::find_if(slots_, is_used);
-  return found == slots_.end() ? nullptr : &*found;
+void Rail::begin_phase(std::span<const program::Op> ops, std::uint8_t number) {
+  for (auto* turns : {&sends_, &receives_}) turns->begin_phase();
+  for (const auto& op : ops)
+    if (op.rail == number) turns(op.kind == program::Op::Kind::send).expect({op.peer, op.channel});
 }
 
-bool Rail::start_one(const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
-  const auto address = peers_.at(pending.peer).address;
-  ssize_t code = 0;
+Rail::Unfinished Rail::unfinished() const {
+  for (const bool sends : {false, true})
+    if (const auto* lane = (sends ? sends_ : receives_).unfinished())
+      return {lane->peer, sends, refusal_ != 0 ? library().strerror(refusal_) : ""};
+  return {};
+}
+
+Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
+  const auto address = peers_.at(lane.peer).address;
   // The provider has copied a short message when it returns, so its send is over.
-  if (sends && pending.bytes <= info_->tx_attr->inject_size) {
+  const bool copied = sends && pending.bytes <= info_->tx_attr->inject_size;
+  auto& free = sends ? free_sends_ : free_receives_;
+  ssize_t code = 0;
+  if (copied) {
     code = fi_tinject(endpoint_.get(), pending.data, pending.bytes, address, pending.tag);
-    if (code == 0) ended.push_back(pending.index);
   } else {
-    auto& free = sends ? free_sends_ : free_receives_;
-    if (free.empty()) return false;
     auto& slot = *free.back();
     slot.index = pending.index;
-    slot.peer = pending.peer;
+    slot.lane = &lane;
     auto* const described = description(pending.data);
     code = sends ? fi_tsend(endpoint_.get(), pending.data, pending.bytes, described, address, pending.tag,
                             &slot.context)
                  : fi_trecv(endpoint_.get(), pending.data, pending.bytes, described, FI_ADDR_UNSPEC,
                             pending.tag, 0, &slot.context);
-    if (code == 0) free.pop_back();
   }
-  if (code == 0) return true;
-  stalled_ = true;
-  if (code == -FI_EAGAIN) return false;
-  const auto what =
-      std::string(sends ? "sending to rank " : "receiving from rank ") + std::to_string(pending.peer);
-  throw measure::PeerLost(pending.peer,
-                          what + " by libfabric's provider " + std::string(provider()) + ": " +
-                              library().strerror(static_cast<int>(-code)),
-                          what);
+  // Without memory: shm (1.17) keeps what arrived unexpectedly and what it was given to receive in one pool.
+  if (code == -FI_EAGAIN || code == -FI_ENOMEM) {
+    refusal_ = static_cast<int>(-code);
+    return Start::refused;
+  }
+  if (code < 0) {
+    const auto what = doing(sends, lane.peer);
+    throw measure::PeerLost(lane.peer,
+                            what + " by libfabric's provider " + std::string(provider()) + ": " +
+                                library().strerror(static_cast<int>(-code)),
+                            what);
+  }
+  if (copied) {
+    ended.push_back(pending.index);
+    return Start::over;
+  }
+  free.pop_back();
+  return Start::under_way;
 }
 
-void Rail::start_all(tcp::KeptQueue<Pending>& waiting, bool sends, std::vector<program::OpIndex>& ended) {
-  while (!waiting.empty() && start_one(waiting.front(), sends, ended)) waiting.pop();
+bool Rail::start_all(bool sends, std::vector<program::OpIndex>& ended) {
+  return turns(sends).start(
+      [&](Lane& lane, const Pending& pending) { return start_one(lane, pending, sends, ended); });
 }
 
 void Rail::take(const fi_cq_entry& entry, std::vector<program::OpIndex>& ended) {
   auto* const slot = static_cast<Slot*>(entry.op_context);
   (slot->sends ? free_sends_ : free_receives_).push_back(slot);
+  turns(slot->sends).ended(*slot->lane);
   ended.push_back(slot->index);
 }
 
@@ -192,9 +211,9 @@ void Rail::read_queue(std::vector<program::OpIndex>& ended) {
 }
 
 void Rail::start(std::vector<program::OpIndex>& ended) {
-  stalled_ = false;
-  start_all(receives_, false, ended);
-  start_all(sends_, true, ended);
+  refusal_ = 0;
+  const bool received = start_all(false, ended);
+  stalled_ = !start_all(true, ended) || !received;
 }
 
 void Rail::progress(std::vector<program::OpIndex>& ended) {
@@ -226,9 +245,9 @@ void Rail::fail() {
                    (cause != nullptr && *cause != '\0' ? std::string(": ") + cause : "") + ")";
   const auto* const slot = static_cast<const Slot*>(error.op_context);
   if (slot < slots_.data() || slot >= slots_.data() + slots_.size()) throw RunError("a message by" + why);
-  const auto what =
-      std::string(slot->sends ? "sending to rank " : "receiving from rank ") + std::to_string(slot->peer);
-  throw measure::PeerLost(slot->peer, what + " by" + why, what);
+  const auto peer = slot->lane->peer;
+  const auto what = doing(slot->sends, peer);
+  throw measure::PeerLost(peer, what + " by" + why, what);
 }
 
 }  // namespace crosscut::backends::fabric

@@ -7,28 +7,20 @@
 #if defined(CROSSCUT_HAVE_FABRIC)
 
 #include <map>
+#include <optional>
 #include <span>
 
-#include "backends/tcp/connections.hpp"
+#include "backends/fabric/turns.hpp"
 #include "base/memory.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::backends::fabric {
 
-// A message, or a part of one, that waits for its turn.
-struct Pending {
-  program::OpIndex index = 0;
-  Rank peer = 0;
-  std::uint64_t tag = 0;
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-};
-
 // A message under way. libfabric returns the address of `context`, its first member, when the message ends.
 struct Slot {
   fi_context2 context{};
   program::OpIndex index = 0;
-  Rank peer = 0;
+  Lane* lane = nullptr;
   bool sends = false;
 };
 
@@ -39,6 +31,9 @@ struct Card {
   std::uint64_t name_bytes = 0;
   std::array<char, 512> name{};
 };
+
+// "sending to rank 3"
+std::string doing(bool sends, Rank peer);
 
 class Rail {
  public:
@@ -56,7 +51,9 @@ class Rail {
   // The most bytes of a message to or from a peer; a longer one must be split.
   std::size_t most_bytes(Rank peer) const { return peers_.at(peer).most_bytes; }
 
-  void push(bool sends, const Pending& pending) { (sends ? sends_ : receives_).push(pending); }
+  // A phase begins that has these operations on this rail, whose number is `number`.
+  void begin_phase(std::span<const program::Op> ops, std::uint8_t number);
+  void push(bool sends, Turns::Key key, const Pending& pending) { turns(sends).push(key, pending); }
   // Starts what can start now. Appends the index of each message that this ends.
   void start(std::vector<program::OpIndex>& ended);
   // The same, and takes note of what else has ended.
@@ -69,8 +66,14 @@ class Rail {
   bool needs_registration() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
   void forget(const fid_mr* region);
 
-  // Returns a message that is under way; null if there is none.
-  const Slot* under_way() const;
+  // What is sent or received and has not ended (no peer: all has), and what the provider said when it last
+  // refused to start a message.
+  struct Unfinished {
+    std::optional<Rank> peer;
+    bool sends = false;
+    std::string refusal;
+  };
+  Unfinished unfinished() const;
   const fi_info& info() const { return *info_; }
   bool sleeps() const { return sleeps_; }
 
@@ -86,8 +89,9 @@ class Rail {
 
   std::string_view provider() const { return info_->fabric_attr->prov_name; }
   void open_queue();
-  void start_all(tcp::KeptQueue<Pending>& waiting, bool sends, std::vector<program::OpIndex>& ended);
-  bool start_one(const Pending& pending, bool sends, std::vector<program::OpIndex>& ended);
+  Turns& turns(bool sends) { return sends ? sends_ : receives_; }
+  bool start_all(bool sends, std::vector<program::OpIndex>& ended);
+  Start start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended);
   void* description(const std::byte* data) const;
   void take(const fi_cq_entry& entry, std::vector<program::OpIndex>& ended);
   void read_queue(std::vector<program::OpIndex>& ended);
@@ -95,6 +99,7 @@ class Rail {
 
   Info info_;
   bool sleeps_, stalled_ = false;
+  int refusal_ = 0;  // the error of libfabric with which a message was refused; 0: none was
   Card card_;
   Owned<fid_fabric> fabric_;
   Owned<fid_domain> domain_;
@@ -104,7 +109,7 @@ class Rail {
   Owned<fid_cq> queue_;
   Owned<fid_ep> endpoint_;
   std::map<Rank, Peer> peers_;
-  tcp::KeptQueue<Pending> sends_, receives_;
+  Turns sends_, receives_;
   std::vector<Slot> slots_;  // never grows while the endpoint is open: the provider keeps pointers to them
   std::vector<Slot*> free_sends_, free_receives_;
 };
