@@ -1,4 +1,5 @@
 // The memory that the provider shm of libfabric leaves behind, and what of it may be removed.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,24 @@ TEST(only_memory_of_endpoints_whose_process_is_gone_is_removed) {
   for (const auto& name : {alive + ":0:0", gone, gone + ":0", gone + ":0:0:0", gone + ":0:x",
                            std::string("0:0:0"), "-" + gone + ":0:0"})
     CHECK(files::exists(folder / name));
+  files::remove_all(folder);
+}
+
+TEST(memory_of_a_killed_process_is_removed_before_its_parent_has_waited_for_it) {
+  const auto folder = files::temp_directory_path() / ("crosscut-fabric-z-" + std::to_string(::getpid()));
+  files::create_directory(folder);
+  const pid_t process = ::fork();
+  if (process == 0) ::pause();
+  const auto memory = folder / (std::to_string(process) + ":0:0");
+  std::ofstream(memory) << "x";
+  crosscut::backends::fabric::remove_left_behind(folder.string());
+  CHECK(files::exists(memory));
+  ::kill(process, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOWAIT);
+  crosscut::backends::fabric::remove_left_behind(folder.string());
+  CHECK(!files::exists(memory));
+  ::waitpid(process, nullptr, 0);
   files::remove_all(folder);
 }
 

@@ -1,19 +1,32 @@
-"""libfabric: what test_everything.py does not vary, and what a killed rank leaves."""
+"""libfabric: what test_everything.py and test_failures.py do not vary, and what killed ranks leave."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from measuring import Sessions, check_whole, small, usable
-from under_way import measuring, private_core, rank_processes, wait_until
+from processes import await_none, running
+from under_way import (
+    PATIENCE_SECONDS,
+    Measurement,
+    measuring,
+    private_core,
+    rank_processes,
+    signal_all,
+    wait_until,
+)
 
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Job
+from crosscut.cli import main
+from crosscut.run import fsck
 from crosscut.session.measure import Launch
 
 RANKS = 3
@@ -49,16 +62,25 @@ def needs(provider: str) -> None:
         pytest.skip(f"libfabric has no provider {provider} here")
 
 
+every_provider = pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "net", "shm"])
+
+
 @pytest.mark.parametrize("wait", ["poll", "block"])
-@pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "net", "shm"])
+@every_provider
 def test_messages_are_whole_over_every_provider(
     binaries: Path, quick_path: Path, provider: str, wait: str
 ) -> None:
     needs(provider)
     sessions = Sessions()
-    for parts, pattern in (("0", "pingpong"), ("1000", "aapc-burst"), ("0", "chain")):
+    # The last has more messages in flight with one peer than a provider takes.
+    for parts, pattern, window in (
+        *(("0", "pingpong", 1), ("1000", "aapc-burst", 1), ("0", "chain", 1)),
+        ("1000", "simple-pairwise", 600),
+    ):
         parameters = {"provider": provider, "max-message": parts}
-        asked = job(pattern, quick_path / f"{pattern}.zarr", parameters, wait=wait, iterations=1)
+        asked = job(
+            pattern, quick_path / f"{pattern}.zarr", parameters, wait=wait, iterations=1, window=window
+        )
         assert sessions.measure(asked, RANKS).state == "complete"
         run = check_whole(asked.out)
         assert run.attributes["verify"] == {"wrong_messages": 0}
@@ -78,21 +100,105 @@ def test_a_provider_that_is_not_here_is_refused_with_those_that_are(binaries: Pa
     assert set(sessions.close()) == {2}
 
 
+@every_provider
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_lost_rank_is_named_and_no_shared_memory_stays(
+    binaries: Path, quick_path: Path, provider: str, number: signal.Signals
+) -> None:
+    needs(provider)
+    asked = endless(quick_path / "run.zarr", provider)
+    with measuring(asked, launch(), binaries) as measurement:
+        ranks = rank_processes(binaries / core.CORE, RANKS)[1]
+        wait_until(lambda: progressing(measurement), "nothing was measured")
+        os.kill(ranks[2], number)
+        said = measurement.end()
+        assert f"rank 2 on node {os.uname().nodename}" in said
+        assert measurement.lost() == [(2, os.uname().nodename)]
+    assert fsck.check(asked.out).damage == ()
+    # A stopped rank is killed last: the next run removes its memory.
+    assert not memory_of(ranks if number == signal.SIGKILL else ranks[:2])
+
+
+@every_provider
+def test_an_interrupt_ends_the_ranks_and_leaves_a_run_that_resumes(
+    binaries: Path, quick_path: Path, provider: str
+) -> None:
+    """In a phase that lasts: the interrupt has to reach ranks that wait for each other's messages."""
+    needs(provider)
+    run = quick_path / "run.zarr"
+    words = ["run", "aapc", "-n", str(RANKS), "--backend", "fabric", "--fabric-provider", provider]
+    words += [
+        "--size",
+        "2KB,4MB",
+        "--repetitions",
+        "100000",
+        "--iterations",
+        "1",
+        "--quiet",
+        "--out",
+        str(run),
+    ]
+    with subprocess.Popen([sys.executable, "-m", "crosscut", *words], stderr=subprocess.PIPE) as process:
+        try:
+            wait_until(lambda: any((run / "status").glob("c/**/0")), "nothing was measured")
+            ranks = running(binaries / core.CORE)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert b"the run is stopped; continue with: crosscut run --resume" in said
+    await_none(binaries / core.CORE)
+    assert not memory_of(ranks)
+    assert main(["run", "--resume", str(run), "--quiet", "--time-limit", "2s"]) == 0
+    assert fsck.check(run).damage == ()
+
+
 def test_the_others_remove_the_shared_memory_of_a_killed_rank(binaries: Path, quick_path: Path) -> None:
     needs("shm")
-    asked = job(
-        "aapc", quick_path / "run.zarr", {"provider": "shm"}, repetitions=100_000, iterations=1,
-        tolerate_failures=True,
-    )  # fmt: skip
-    with measuring(asked, Launch(backend="fabric", ranks=RANKS), binaries) as measurement:
+    asked = endless(quick_path / "run.zarr", "shm", tolerate_failures=True)
+    with measuring(asked, launch(), binaries) as measurement:
         ranks = rank_processes(binaries / core.CORE, RANKS)[1]
-        wait_until(lambda: bool(memory_of(ranks[2])), "no shared memory")
+        wait_until(lambda: bool(memory_of(ranks[2:])), "no shared memory")
         os.kill(ranks[2], signal.SIGKILL)
-        wait_until(lambda: not memory_of(ranks[2]), "the memory is still there")
+        wait_until(lambda: not memory_of(ranks[2:]), "the memory is still there")
         measurement.session.stop()
         measurement.end()
-    assert not [path for rank in ranks for path in memory_of(rank)]
+    assert not memory_of(ranks)
 
 
-def memory_of(process: int) -> list[Path]:
-    return list(Path("/dev/shm").glob(f"{process}:*"))
+def test_the_next_run_removes_the_shared_memory_of_ranks_that_were_all_killed(
+    binaries: Path, quick_path: Path
+) -> None:
+    needs("shm")
+    asked = endless(quick_path / "run.zarr", "shm")
+    with measuring(asked, launch(), binaries) as measurement:
+        node, ranks = rank_processes(binaries / core.CORE, RANKS)
+        wait_until(lambda: progressing(measurement), "nothing was measured")
+        signal_all([node, *ranks], signal.SIGKILL)
+        measurement.end()
+    assert memory_of(ranks), "nothing was left to remove"
+    sessions = Sessions()
+    assert sessions.measure(job("aapc", quick_path / "next.zarr", {"provider": "shm"}), 2).state == "complete"
+    assert set(sessions.close()) == {0}
+    assert not memory_of(ranks)
+
+
+def endless(out: Path, provider: str, **options: object) -> Job:
+    return job(
+        "aapc", out, {"provider": provider}, repetitions=100_000, iterations=1, verify=False, **options
+    )
+
+
+def launch() -> Launch:
+    return Launch(backend="fabric", ranks=RANKS, timeout_seconds=4)
+
+
+def progressing(measurement: Measurement) -> bool:
+    """True if blocks are measured. Fails if the job has ended instead."""
+    assert measurement.error is None, measurement.error
+    return sum(event["event"] == "progress" for event in measurement.events) >= 2
+
+
+def memory_of(processes: Iterable[int]) -> list[Path]:
+    return [path for process in processes for path in Path("/dev/shm").glob(f"{process}:*")]

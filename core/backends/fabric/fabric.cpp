@@ -77,6 +77,12 @@ class FabricTransport : public measure::HostTransport {
     }
   }
 
+  FabricTransport(const FabricTransport&) = delete;
+  FabricTransport& operator=(const FabricTransport&) = delete;
+  ~FabricTransport() {
+    if (provider_.name == "shm") remove_left_behind();
+  }
+
   void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
     if (provider_.name == "shm") remove_left_behind();
     for (const auto& rail : rails_) {

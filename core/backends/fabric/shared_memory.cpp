@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace crosscut::backends::fabric {
@@ -30,7 +32,14 @@ pid_t process_in(const std::string& name) {
   return at == end ? process : 0;
 }
 
-bool is_gone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
+// True of one that was killed but that its parent has not waited for yet, too: it maps nothing any more.
+bool is_gone(pid_t process) {
+  if (::kill(process, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto name_end = text.rfind(") ");  // the name before it may contain anything
+  return name_end != std::string::npos && (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X');
+}
 
 bool is_ours(const files::path& path) {
   struct stat found {};
@@ -41,9 +50,9 @@ bool is_ours(const files::path& path) {
 
 void remove_left_behind(const std::string& folder) {
   std::error_code error;
-  for (const auto& entry : files::directory_iterator(folder, error)) {
-    const auto process = process_in(entry.path().filename().string());
-    if (process > 0 && is_gone(process) && is_ours(entry.path())) ::unlink(entry.path().c_str());
+  for (files::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const auto process = process_in(at->path().filename().string());
+    if (process > 0 && is_gone(process) && is_ours(at->path())) ::unlink(at->path().c_str());
   }
 }
 
