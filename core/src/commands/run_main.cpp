@@ -30,6 +30,7 @@ constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS -
   --network FILE          with --backend sim: the network to simulate; -n is then optional
   --ranks-per-host N      with --backend sim; default: as the network says
   --interface ADDRESS     address or interface that the ranks listen on (127.0.0.1)
+  --control-interface ADDRESS   for barriers and control; default: as --interface
   --verify --compute --tolerate-failures --resume --force --no-pin
   --NAME VALUE            a parameter of the pattern or backend (see list)
 
@@ -89,6 +90,7 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
     return asked.job.set(name, value), true;
   if (name == "timeout") return asked.session.timeout_seconds = program::parse_seconds(value), true;
   if (name == "interface") return asked.session.interface = value, true;
+  if (name == "control-interface") return asked.session.control_interface = value, true;
   if (name == "network") return asked.session.network = value, true;
   if (name == "ranks-per-host")
     return asked.session.ranks_per_host =

@@ -50,6 +50,13 @@ std::string interface_of(const session::SessionConfig& config) {
                                     towards);
 }
 
+std::string control_interface_of(const session::SessionConfig& config) {
+  if (config.control_interface.empty()) return {};
+  session::SessionConfig own = config;
+  own.interface = config.control_interface;
+  return interface_of(own);
+}
+
 // The parent process of a node's ranks: one loop that handles their exits, signals, and the nodes behind this
 // one.
 class Node {
@@ -57,6 +64,7 @@ class Node {
   Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
       : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
     interface_ = interface_of(config_);
+    control_interface_ = control_interface_of(config_);
     const std::vector<int> allowed = measure::allowed_cores();
     cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
     oversubscribed_ =
@@ -115,6 +123,7 @@ class Node {
     setup.secret = session::bytes_of_secret(config_.secret);
     setup.conductor = config_.conductor;
     setup.interface = interface_;
+    setup.control_interface = control_interface_;
     setup.backend = config_.backend;
     setup.place = config_.place;
     setup.timeout_seconds = config_.timeout_seconds;
@@ -378,7 +387,7 @@ class Node {
   LaunchStreams streams_;
   const RankBody& body_;
   bool is_root_;
-  std::string interface_;
+  std::string interface_, control_interface_;
   std::vector<int> cores_;  // [local rank]; empty: not pinned
   bool oversubscribed_ = false;
   sigset_t outer_signals_{};

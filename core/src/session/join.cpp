@@ -14,7 +14,7 @@ namespace {
 
 std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>& interfaces,
                              const ConnectionLost& lost) {
-  return "cannot reach rank 0, the conductor, from " + interfaces.front().host() + " within " +
+  return "cannot reach rank 0, the conductor, from " + interfaces.back().host() + " within " +
          std::to_string(std::lround(setup.timeout_seconds)) + " s: " + lost.what();
 }
 
@@ -44,10 +44,18 @@ std::vector<Address> interfaces_of(const RankSetup& setup) try {
   throw UsageError("node " + measure::host_name() + ": " + error.what());
 }
 
+Address control_interface_of(const RankSetup& setup) {
+  if (setup.control_interface.empty()) return interfaces_of(setup).front();
+  RankSetup own = setup;
+  own.interface = setup.control_interface;
+  return interfaces_of(own).front();
+}
+
 Membership join(const RankSetup& setup, const Address& conductor) {
   Membership member;
   try {
     member.interfaces = interfaces_of(setup);
+    member.control_interface = control_interface_of(setup);
   } catch (const UsageError& error) {
     refuse(setup, conductor, error);
     throw;
@@ -55,7 +63,9 @@ Membership join(const RankSetup& setup, const Address& conductor) {
   Joined joined{.node = measure::node_id(),
                 .facts = json::write(measure::node_facts(member.interfaces)),
                 .listeners = {}};
-  for (const auto& interface : member.interfaces) {
+  auto listened = member.interfaces;
+  if (!setup.control_interface.empty()) listened.push_back(member.control_interface);
+  for (const auto& interface : listened) {
     member.acceptors.emplace_back(interface, setup.secret);
     joined.listeners.push_back(member.acceptors.back().address().text());
   }
@@ -64,7 +74,7 @@ Membership join(const RankSetup& setup, const Address& conductor) {
     try {
       member.control = connect_to_conductor(setup, conductor, deadline);
     } catch (const ConnectionLost& lost) {
-      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, member.interfaces, lost));
+      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, listened, lost));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }

@@ -10,12 +10,15 @@ namespace crosscut::session {
 
 struct Membership {
   Fd control;                       // authenticated connection to the conductor
-  std::vector<Acceptor> acceptors;  // one per rail
+  std::vector<Acceptor> acceptors;  // one per rail, and one more if control has an interface of its own
   std::vector<Address> interfaces;  // one per rail
+  Address control_interface;
 };
 
 // Parses the setup's comma-separated list of interfaces. Throws UsageError naming this node.
 std::vector<Address> interfaces_of(const RankSetup& setup);
+// Returns the interface of barriers and of the conductor. Throws UsageError naming this node.
+Address control_interface_of(const RankSetup& setup);
 
 // Joins the session. Throws RunError if the conductor cannot be reached within the setup's time-out. If an
 // interface is wrong, tells the conductor and throws UsageError.

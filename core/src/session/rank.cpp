@@ -45,6 +45,7 @@ class RankLoop {
   RankLoop(const RankSetup& setup, Membership member)
       : setup_(setup),
         interfaces_(std::move(member.interfaces)),
+        control_interface_(member.control_interface),
         control_thread_(std::move(member.control), std::move(member.acceptors), setup.silence_seconds()),
         context_{.rank = setup.rank,
                  .ranks = setup.ranks,
@@ -115,6 +116,8 @@ class RankLoop {
       auto& addresses = addresses_.emplace_back();
       for (const auto& text : rail) addresses.push_back(Address::parse(text));
     }
+    control_addresses_ = setup_.control_interface.empty() ? addresses_.at(0) : addresses_.back();
+    if (!setup_.control_interface.empty()) addresses_.pop_back();
     const auto mine = message.node.at(static_cast<std::size_t>(setup_.rank));
     // Several launchers may have started ranks on this machine, each of which knows only its own ranks.
     const auto beside = std::count(message.node.begin(), message.node.end(), mine);
@@ -144,8 +147,8 @@ class RankLoop {
     const Hello hello{Purpose::tree, setup_.rank, epoch_, 0, 0};
     while (true) {
       try {
-        return connect_authenticated(addresses_.at(0).at(static_cast<std::size_t>(parent)), interfaces_.at(0),
-                                     setup_.secret, hello, deadline);
+        return connect_authenticated(control_addresses_.at(static_cast<std::size_t>(parent)),
+                                     control_interface_, setup_.secret, hello, deadline);
       } catch (const ConnectionLost& lost) {
         if (control_thread_.interrupted() || milliseconds_left(deadline) == 0)
           throw measure::PeerLost(parent, lost.what());
@@ -243,6 +246,8 @@ class RankLoop {
 
   const RankSetup& setup_;
   std::vector<Address> interfaces_;
+  Address control_interface_;
+  std::vector<Address> control_addresses_;       // [rank]
   std::vector<std::vector<Address>> addresses_;  // [rail][rank]
   BarrierTree barrier_;
   RootClock root_clock_;
@@ -270,7 +275,7 @@ void measure(const RankSetup& setup, const Address& conductor) {
 int conduct_and_measure(const RankSetup& setup) {
   std::unique_ptr<conduct::SessionHost> conductor;
   try {
-    conductor = make_conductor(setup, interfaces_of(setup).front());
+    conductor = make_conductor(setup, control_interface_of(setup));
   } catch (const std::exception& error) {
     // Other ranks wait for the address; an empty one means that there is no conductor.
     if (setup.announce) setup.announce("");

@@ -18,6 +18,7 @@ struct RankSetup {
   std::string secret;                   // raw bytes, 32
   std::string conductor;                // "address:port" of rank 0; ignored by rank 0 itself
   std::string interface = "127.0.0.1";  // numeric address or interface name that listeners bind to
+  std::string control_interface;        // for barriers and the conductor, likewise; empty: `interface`
   std::string backend = "tcp";
   std::string place = "local";
   double timeout_seconds = 30;  // a silent rank is reported within about twice this

@@ -124,6 +124,7 @@ const json::Members<SessionConfig> members{
     member("secret", &SessionConfig::secret, secret_of),
     member("backend", &SessionConfig::backend),
     member("interface", &SessionConfig::interface),
+    member("control_interface", &SessionConfig::control_interface),
     member("towards", &SessionConfig::towards),
     member("conductor", &SessionConfig::conductor),
     member("place", &SessionConfig::place),

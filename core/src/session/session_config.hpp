@@ -36,8 +36,9 @@ struct SessionConfig {
   std::string backend = "tcp";
   // Numeric address, interface name, "auto", or a subnet ("10.1.0.0/16"): see resolve_interface.
   std::string interface = "127.0.0.1";
-  std::string towards;    // for "auto" without `conductor`: a host that the address must reach
-  std::string conductor;  // "address:port" of rank 0
+  std::string control_interface;  // for barriers and the conductor, likewise; empty: `interface`
+  std::string towards;            // for "auto" without `conductor`: a host that the address must reach
+  std::string conductor;          // "address:port" of rank 0
   std::string place = "local";
   double timeout_seconds = 30;
   bool pin = true;

@@ -174,7 +174,9 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
 
 
 _SEED = 1  # of the random orders; evaluate has no --seed
-_RECORDED: Mapping[str, type] = {"on": str, "backend": str, "ranks": int, "interface": str, "pin": bool}
+_RECORDED: Mapping[str, type] = {
+    "on": str, "backend": str, "ranks": int, "interface": str, "control_interface": str, "pin": bool,
+}  # fmt: skip
 
 
 def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:

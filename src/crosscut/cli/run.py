@@ -224,6 +224,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
         "on": decided.on,
         "ranks": decided.options.ranks,
         "interface": decided.options.interface,
+        "control_interface": decided.options.control_interface,
         "pin": decided.options.pin,
         "place_options": dict(decided.options.own),
     }
@@ -281,6 +282,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         backend=typed.backend or str(recorded["backend"]),
         ranks=typed.ranks if typed.ranks is not None else ranks if isinstance(ranks, int) else None,
         interface=typed.interface or str(before.get("interface", "")),
+        control_interface=typed.control_interface or str(before.get("control_interface", "")),
         pin=bool(given.get("pin", before.get("pin", True))),
         own={**_recorded_own(before), **typed.own},
     )

@@ -48,6 +48,8 @@ class StartOptions:
 
     interface: str = ""
     """Numeric address or interface name to listen on; empty: the place's own choice."""
+    control_interface: str = ""
+    """The same for barriers and control; empty: `interface`."""
     timeout_seconds: float = 30.0
     pin: bool = True
     launcher: str = ""
@@ -234,11 +236,13 @@ def ranks_per_host(own: Mapping[str, object]) -> int:
 
 def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str, object]:
     """Returns the session's first line. `interface`: the place's choice if the options name none."""
+    own_control = {"control_interface": options.control_interface} if options.control_interface else {}
     return {
         "ranks": options.ranks,
         "secret": options.secret,
         "backend": options.backend,
         "interface": options.interface or interface,
+        **own_control,
         "timeout_seconds": options.timeout_seconds,
         "place": place,
         "pin": options.pin,

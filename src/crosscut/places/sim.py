@@ -16,7 +16,7 @@ class SimPlace(base.Place):
     realm = Realm.SIMULATED
     default_backend = "sim"
     options = (base.RANKS_PER_HOST,)
-    unused = ("interface", "launcher", "launcher_arguments", "core_path")
+    unused = ("interface", "control_interface", "launcher", "launcher_arguments", "core_path")
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
         """Returns the number of hosts times the ranks on each, as typed or as the network says."""

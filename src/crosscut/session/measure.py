@@ -82,6 +82,13 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
     if given := [name for name in place.unused if getattr(launch, name)]:
         typed = given[0].replace("arguments", "args").replace("_", "-")
         raise UsageError(f"--{typed}: has no effect with --on {on}, which uses no hosts; leave it out")
+    if launch.control_interface and known.over_mpi:
+        raise UsageError(
+            f"--control-interface: with --backend {backend}, --interface names that of barriers and control; "
+            "MPI's own settings say where messages go"
+        )
+    if launch.control_interface and not launch.interface:
+        raise UsageError("--control-interface: name the interface that is measured, too, with --interface")
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument, launch.own)
     if ranks < 2 and launch.ranks is None:
         raise UsageError(

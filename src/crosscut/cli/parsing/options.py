@@ -140,6 +140,9 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
                  "Default local; with --backend mpi or rma: mpi.")  # fmt: skip
     add_place_options(group, places)
     typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
+    typed_option(group, "--control-interface NAME", str,
+                 "Address or interface for barriers and control, which then take no part of the measured "
+                 "network. Default: as --interface.")  # fmt: skip
     typed_option(group, "--timeout TIME", units.parse_seconds,
                  "Longest silence of a rank. A silent rank ends the run within twice this time, and is "
                  "named. Default 30s.",

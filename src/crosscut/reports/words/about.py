@@ -126,6 +126,8 @@ def how(view: View) -> list[str]:
     clauses.append(repetitions(view))
     if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
         clauses.append({"block": "blocking waits", "poll": "polling waits"}.get(wait, f"wait {wait}"))
+    if control := text(view.attributes, "job", "metadata", "control_interface"):
+        clauses.append(f"barriers over {control}")
     resolution = _clock(view, "resolution_seconds", "resolution")
     if resolution:
         clauses.append(f"clock steps of {units.seconds(resolution[0], 2)}")
