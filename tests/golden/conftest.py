@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from importing import FILES
+
+from crosscut.cli import main
+from crosscut.run.run import Run
 
 HERE = Path(__file__).parent
 
@@ -21,3 +26,15 @@ def compare() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    monkeypatch.chdir(tmp_path)
+
+    def make(*words: str) -> Run:
+        files = [str(FILES / word) if (FILES / word).exists() else word for word in words]
+        assert main(["import", *files, "-o", "run.zarr", "--force"]) == 0
+        return Run.open(tmp_path / "run.zarr")
+
+    return make

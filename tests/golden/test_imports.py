@@ -3,71 +3,28 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from importing import FILES, changed, parsed, times
 
-from crosscut.analysis.figures.pingpong import sweep
 from crosscut.base.errors import UsageError
 from crosscut.cli import main
 from crosscut.imports import output
-from crosscut.imports.formats import FORMATS, guessed
-from crosscut.imports.measured import Measured
-from crosscut.reports.view import View
+from crosscut.imports.formats import FORMATS
 from crosscut.run import fsck
 from crosscut.run.run import Run
 
-FILES = Path(__file__).parent / "imports"
-MIB = 1 << 20
 READABLE = (
     "osu_latency.txt", "osu_bw.txt", "osu_bibw.txt", "osu_bw-validated.txt", "osu_latency-percentiles.txt",
     "mpigraph-one-machine.txt", "mpigraph-slow-host.txt", "iperf3-two-streams.json", "iperf3-both-ways.json",
-    "iperf3-udp.json", "iperf3-server.json", "netpipe.out", "sockperf.csv",
-)  # fmt: skip
-TABLES = ("osu_latency.txt", "osu_bw.txt", "netpipe.out", "sockperf.csv")
-
-
-def parsed(path: Path) -> Measured:
-    read = output.read(path)
-    return guessed(read).parse(read)
-
-
-def changed(tmp_path: Path, name: str, *edits: tuple[str, str]) -> Path:
-    """Writes a copy of a fixture with words replaced."""
-    text = (FILES / name).read_text(encoding="utf-8")
-    for old, new in edits:
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path / name
-
-
-@pytest.fixture
-def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
-    monkeypatch.chdir(tmp_path)
-
-    def make(*words: str) -> Run:
-        files = [str(FILES / word) if (FILES / word).exists() else word for word in words]
-        assert main(["import", *files, "-o", "run.zarr", "--force"]) == 0
-        return Run.open(tmp_path / "run.zarr")
-
-    return make
-
-
-def rates(run: Run) -> dict[int, float]:
-    """Median bytes per second by size, of a sweep."""
-    found = sweep(View.of(run).measured())
-    return dict(zip(found.size_bytes, found.rates.median.tolist(), strict=True))
-
-
-def times(measured: Measured, at: int) -> list[float]:
-    """One time a repetition, of the size at this index of a sweep."""
-    return list(np.nanmax(measured.message_seconds[at], axis=(1, 2, 3)))
+    "iperf3-udp.json", "iperf3-server.json", "netpipe.out", "sockperf.csv", "hp2p-one-machine.html",
+    "hp2p-slow-host.html", )  # fmt: skip
+TABLES = (
+    "osu_latency.txt", "osu_bw.txt", "netpipe.out", "sockperf.csv", )  # fmt: skip
 
 
 def refuse_unknowable(text: str) -> None:
@@ -86,7 +43,9 @@ def test_every_sample_becomes_an_intact_run_that_can_be_shown_and_exported(
     refuse_unknowable(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", ["osu_bw.txt", "mpigraph-slow-host.txt", "iperf3-both-ways.json"])
+@pytest.mark.parametrize(
+    "name", ["osu_bw.txt", "mpigraph-slow-host.txt", "iperf3-both-ways.json", "hp2p-slow-host.html"]
+)
 def test_pages_say_who_measured_and_what_is_lacking_even_if_redacted(
     name: str, imported: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -98,70 +57,6 @@ def test_pages_say_who_measured_and_what_is_lacking_even_if_redacted(
         refuse_unknowable(visible)
         assert all(lack in visible for lack in lacks)
         assert (name in page) == (not option)
-
-
-def test_osu_s_megabytes_are_millions_of_bytes_and_its_latency_half_a_round_trip(
-    imported: Callable[..., Run],
-) -> None:
-    one_way = imported("osu_bw.txt")
-    assert rates(one_way)[MIB] == pytest.approx(2591.43e6)
-    assert one_way.dataset["peer"].values[0, :, 0].tolist() == [-1, 0]  # from rank 0 to rank 1
-    both = imported("osu_bibw.txt")
-    assert rates(both)[MIB] == pytest.approx(4067.88e6 / 2)  # OSU adds both directions
-    assert float(both.phase_rates(20).max()) == pytest.approx(4067.88e6)  # as the formula does
-    latency = imported("osu_latency.txt")
-    assert float(latency.message_seconds(0).max()) == pytest.approx(1637.05e-6)
-    assert float(latency.phase_rates(0).max()) == pytest.approx(1 / 1637.05e-6)
-
-
-def test_netpipe_s_megabits_are_of_2_to_the_20_bits(imported: Callable[..., Run]) -> None:
-    assert rates(imported("netpipe.out"))[1] == pytest.approx(1.048231 * MIB / 8)
-
-
-def test_mpigraph_s_rows_are_receivers_and_its_megabytes_of_2_to_the_20_bytes(
-    imported: Callable[..., Run],
-) -> None:
-    run = imported("mpigraph-slow-host.txt")
-    assert run.dataset["peer"].values[0, :3, 0].tolist() == [11, 0, 1]  # phase 1: from rank - 1
-    seconds = run.message_seconds(0).values[0, 0, 1, 0]  # r01 from r00
-    sent, received = (
-        float((FILES / "mpigraph-slow-host.txt").read_text().split(f"{row}\t")[1].split("\t")[column])
-        for row, column in (("r01:1 to", 2), ("r01:1 from", 0))
-    )
-    assert seconds == pytest.approx(MIB / (received * MIB))
-    assert float(run.rank_seconds(0).values[0, 0, 1]) == pytest.approx(1 / min(sent, received))
-    # The cables have 10 Gbit/s = 1,192 MiB/s.
-    assert 0.9 * 1.25e9 < np.nanmedian(run.message_rates(0).values) < 1.25e9
-
-
-def test_the_slow_host_is_found_in_mpigraph_s_matrix(
-    imported: Callable[..., Run], capsys: pytest.CaptureFixture[str]
-) -> None:
-    imported("mpigraph-slow-host.txt")
-    capsys.readouterr()
-    assert main(["show", "run.zarr", "--findings", "--json"]) == 0
-    (first, *_) = json.loads(capsys.readouterr().out)["findings"]
-    assert (first["kind"], first["hosts"]) == ("slow host", ["r06"])
-    assert first["effect"]["share"] == pytest.approx(0.4, abs=0.02)
-
-
-def test_iperf3_s_streams_add_up_and_over_udp_only_what_arrived_counts(imported: Callable[..., Run]) -> None:
-    document = json.loads((FILES / "iperf3-two-streams.json").read_text())
-    sums = [one["sum"]["bits_per_second"] / 8 for one in document["intervals"]]
-    run = imported("iperf3-two-streams.json")
-    assert run.phase_rates(0).values[:, 0] == pytest.approx(sums, rel=1e-3)
-    assert run.node_names == ("127.0.0.1", "127.0.0.1")
-    received = json.loads((FILES / "iperf3-udp.json").read_text())["end"]["streams"][0]["udp"]
-    lost = received["lost_packets"] / received["packets"]
-    arrived = received["bytes"] * (1 - lost) / received["end"]
-    assert float(imported("iperf3-udp.json").phase_rates(0).max()) == pytest.approx(arrived)
-
-
-def test_every_message_of_sockperf_is_a_repetition(imported: Callable[..., Run]) -> None:
-    run = imported("sockperf.csv")
-    seconds = run.message_seconds(0).values[:, 0, 0, 0]
-    assert len(seconds) == 55
-    assert seconds[:2].tolist() == pytest.approx([33.835e-6, 6.594e-6])
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -185,7 +80,7 @@ def test_a_table_that_is_cut_off_anywhere_keeps_its_whole_rows_and_says_so(name:
     assert kept > 10
 
 
-@pytest.mark.parametrize("name", ["mpigraph-slow-host.txt", "iperf3-two-streams.json"])
+@pytest.mark.parametrize("name", ["mpigraph-slow-host.txt", "iperf3-two-streams.json", "hp2p-slow-host.html"])
 def test_a_matrix_or_document_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
     text = (FILES / name).read_bytes().rstrip()
     for end in range(0, len(text) - len("END mpiGraph") - 3, 37):
@@ -218,6 +113,14 @@ def test_a_matrix_or_document_that_is_cut_off_is_refused(name: str, tmp_path: Pa
         ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\t-5'), "streams[0].bytes: -5 is"),
         ("iperf3-two-streams.json", ('"bytes":\t1175715840', '"bytes":\tNaN'), "NaN is no number from 0 "),
         ("iperf3-two-streams.json", ('"blksize":\t131072', '"blksize":\t0'), "start.test_start.blksize"),
+        ("hp2p-slow-host.html", ("1187.43", "-1.00"), "line 57: the rate of rank 0 with 11 is -1.00"),
+        ("hp2p-slow-host.html", ("1187.43", "inf"), "line 57: the rate of rank 0 with 11 is 'inf'"),
+        ("hp2p-slow-host.html", ("[ 0.00, 1187.81", "[ 1.00, 1187.81"), "rank 0 has a rate with itself"),
+        ("hp2p-slow-host.html", ('"r11", ', ""), "12 rows of rates for 11 ranks"),
+        ("hp2p-slow-host.html", ("Message size: 1048576", "Message size: 0"), "line 15: 'Message size: 0"),
+        ("hp2p-slow-host.html", ("var bandwidth", "var bisection_bandwidth"), "without -monitoring"),
+        ("hp2p-one-machine.html", ("46.20, 0.00, 13.84, 70.66", "0.00, 0.00, 0.00, 0.00"),
+         "no pair with rank 1 was drawn"),
         ("sockperf.csv", ("33.835", "-33.835"), "line 22: the latency is -33.835"),
         ("sockperf.csv", ("--reply-every=1", "--reply-every=100"), "sockperf under-load"),
     ],

@@ -48,7 +48,7 @@ COMMANDS = {
     "workload": "run, time and verify applications that communicate (NAS Parallel Benchmarks and others)",
     "list": "list patterns, backends and places",
     "export": "write a run as a table: CSV, Parquet or JSON",
-    "import": "make a run of what another program measured: OSU, mpiGraph, iperf3, NetPIPE, sockperf",
+    "import": "make a run of what another program measured: OSU, mpiGraph, iperf3 and others",
     "fsck": "check that a run on disk is intact",
     "doctor": "check what works on this machine, what is missing and how to get it",
     "build-mpi": "build the measuring core with this site's MPI",

@@ -24,8 +24,8 @@ examples:
   crosscut import monday-*.json -o monday.zarr               outputs of repeated runs: repetitions of one run
   crosscut compare monday.zarr friday.zarr                   needs a few outputs on each side
 
-formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, iperf3 (-J), netpipe (np.out of NetPIPE 3), sockperf
-(ping-pong --full-log). A run that is imported says what it lacks.
+formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, hp2p (its page), iperf3 (-J), netpipe (np.out of
+NetPIPE 3), sockperf (ping-pong --full-log). A run that is imported says what it lacks.
 """
 _UNNAMED = "hosts are not named: give their names with --hosts if you want to compare runs"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crosscut.imports import iperf3, mpigraph, netpipe, osu, sockperf
+from crosscut.imports import hp2p, iperf3, mpigraph, netpipe, osu, sockperf
 from crosscut.imports.measured import Format
 from crosscut.imports.output import OutputFile
 
@@ -12,6 +12,7 @@ from crosscut.imports.output import OutputFile
 _ALL = (
     osu.FORMAT,
     mpigraph.FORMAT,
+    hp2p.FORMAT,
     iperf3.FORMAT,
     netpipe.FORMAT,
     sockperf.FORMAT,

@@ -17,7 +17,7 @@ import numpy as np
 
 from crosscut.imports import sweep, tables
 from crosscut.imports.measured import Format, Measured, Method
-from crosscut.imports.output import OutputFile, decimals, quoted
+from crosscut.imports.output import OutputFile, quoted
 from crosscut.run.shape import Shape
 
 _DECIMALS = 2  # FLOAT_PRECISION
@@ -95,7 +95,8 @@ def _parse(output: OutputFile) -> Measured:
             parameters={"mode": test.mode} | ({"buffers": accelerator} if accelerator else {}),
         ),
         carrier="mpi", hosts=("rank 0", "rank 1"), hosts_named=False,
-        repetition=f"{test.sample}; {test.program} does not print how many", lacks=_rounding(rows),
+        repetition=f"{test.sample}; {test.program} does not print how many",
+        lacks=tables.rounding(map(_error, rows)),
         left_out=(*_further_columns(output, head, test.unit), *left_out, *_after(output, lines)), **members,
     )  # fmt: skip
 
@@ -135,12 +136,8 @@ def _after(output: OutputFile, rows: list[int]) -> tuple[str, ...]:
     return (f"the table may lack sizes: it is followed by {quoted(said, 80)}",) if said else ()
 
 
-def _rounding(rows: list[tables.Row]) -> tuple[str, ...]:
-    """Says how far figures are rounded: small ones are printed with two decimals like large ones."""
-    coarsest = max(0.5 * 10.0 ** -decimals(row.words[0]) / float(row.words[0]) for row in rows)
-    if coarsest < 0.01:
-        return ()
-    return (f"the smallest figures are rounded by up to {100 * coarsest:.0f} %: all have two decimals",)
+def _error(row: tables.Row) -> float:
+    return tables.half_step(row.words[0]) / float(row.words[0])
 
 
 def _further_columns(output: OutputFile, head: int, unit: str) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from crosscut.imports.output import OutputFile, decimals
 
 MOST_SIZES = 4096  # as in a run (run/format.py)
+# A smaller error is not worth a sentence.
+_SMALLEST_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,16 @@ def rows(output: OutputFile, lines: Iterable[int], columns: int, places: int) ->
         if len(found) > MOST_SIZES:
             raise output.fault(f"more than {MOST_SIZES:,} sizes", line)
     return found, []
+
+
+def half_step(word: str) -> float:
+    """Returns by how much a printed number may be off."""
+    return 0.5 * 10.0 ** -decimals(word)
+
+
+def rounding(errors: Iterable[float]) -> tuple[str, ...]:
+    """Says how far figures are rounded, if it matters. `errors`: of each figure, relative."""
+    coarsest = max(errors, default=0)
+    if coarsest < _SMALLEST_ROUNDING:
+        return ()
+    return (f"the smallest figures are rounded by up to {100 * coarsest:.0f} %: all have as many decimals",)
