@@ -22,9 +22,14 @@ READABLE = (
     "osu_latency.txt", "osu_bw.txt", "osu_bibw.txt", "osu_bw-validated.txt", "osu_latency-percentiles.txt",
     "mpigraph-one-machine.txt", "mpigraph-slow-host.txt", "iperf3-two-streams.json", "iperf3-both-ways.json",
     "iperf3-udp.json", "iperf3-server.json", "netpipe.out", "sockperf.csv", "hp2p-one-machine.html",
-    "hp2p-slow-host.html", )  # fmt: skip
+    "hp2p-slow-host.html", "perftest-ib_write_bw.txt", "perftest-ib_write_bw-gbits.txt",
+    "perftest-ib_write_bw-two-pairs.txt", "perftest-ib_send_bw-both-ways.txt", "perftest-ib_read_bw.txt",
+    "perftest-ib_write_lat.txt", "perftest-ib_write_lat-duration.txt", "perftest-ib_write_lat-each.txt",
+)  # fmt: skip
 TABLES = (
-    "osu_latency.txt", "osu_bw.txt", "netpipe.out", "sockperf.csv", )  # fmt: skip
+    "osu_latency.txt", "osu_bw.txt", "netpipe.out", "sockperf.csv", "perftest-ib_write_bw.txt",
+    "perftest-ib_write_lat.txt",
+)  # fmt: skip
 
 
 def refuse_unknowable(text: str) -> None:
@@ -121,6 +126,14 @@ def test_a_matrix_or_document_that_is_cut_off_is_refused(name: str, tmp_path: Pa
         ("hp2p-slow-host.html", ("var bandwidth", "var bisection_bandwidth"), "without -monitoring"),
         ("hp2p-one-machine.html", ("46.20, 0.00, 13.84, 70.66", "0.00, 0.00, 0.00, 0.00"),
          "no pair with rank 1 was drawn"),
+        ("perftest-ib_write_bw.txt", ("   16.30              13.23", "   16.30              26.46"),
+         "line 35: BW average 26.46 and MsgRate 0.001693 are not of the same messages of 8192 bytes"),
+        ("perftest-ib_write_bw.txt", ("0.000495", "-0.00495"), "line 23: a rate is -0.00495"),
+        ("perftest-ib_write_bw.txt", ("MB/sec", "kB/sec"), "line 22: unknown columns"),
+        ("perftest-ib_write_bw.txt", (" 4          20  ", " 2          20  "), "size 2 again"),
+        ("perftest-ib_write_bw.txt", ("RDMA_Write BW", "Atomic FETCH_AND_ADD BW"), "line 2: 'Atomic"),
+        ("perftest-ib_write_lat.txt", ("26700.97", "nan"), "line 23: the median in usec is 'nan'"),
+        ("perftest-ib_write_lat-each.txt", ("#, usec", "#, cycles"), "times in cycles, not usec"),
         ("sockperf.csv", ("33.835", "-33.835"), "line 22: the latency is -33.835"),
         ("sockperf.csv", ("--reply-every=1", "--reply-every=100"), "sockperf under-load"),
     ],
@@ -163,6 +176,8 @@ def test_other_files_are_refused(
     [
         ("osu_multi_lat.txt", "'OSU MPI Multi Latency Test' has no figures of single messages"),
         ("iperf3-refused.json", "iperf3 says: 'unable to connect to server: Connection refused'"),
+        ("perftest-ib_read_lat.txt", "line 3: a read takes the time of a short request and of a long answer"),
+        ("perftest-ib_write_bw-margin.txt", "line 23: both BW average and MsgRate are 0"),
         ("sockperf-screen.txt", "import the file that 'sockperf ping-pong --full-log FILE' writes"),
     ],
 )

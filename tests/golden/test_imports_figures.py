@@ -65,6 +65,43 @@ def test_hp2p_s_rates_are_of_exchanges_and_a_pair_that_was_never_drawn_has_none(
     assert imported("hp2p-one-machine.html").node_names == ("vm",) * 4
 
 
+def test_perftest_s_rates_are_those_of_its_average_or_of_its_messages_whichever_has_more_digits(
+    imported: Callable[..., Run],
+) -> None:
+    run = imported("perftest-ib_write_bw.txt")
+    assert rates(run)[2] == pytest.approx(2 * 495)  # 0.00 MB/sec, 0.000495 Mpps
+    assert rates(run)[4 << 20] == pytest.approx(29.67 * MIB)  # 0.000007 Mpps
+    assert run.dataset["peer"].values[0, :, 0].tolist() == [-1, 0]  # to the server
+    assert rates(imported("perftest-ib_write_bw-gbits.txt"))[512 << 10] == pytest.approx(0.30e9 / 8, rel=0.02)
+    both = imported("perftest-ib_send_bw-both-ways.txt")
+    assert rates(both)[64 << 10] == pytest.approx(38.76 * MIB / 2, rel=1e-3)
+    assert imported("perftest-ib_read_bw.txt").attributes["imported"]["hosts_named"] is False  # type: ignore[index]
+
+
+def test_perftest_s_latency_is_the_median_or_each_half_round_trip(imported: Callable[..., Run]) -> None:
+    assert float(imported("perftest-ib_write_lat.txt").message_seconds(0).max()) == pytest.approx(23041.14e-6)
+    seconds = imported("perftest-ib_write_lat-each.txt").message_seconds(0).values[:, 0, 0, 0]
+    assert len(seconds) == 29
+    assert seconds[:2].tolist() == pytest.approx([34302.8e-6, 24173.4e-6])
+    mean = imported("perftest-ib_write_lat-duration.txt").message_seconds(0)
+    assert float(mean.max()) == pytest.approx(31391.83e-6)
+
+
+def test_a_list_of_perftest_that_is_sorted_or_cut_off_is_told(
+    imported: Callable[..., Run], tmp_path: Path
+) -> None:
+    each = (FILES / "perftest-ib_write_lat-each.txt").read_text().splitlines(keepends=True)
+    first, last = each.index("1, 34302.8\n"), each.index("29, 36051\n")
+    listed = sorted(each[first : last + 1], key=lambda entry: float(entry.split()[1]))
+    (tmp_path / "sorted.txt").write_text("".join([*each[:first], *listed, *each[last + 1 :]]))
+    run = imported("sorted.txt")
+    assert run.repetitions == 1
+    assert "sorted times are left out (-H)" in str(run.attributes["imported"])
+    whole = (FILES / "perftest-ib_write_lat.txt").read_text()
+    (tmp_path / "cut.txt").write_text("".join([whole, *each[first - 1 : first + 9]]))
+    assert "the times listed for it are left out" in str(imported("cut.txt").attributes["imported"])
+
+
 @pytest.mark.parametrize("name", ["mpigraph-slow-host.txt", "hp2p-slow-host.html"])
 def test_the_slow_host_is_found_in_a_matrix(
     name: str, imported: Callable[..., Run], capsys: pytest.CaptureFixture[str]

@@ -25,7 +25,8 @@ examples:
   crosscut compare monday.zarr friday.zarr                   needs a few outputs on each side
 
 formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, hp2p (its page), iperf3 (-J), netpipe (np.out of
-NetPIPE 3), sockperf (ping-pong --full-log). A run that is imported says what it lacks.
+NetPIPE 3), sockperf (ping-pong --full-log), perftest (ib_write_bw, ib_send_lat and their kin). A run that is
+imported says what it lacks.
 """
 _UNNAMED = "hosts are not named: give their names with --hosts if you want to compare runs"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crosscut.imports import hp2p, iperf3, mpigraph, netpipe, osu, sockperf
+from crosscut.imports import hp2p, iperf3, mpigraph, netpipe, osu, perftest, sockperf
 from crosscut.imports.measured import Format
 from crosscut.imports.output import OutputFile
 
@@ -16,6 +16,7 @@ _ALL = (
     iperf3.FORMAT,
     netpipe.FORMAT,
     sockperf.FORMAT,
+    perftest.FORMAT,
 )
 FORMATS: Mapping[str, Format] = {one.name: one for one in _ALL}
 
