@@ -32,6 +32,13 @@ TABLES = (
 )  # fmt: skip
 
 
+def page_of(run: str, folder: Path) -> str:
+    """Returns what a reader sees of a run's page."""
+    assert main(["report", run, "-o", "page.html", "--force"]) == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    return html.unescape(re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL))
+
+
 def refuse_unknowable(text: str) -> None:
     assert "not by crosscut" in text
     assert not re.search(r"\b(skew|clock|warm)", text.replace('"skew_seconds": null', ""))
@@ -62,6 +69,17 @@ def test_pages_say_who_measured_and_what_is_lacking_even_if_redacted(
         refuse_unknowable(visible)
         assert all(lack in visible for lack in lacks)
         assert (name in page) == (not option)
+
+
+def test_pages_of_one_pair_rank_no_routes_and_add_up_its_streams(
+    imported: Callable[..., Run], tmp_path: Path
+) -> None:
+    imported("osu_bw.txt")
+    assert "The slowest" not in page_of("run.zarr", tmp_path)
+    imported("iperf3-two-streams.json")
+    page = page_of("run.zarr", tmp_path)
+    assert "all streams together" in page
+    assert "The route, 128 KiB messages" in page
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -97,6 +97,8 @@ class View(Run):
         directions together, random halves`."""
         if not self.by_formula:
             return "per rank and direction"
+        if self.shape is Shape.STREAMS:
+            return "all streams together"
         if not self.reading.halves:
             return "by the pattern's formula"
         half = dig(self.attributes, "pattern", "parameters", "half")

@@ -85,8 +85,8 @@ def of_algorithms(view: View) -> Markup:
 def slowest_routes(one: RunAtSize) -> Markup:
     routes = one.digest.routes
     order = routes.slowest(SLOWEST_ROUTES)
-    if len(order) == 0:
-        return Markup("")
+    if len(order) == 0 or (len(routes.source) == 1 and one.view.shape is Shape.SWEEP):
+        return Markup("")  # the table by message size has the only route
     middle = figures.middle(routes.rates)
     if figures.alike(routes.rates):
         return element("p", f"{capital(figures.none_slower('route'))} than the median, {units.rate(middle)}.")
@@ -101,7 +101,8 @@ def slowest_routes(one: RunAtSize) -> Markup:
     head = (
         f"from ({one.view.rank_words})", "to", f"rate, {unit[1]}", "95 % interval", "of the median", "samples"
     )  # fmt: skip
-    caption = f"The slowest {len(rows)} of {units.count(len(routes.source), 'route')}, {_size(one)} messages"
+    many = f"The slowest {len(rows)} of {len(routes.source):,} routes"
+    caption = f"{many if len(routes.source) > 1 else 'The route'}, {_size(one)} messages"
     return table(head, rows, words=frozenset({0, 1}), caption=caption)
 
 
