@@ -189,6 +189,16 @@ def test_a_damaged_history_is_refused_in_words(file):
         queries.all_series(connection)
 
 
+@pytest.mark.parametrize("lost", [1, 4095, 4096, 10_000])
+@pytest.mark.parametrize("opened", [database.reading, database.writing])
+def test_a_history_that_is_cut_off_is_refused_and_left_alone(file, opened, lost):
+    content = filled(file, 30).read_bytes()[:-lost]
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=r"is cut off: it has|malformed"), opened(file):
+        pass
+    assert file.read_bytes() == content
+
+
 def test_a_lock_of_another_process_is_told_and_nothing_is_lost(file, monkeypatch):
     filled(file)
     monkeypatch.setattr(database, "PATIENCE_SECONDS", 0.05)

@@ -33,6 +33,7 @@ def reading(path: Path, patience_seconds: float | None = None) -> Iterator[sqlit
         if schema.is_empty(connection):
             raise UsageError(f"{path} is empty; crosscut history add {path} RUN... fills it")
         schema.refuse_others(connection, str(path))
+        schema.refuse_cut_off(connection, path)
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")  # all queries see one state
         yield connection
@@ -51,6 +52,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
             if schema.is_empty(connection):
                 schema.create(connection)
         schema.refuse_others(connection, str(path))
+        schema.refuse_cut_off(connection, path)
         connection.execute("PRAGMA foreign_keys = ON")
         yield connection
 

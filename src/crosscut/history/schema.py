@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 from crosscut.base.errors import UsageError
 
@@ -90,6 +91,19 @@ def refuse_others(connection: sqlite3.Connection, name: str) -> None:
     if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'trigger'").fetchone():
         raise UsageError(
             f"{name} holds a trigger, which crosscut never makes; remove it, or name another file"
+        )
+
+
+def refuse_cut_off(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises UsageError if the file ends within a page, which SQLite notices only when it reads that page."""
+    pages, page_bytes = (
+        connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size")
+    )
+    size = path.stat().st_size
+    if size < pages * page_bytes:
+        raise UsageError(
+            f"{path} is cut off: it has {size:,} of {pages * page_bytes:,} bytes. Restore a copy, or make a "
+            "new one from the runs: crosscut history add NEW.db RUN... Nothing was changed"
         )
 
 
