@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from pathlib import Path
 
@@ -173,3 +174,31 @@ def test_the_dashboard_uses_only_metrics_that_there_are(capsys):
     queries = [target["expr"] for panel in panels for target in panel["targets"]]
     assert all(any(name in query for name in names) for query in queries)
     assert [query.replace("$cluster", ".*") for query in queries] == dashboard.queries()
+
+
+def lost(value: object, kept: object, where: str = "") -> list[str]:
+    """Returns the members of a document that another lacks or changed."""
+    if isinstance(value, dict):
+        beside = kept if isinstance(kept, dict) else {}
+        return [one for key in value for one in lost(value[key], beside.get(key), f"{where}.{key}")]
+    if isinstance(value, list):
+        beside = kept if isinstance(kept, list) else []
+        pairs = itertools.zip_longest(value, beside)
+        return [one for at, (mine, other) in enumerate(pairs) for one in lost(mine, other, f"{where}[{at}]")]
+    return [] if value == kept else [where]
+
+
+def test_grafana_s_schema_keeps_every_member_of_the_dashboard():
+    plugins = pytest.importorskip(
+        "grafana_foundation_sdk.cog.plugins",
+        reason="needs Grafana's schema: pip install grafana-foundation-sdk",
+    )
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+    from grafana_foundation_sdk.models.dashboard import Dashboard
+
+    plugins.register_default_plugins()
+    made = json.loads(json.dumps(dashboard.dashboard()))
+    assert lost(made, json.loads(JSONEncoder().encode(Dashboard.from_json(made)))) == []
+    made["panels"][0]["targets"][0]["expression"] = made["panels"][0].pop("title")
+    kept = json.loads(JSONEncoder().encode(Dashboard.from_json(made)))
+    assert lost(made, kept) == [".panels[0].targets[0].expression"]
