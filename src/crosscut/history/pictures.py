@@ -12,6 +12,7 @@ import numpy as np
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.base import units
+from crosscut.base.spelling import sentence
 from crosscut.history import words
 from crosscut.history.changes import CommonChange, HostFlow, Nights
 from crosscut.reports.html.pictures.picture import Column, Picture, rate_axis
@@ -132,10 +133,11 @@ def of_change(nights: Nights, one: CommonChange, at: int, name: str) -> Picture:
                     columns[key].append(cell)
     shown = f" ({_LINES} of them are drawn)" if len(hosts) > _LINES else ""
     rest = " Blue: the median of all hosts." if len(hosts) < len(nights.hosts) else ""
+    change = sentence(words.change(nights, one))
     what = "Orange: the host." if len(hosts) == 1 else f"Orange: these hosts{shown}, thick their median."
     return Picture(
         kind="nightly", name=name, title=f"{letter(at)}  {words.between(nights, one.earliest, one.latest)}",
-        columns=columns, caption=f"{words.change(nights, one)}. Rates {words.way(way)}. {what}{rest}",
+        columns=columns, caption=f"{change} Rates {words.way(way)}. {what}{rest}",
         y=rate_axis("rate", float(np.nanmedian(rates))),
         more={"marks": [{"day": nights.days[one.at], "label": letter(at)}]},
     )  # fmt: skip
