@@ -1,9 +1,8 @@
-"""Whom crosscut health drains in generated networks (benchmarks/truth/health.py); seeds that were looked at."""
+"""Whom crosscut health drains in generated networks (benchmarks/truth/health.py): seeds looked at before."""
 
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.truth import health
 
 

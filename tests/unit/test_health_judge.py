@@ -99,15 +99,21 @@ def test_a_link_that_went_down_and_wire_errors_are_faults_if_other_nodes_have_no
     )
 
 
-def test_a_node_that_always_was_slower_is_sound_and_one_without_a_history_is_judged_by_the_others() -> None:
-    usual = {"n003": 0.4 * RATE} | dict.fromkeys([*NODES[:3], *NODES[4:]], RATE)
+def test_a_node_that_is_slower_than_others_is_at_fault_unless_it_keeps_a_promise() -> None:
     run = aapc(1, repetitions=20, out={3: 0.4}, into={3: 0.4})
-    found = judge(run, [of_history(usual, 0.9, SIZE)], 0.01)
-    assert (found.search.faults, found.search.sound) == ((), tuple(NODES))
-    del usual["n003"]
-    found = judge(run, [of_history(usual, 0.9, SIZE)], 0.01)
-    assert [(one.node, one.kind) for one in found.search.faults] == [("n003", "slow host")]
-    found = judge(aapc(1, repetitions=20), [of_history(usual, 0.9, SIZE)], 0.01)
+    usual = [of_history({"n003": 0.4 * RATE}, 0.9, SIZE)]
+    assert faults(judge(run, usual, 0.01)) == {"n003": ("slow host", 40)}
+    text = '[[promise]]\nkind = "node"\nat_least = "30 MB/s"\nnodes = ["n003"]\n'
+    promised = of_spec(spec.parse(text, Path("spec.toml")), NODES)
+    found = judge(run, [*usual, *promised], 0.01)
+    assert (found.search.faults, found.search.sound) == ((), ("n003",))
+
+
+def test_a_node_without_a_history_is_open_unless_it_is_slower_than_others() -> None:
+    rates = dict.fromkeys([*NODES[:3], *NODES[4:]], RATE)
+    known = [of_history(rates, 0.9, SIZE)]
+    assert faults(judge(aapc(1, repetitions=20, out={3: 0.4}), known, 0.01)) == {"n003": ("slow host", 40)}
+    found = judge(aapc(1, repetitions=20), known, 0.01)
     assert "nothing says what n003 should reach; its own history needs 5 searches" in found.notes
 
 
