@@ -16,7 +16,7 @@ from stored_run import make_run
 
 from crosscut.base import core
 from crosscut.base.errors import UsageError
-from crosscut.cli import main, run
+from crosscut.cli import main, run_ended
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import resume_command
 from crosscut.session.measure import checked_out, decide
@@ -213,11 +213,32 @@ def test_a_parameter_that_the_core_refuses_is_named_as_the_command_s_option(
 def test_an_empty_run_is_not_said_to_hold_measurements(tmp_path: Path) -> None:
     """For example after a full disk."""
     path = make_run(tmp_path / "run.zarr")
-    assert run._kept(path, "again").startswith("what was measured is in ")
+    assert run_ended.kept(path, "again").startswith("what was measured is in ")
     shutil.rmtree(path / "status" / "c")
-    assert run._kept(path, "again") == "nothing was measured; start again: again"
+    assert run_ended.kept(path, "again") == "nothing was measured; start again: again"
     (path / "zarr.json").write_text("")
-    assert run._kept(path, "again").startswith("nothing was measured")
+    assert run_ended.kept(path, "again").startswith("nothing was measured")
+
+
+def test_a_run_that_exists_is_replaced_only_by_force(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "aapc", "-n", "2", "--quiet", "--out"]
+    assert "--force needs --out" in usage_error([*words[:-1], "--force"], capsys)
+    earlier = make_run(Path("run.zarr"))
+    (earlier / "mark").touch()
+    assert "or replace it with --force" in usage_error([*words, "run.zarr"], capsys)
+    Path("mine").mkdir()
+    Path("mine/thesis.txt").touch()
+    assert "--force replaces only runs" in usage_error([*words, "mine", "--force"], capsys)
+    assert jobs() == []
+    core.load()
+    monkeypatch.setenv("CROSSCUT_FAKE", "refuse")
+    monkeypatch.setenv("CROSSCUT_FAKE_MESSAGE", "no")
+    usage_error([*words, "run.zarr", "--force"], capsys)
+    assert (earlier / "mark").exists()
+    monkeypatch.setenv("CROSSCUT_FAKE", "")
+    assert main([*words, "run.zarr", "--force"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
-import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,6 @@ from typing import Any
 import crosscut
 from crosscut.base import core, units
 from crosscut.base.errors import (
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
     CrosscutError,
     Interrupted,
     SessionError,
@@ -27,7 +22,7 @@ from crosscut.base.errors import (
 from crosscut.base.job import Job
 from crosscut.base.spelling import missing
 from crosscut.campaigns.campaign import as_typed, is_campaign
-from crosscut.cli import run_launches
+from crosscut.cli import run_ended, run_launches
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import checked_words, resume_command
@@ -43,6 +38,7 @@ from crosscut.session.measure import (
     decide,
     default_backend,
     default_out,
+    is_taken,
     ready_session,
     refuse_bytes,
 )
@@ -87,7 +83,12 @@ def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
         options.folder,
         "Continue this run, or these launches: measure only what is missing.",
     )
-    typed_flag(group, "--force", "Resume even if nodes or settings differ; the run records that they do.")
+    typed_flag(
+        group,
+        "--force",
+        "With --out: replace that run once the new one has measured something. With --resume: continue "
+        "even if nodes or settings differ; the run records that they do.",
+    )
     typed_flag(group, "--batch", "With --on slurm: submit the run as a batch job, and return.")
     typed_flag(group, "--json", "Print one JSON object on standard output at the end.")
     typed_flag(group, "--quiet", "Print errors only: no progress, no summary.")
@@ -177,8 +178,8 @@ def _execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
     checked_words(args.words)
-    if given.get("force") and "resume" not in given:
-        raise UsageError("--force needs --resume: no run is replaced; choose another --out")
+    if given.get("force") and not given.keys() & {"out", "resume"}:
+        raise UsageError("--force needs --out, the run to replace, or --resume, the run to continue")
     if "resume" in given and "pattern" not in given:
         job, decided = _resumed(known, given)
     else:
@@ -186,17 +187,30 @@ def _execute(args: argparse.Namespace) -> int:
     _check_window(job, decided, known, given)
     if given.get("batch", False):
         return submit_run(decided, given["words"])
+    if "resume" in given or not is_taken(job.out):
+        return _measured(job, decided, given)
+    from crosscut.run import replacing  # imports numpy
+
+    with replacing.set_aside(job.out):
+        return _measured(job, decided, given, replaces=True)
+
+
+def _measured(job: Job, decided: Decided, given: Mapping[str, Any], *, replaces: bool = False) -> int:
+    """Measures a run or launches, and prints the result; returns the exit status. `replaces`: if nothing is
+    measured, an earlier run takes the place again."""
     if "launches" in given or is_launches(job.out):
         return run_launches.execute(job, decided, given, measure)
+    again = resume_command(job.out, decided)
     try:
         outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
     except (SessionError, Interrupted) as error:
         if (job.out / "zarr.json").is_file():
-            error.args = (f"{error}\n{_kept(job.out, resume_command(job.out, decided), str(error))}",)
+            error.args = (f"{error}\n{run_ended.kept(job.out, again, str(error), replaces=replaces)}",)
         raise
-    again = resume_command(job.out, decided)
+    if outcome.state != "complete" and replaces:
+        run_ended.refuse_empty(job.out, interrupted)
     as_json, quiet = given.get("json", False), given.get("quiet", False)
-    return report(outcome, interrupted, again, as_json=as_json, quiet=quiet)
+    return run_ended.report(outcome, interrupted, again, as_json=as_json, quiet=quiet)
 
 
 def _check_window(job: Job, decided: Decided, known: core.Core, given: Mapping[str, Any]) -> None:
@@ -244,7 +258,7 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         raise UsageError("--out and --resume cannot be combined: a resumed run stays where it is")
     default = default_out(given["pattern"], backend, Path.cwd())
     named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
-    out = given["resume"].absolute() if resume else checked_out(named)
+    out = given["resume"].absolute() if resume else checked_out(named, force=given.get("force", False))
     refuse_bytes("--resume", out)
     job = Job(
         pattern=given["pattern"],
@@ -361,39 +375,3 @@ def _with_recorded_window(job: Job) -> Job | None:
     if not job.options.get("resume"):
         return None
     return replace(job, options={**job.options, "window": recorded_job(job.out)["window"]})
-
-
-def _kept(run: Path, again: str, why: str = "") -> str:
-    """Returns a sentence on what a run that ended early contains, and how to continue."""
-    from crosscut.run.agreement import holds_samples
-
-    if "crosscut fsck" in why:
-        return f"first: crosscut fsck --repair {as_typed(run)}; then: {again}"
-    if holds_samples(run):
-        return f"what was measured is in {as_typed(run)}; continue with: {again}"
-    return f"nothing was measured; start again: {again}"
-
-
-def report(outcome: JobOutcome, interrupted: bool, again: str, *, as_json: bool, quiet: bool) -> int:
-    """Prints the result and, if it is incomplete, the command that continues it; returns the exit status."""
-    from crosscut.reports.terminal import findings, headline  # these import numpy and xarray
-    from crosscut.reports.terminal.screen import screen_for
-    from crosscut.run.run import Run
-
-    shown = as_typed(outcome.out)
-    if as_json:
-        about = asdict(outcome) | {"out": str(outcome.out)}
-        print(json.dumps(headline.as_json(outcome.out) | about, allow_nan=False))
-    elif not quiet:
-        headline.print_summary(outcome.out)
-        if outcome.state == "complete":
-            findings.first(screen_for(), Run.open(outcome.out), shown)
-        print(f"show it:  crosscut show {shown}")
-    for failure in outcome.failures:
-        print(f"crosscut: {failure}", file=sys.stderr)
-    if outcome.state != "complete":
-        print(f"crosscut: the run is {outcome.state}; continue with: {again}", file=sys.stderr)
-    if interrupted:
-        return EXIT_INTERRUPTED
-    # A tolerated loss or a wrong byte is a failure too: a script must notice.
-    return EXIT_FAILED if outcome.failures or outcome.state == "failed" else EXIT_OK

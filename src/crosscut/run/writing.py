@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.run import replacing
 from crosscut.run.format import (
     ARRAYS,
     CHECKSUM,
@@ -26,7 +27,6 @@ from crosscut.run.format import (
     SCHEMA_VERSION,
     ArrayMetadata,
     chunk_path,
-    read_group,
 )
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -68,12 +68,7 @@ def refuse(path: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise UsageError(f"{path} exists; name another run, or replace it with --force")
-    if path.is_symlink():
-        raise UsageError(f"{path} is a symbolic link; --force replaces only runs")
-    try:
-        read_group(path)
-    except CrosscutError as error:
-        raise UsageError(f"--force replaces only runs: {error}") from error
+    replacing.refuse(path)
 
 
 def _with_checksums(arrays: Arrays) -> dict[str, NDArray[Any]]:

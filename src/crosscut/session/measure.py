@@ -147,13 +147,27 @@ def refuse_bytes(option: str, value: object) -> None:
         raise UsageError(f"{option} {value}".strip() + ": the name is not valid UTF-8") from None
 
 
-def checked_out(path: Path) -> Path:
-    """Returns an absolute path at which a run can be made. Raises UsageError if something is there."""
+def is_taken(path: Path) -> bool:
+    """True if something is at `path` that a new run would replace."""
+    return path.exists() and not (
+        path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())
+    )
+
+
+def checked_out(path: Path, *, force: bool | None = None) -> Path:
+    """Returns an absolute path at which a run can be made. Raises UsageError if something is there that
+    `force` may not replace; None if the command has no such option."""
     path = path.absolute()
     refuse_bytes("--out", path)
-    if path.exists() and not (path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())):
-        raise UsageError(
-            f"--out {path} already exists; choose another path, or continue that run with --resume {path}"
-        )
+    if is_taken(path):
+        if not force:
+            instead = "" if force is None else ", or replace it with --force"
+            raise UsageError(
+                f"--out {path} already exists; choose another path, continue that run with --resume "
+                f"{path}{instead}"
+            )
+        from crosscut.run import replacing  # imports numpy
+
+        replacing.refuse(path)
     need_folder("--out", path)
     return path
