@@ -175,12 +175,22 @@ def beside_the_middle(figure: Figure, whole: float, unit: tuple[float, str]) -> 
 
 
 def in_the_middle(medians: Medians) -> Figure | None:
-    """Returns the median cell itself, which has an interval; for an even count, the lower middle one."""
+    """Returns the median cell with its interval; for an even count, the mean of both middle cells.
+
+    The mean of their bounds is an interval of that mean whatever their correlation: their mean varies most if
+    both always err alike.
+    """
     there = np.nonzero(np.isfinite(medians.median))[0]
     if len(there) == 0:
         return None
     order = there[np.argsort(medians.median[there], kind="stable")]
-    return at(medians, int(order[(len(order) - 1) // 2]))
+    one, other = (at(medians, int(order[index])) for index in ((len(order) - 1) // 2, len(order) // 2))
+    return Figure(
+        (one.median + other.median) / 2,
+        (one.low + other.low) / 2,
+        (one.high + other.high) / 2,
+        min(one.count, other.count),
+    )
 
 
 def middle(medians: Medians) -> float:
