@@ -5,11 +5,13 @@ import re
 
 import numpy as np
 import pytest
+import test_finding_sentences
 from made_runs import aapc_view, pingpong_view
 
 from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import IN_ITS_FILE
 from crosscut.reports.html.page import render
 
@@ -50,6 +52,22 @@ def test_a_fault_of_a_computed_network_is_looked_for_in_its_file():
     assert "cable" in noisy.advice
     assert "58 % of the rate" in computed.what
     assert re.search(r"58 % \[\d+ – \d+ %\] of the rate", noisy.what)
+    assert (computed.chance, noisy.chance) == ("", "p < 1 %")
+
+
+@pytest.mark.parametrize(
+    ("kind", "slower"), [(FindingKind.SLOW_HOST, {7: 0.5}), (FindingKind.SLOW_TRUNK, {49: 0.5})]
+)
+def test_a_search_of_a_computed_network_tells_of_no_repetitions_chance_or_other_traffic(kind, slower):
+    tree = test_finding_sentences.tree()
+    measured, computed = (
+        [one for one in test_finding_sentences.located(tree, slower, exact=exact) if one.kind is kind]
+        for exact in (False, True)
+    )
+    only_measured = re.compile("measured alone|other traffic")
+    assert computed
+    assert all(only_measured.search(one.what) and one.chance for one in measured)
+    assert not any(only_measured.search(one.what + one.advice) or one.chance for one in computed)
 
 
 def test_differences_of_a_computed_network_are_not_called_noise():

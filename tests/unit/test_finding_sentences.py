@@ -30,13 +30,13 @@ def name(rank: int) -> str:
     return f"n{rank:02}"
 
 
-def located(truth: Truth, slower: dict[int, float]) -> list[Finding]:
+def located(truth: Truth, slower: dict[int, float], *, exact: bool = False) -> list[Finding]:
     """`slower`: the share left of each capacity, by its number."""
     capacities = truth.capacities.copy()
     for number, share in slower.items():
         capacities[number] *= share
     found = score.search(replace(truth, capacities=capacities), NOISE, 1)
-    return of_run.of_located(found, tuple(map(name, range(truth.ranks))))
+    return of_run.of_located(found, tuple(map(name, range(truth.ranks))), exact=exact)
 
 
 def tree() -> Truth:

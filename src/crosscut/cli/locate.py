@@ -155,7 +155,7 @@ def _measured(
         return found, None, gathered.planted, interrupted
     if only := of_run.on_one_host(gathered.nodes):
         return only, None, gathered.planted, interrupted
-    found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes)
+    found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes, exact=gathered.exact)
     found, structure = of_run.after_search(found, located.structure)
     return gathered.senders.of_ranks(found, gathered.adapters), structure, gathered.planted, interrupted
 

@@ -6,6 +6,7 @@ They are plain records that convert to and from JSON, for the terminal, the HTML
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -22,6 +23,17 @@ P_MEANS = "p: probability that a healthy network shows a finding this strong (co
 
 IN_ITS_FILE = "this network is computed: compare the rates in its file"
 """Advice about a fault of a network that exists only as a description."""
+
+LOST_OR_TAKEN = ": a cable is down, or other traffic was present all the time"
+"""Ends the sentence about a slow trunk: capacity that other traffic always takes looks like lost capacity."""
+
+
+def alone(times: int) -> str:
+    """Ends the sentence about what was measured while its ends had no other traffic."""
+    return f" (measured alone {units.count(times, 'time')})"
+
+
+_OF_MEASUREMENTS = re.compile(rf"{re.escape(LOST_OR_TAKEN)}| \(measured alone [\d,]+ times?\)")
 
 
 class Direction(Enum):
@@ -71,12 +83,13 @@ class Finding:
             object.__setattr__(self, "false_alarm", SMALLEST_CLAIMED)
 
     def computed(self) -> Finding:
-        """Returns the finding as that of a computed network: without intervals, which nothing random made,
-        and without advice about cables and ports, which it does not have."""
+        """Returns the finding as that of a computed network. It has no intervals, probabilities or
+        repetitions, as nothing random happened, and no cables, ports or other traffic."""
         advice = IN_ITS_FILE if self.kind.fault else "" if self.kind.sort is Sort.DESIGN else self.advice
         effect = self.effect and Effect(self.effect.share)
         what = self.what.replace(self.effect.text(), effect.text()) if self.effect and effect else self.what
-        return replace(self, what=what, effect=effect, advice=advice)
+        what = _OF_MEASUREMENTS.sub("", what)
+        return replace(self, what=what, effect=effect, advice=advice, false_alarm=math.nan)
 
     @property
     def chance(self) -> str:

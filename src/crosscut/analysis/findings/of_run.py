@@ -117,10 +117,9 @@ def look(
         routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
-    exact = is_exact(run.attributes)
-    if exact:
-        found = [each.computed() for each in found]
-    return ordered(found, inferred, exact=exact), infer.structure(inferred, names, observed.phases)
+    return ordered(found, inferred, exact=is_exact(run.attributes)), infer.structure(
+        inferred, names, observed.phases
+    )
 
 
 def _inconclusive(run: Run, why: str) -> tuple[list[Finding], None]:
@@ -137,11 +136,11 @@ def _farthest(observed: Observed) -> int:
 
 def of_located(
     located: Located, names: tuple[str, ...],
-    facts: HostFacts | None = None, nodes: tuple[str, ...] = (),
+    facts: HostFacts | None = None, nodes: tuple[str, ...] = (), *, exact: bool = False,
 ) -> list[Finding]:  # fmt: skip
     """Returns findings of a search; slow hosts only if they were also slow alone.
 
-    `facts`: of all its runs. `nodes`: [rank] name.
+    `facts`: of all its runs. `nodes`: [rank] name. `exact`: its runs were computed.
     """
     inferred, observed = located.inferred, located.observed
     name = names.__getitem__
@@ -157,7 +156,7 @@ def of_located(
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred, [*hosts, *shared]) if certain else []
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
-    return ordered((facts or HostFacts()).tied(told, nodes or names), inferred)
+    return ordered((facts or HostFacts()).tied(told, nodes or names), inferred, exact=exact)
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:
@@ -172,6 +171,8 @@ def ordered(found: list[Finding], inferred: Inferred, *, exact: bool = False) ->
 
     `exact`: the run was computed, so what differs is not noise.
     """
+    if exact:
+        found = [each.computed() for each in found]
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
         found = [*found, _nothing(inferred.alone, inferred.slow_share, exact)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])

@@ -11,6 +11,7 @@ import numpy as np
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.model import alone as measured_alone
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import SLOW_WITHIN_AT_MOST, Inferred, group_name, hashed_paths
@@ -233,8 +234,7 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     for rank in there:
         noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
         slow = [rank in _below(end, SOUND_ALONE) for end in ends]
-        words = f" (measured alone {units.count(int(times[rank]), 'time')})"
-        one = _host(alone, rank, ends, slow, noise, name, beside, words)
+        one = _host(alone, rank, ends, slow, noise, name, beside, measured_alone(int(times[rank])))
         why = _SELDOM if rank in unsure else _REACHED if rank in reached else ""
         found.append(_suspect(one, why, "run crosscut locate again") if why else one)
     return found

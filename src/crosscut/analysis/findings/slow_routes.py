@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.model import Direction, Effect, Finding, alone
 from crosscut.analysis.findings.slow_parts import (
     REACHED,
     SMALLEST_LOSS,
@@ -242,8 +242,8 @@ def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred
     back_is = "is slow, too" if both else "is sound" if back.any() else "was not measured"
     return Finding(
         kind=FindingKind.SLOW_ROUTE,
-        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach "
-             f"(measured alone {units.count(len(slowness), 'time')}); the reverse route {back_is}",
+        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach"
+             f"{alone(len(slowness))}; the reverse route {back_is}",
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),
         direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=FALSE_ALARMS,
         phases=numbers(again, mine), evidence_routes=(route,),
