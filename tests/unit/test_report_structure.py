@@ -55,10 +55,28 @@ def test_ranks_without_groups_are_not_drawn():
     assert structure.picture(Structure((Group("all", (0, 1)),), (), (1.0,) * 2, (1.0,) * 2), (), "s") is None
 
 
-def test_more_groups_than_fit_are_counted():
+def test_of_many_groups_those_with_faults_are_drawn_and_all_others_share_a_box():
+    groups = tuple(Group(f"g{number}", (2 * number, 2 * number + 1)) for number in range(20))
+    limits = tuple(Limit(Reach.LEAVING, (group.name,), 9e7 + 1e6 * at) for at, group in enumerate(groups))
+    slow = (
+        Finding(FindingKind.SLOW_TRUNK, "slow", groups=("g17",), direction=Direction.OUT),
+        Finding(FindingKind.SLOW_HOST, "slow", ranks=(38,)),
+    )
+    hosts = tuple(f"n{rank:02d}" for rank in range(40))
+    found = structure.picture(Structure(groups, limits, (1.0,) * 40, (1.0,) * 40, hosts=hosts), slow, "s")
+    drawn = words(found)
+    assert [one for one in drawn if one.startswith("g")][:5] == ["g0", "g1", "g2", "g17", "g19"]
+    assert {"15 more groups", "2 hosts each", "g[3-16,18]", "30 hosts", "⚠ n38"} <= {*drawn}
+    assert "⚠ ↑ 107 MB/s" in drawn
+    assert "↑ 93.0 MB/s to 108 MB/s" in drawn
+
+
+def test_more_faulty_groups_than_fit_share_a_box_that_names_their_faults():
     groups = tuple(Group(f"g{number}", (number,)) for number in range(20))
-    found = structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20), (), "s")
-    assert "(4 more groups are not drawn)" in words(found)
+    hosts = tuple(f"n{rank:02d}" for rank in range(20))
+    slow = [Finding(FindingKind.SLOW_HOST, "slow", ranks=tuple(range(20)))]
+    found = words(structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20, hosts=hosts), slow, "s"))
+    assert {"5 more groups", "⚠ n15", "⚠ n18", "⚠ 1 more"} <= {*found}
 
 
 def test_hostile_names_of_groups_and_hosts_stay_text():
@@ -101,7 +119,7 @@ def test_many_faulty_hosts_of_a_group_are_counted():
     found = (Finding(FindingKind.SLOW_HOST, "", ranks=tuple(range(100))),)
     groups = (Group("left", tuple(range(50))), Group("right", tuple(range(50, 100))))
     drawn = Structure(groups, (), (1e7,) * 100, (1e7,) * 100, hosts=tuple(f"n{rank}" for rank in range(100)))
-    assert words(structure.picture(drawn, found, "s")).count("⚠ and 46 more") == 2
+    assert words(structure.picture(drawn, found, "s")).count("⚠ 46 more") == 2
 
 
 def test_the_trunk_of_a_slow_cable_is_marked_and_not_each_of_its_routes():
@@ -131,7 +149,7 @@ def test_a_host_of_unknown_group_is_drawn_apart():
     assert "3 hosts: n[00-01,03]" in drawn
     assert drawn[-3:] == ["group unknown", "1 host: n02", "⚠ n02"]
     assert 'stroke="var(--unknown)"' in found.body
-    assert "2 groups of 3 to 4 hosts. Drawn apart: 1 host of unknown group." in found.caption
+    assert "2 groups of 3 and 4 hosts. Drawn apart: 1 host of unknown group." in found.caption
 
 
 def test_a_slow_host_on_the_only_switch_is_drawn_and_a_sound_network_of_one_is_not():

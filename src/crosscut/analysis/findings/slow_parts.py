@@ -385,7 +385,9 @@ def _groups(inferred: Inferred, called: str, noun: str = "host") -> str:
     """Returns words such as `5 groups of 8 to 12 hosts`, without those of unknown group."""
     sizes = np.bincount(np.delete(inferred.grouping.labels, inferred.unplaced))
     sizes = sizes[sizes > 0]
-    each = f"{sizes[0]:,}" if len(set(sizes.tolist())) == 1 else f"{sizes.min():,} to {sizes.max():,}"
+    between = "and" if len(sizes) == 2 else "to"
+    few, many = f"{sizes.min():,}", f"{sizes.max():,}"
+    each = few if few == many else f"{few} {between} {many}"
     return f"{len(sizes)} {called} of {each} {noun}{'s' if each != '1' else ''}"
 
 

@@ -27,7 +27,8 @@ class _ScreenWidth:
 
 WIDE, NARROW = _ScreenWidth("wide", 960, 6), _ScreenWidth("narrow", 340, 2)
 MARGIN, GAP, ROW_GAP, WIDEST_BOX = 2, 18, 22, 300
-MOST_GROUPS = 16  # drawn; the rest is only counted
+MOST_GROUPS = 16  # drawn one by one; of more, those with faults, a few others, and all others as one box
+_FEW_GROUPS = WIDE.most_beside - 1  # drawn one by one beside all others, if fewer have faults
 MOST_FAULTS = 4  # named in one group; the rest is only counted
 CORE_HEIGHT, TRUNK, LINE, HOST_LINE = 40, 72, 17, 22
 CHARACTER_WIDTH = 7
@@ -79,13 +80,19 @@ def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
     return {key: [row[at] for row in rows] for at, key in enumerate(keys)}
 
 
+def _sizes(groups: Sequence[Group], noun: str) -> str:
+    """`32 hosts each`, `30 to 32 hosts each`; without `each` for one group"""
+    sizes = sorted({len(group.ranks) for group in groups})
+    between = "and" if len(groups) == 2 else "to"
+    many = f"{sizes[0]:,} {between} {sizes[-1]:,} {noun}s" if sizes[1:] else units.count(sizes[0], noun)
+    return f"{many} each" if len(groups) > 1 else many
+
+
 def _caption(structure: Structure) -> str:
-    sizes = sorted({len(group.ranks) for group in structure.groups})
-    each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    ranks = f"1 {structure.noun}" if sizes == [1] else f"{each} {structure.noun}s"
-    words = [f"{units.count(len(structure.groups), 'group')} of {ranks}."]
+    sizes = _sizes(structure.groups, structure.noun).removesuffix(" each")
+    words = [f"{units.count(len(structure.groups), 'group')} of {sizes}."]
     if len(structure.groups) == 1:
-        words = [f"{each} {structure.noun}s."]
+        words = [f"{sizes}."]
     if structure.unplaced:
         words.append(f"Drawn apart: {units.count(len(structure.unplaced), structure.noun)} of unknown group.")
     words += [
@@ -99,9 +106,19 @@ def _rate(limit: Limit) -> str:
     return f"{rate} by about {limit.cables} cables" if limit.cables > 1 else rate
 
 
+def _rates(limits: Sequence[Limit]) -> list[str]:
+    """Returns a rate for each limit; of several groups with one each, the range."""
+    if len({limit.groups for limit in limits}) < 2:
+        return [_rate(limit) for limit in limits]
+    least, most = (pick(limits, key=lambda one: one.bytes_per_second) for pick in (min, max))
+    return [_rate(least) if _rate(least) == _rate(most) else f"{_rate(least)} to {_rate(most)}"]
+
+
 def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -> Markup:
-    shown = structure.groups[:MOST_GROUPS]
-    left_out = len(structure.groups) - len(shown)
+    shown, merged = _chosen(structure, faults)
+    if merged:
+        everyone = tuple(rank for group in merged for rank in group.ranks)
+        shown = (*shown, Group(f"{len(merged):,} more groups", everyone))
     if structure.unplaced:
         shown = (*shown, Group(UNKNOWN_GROUP, structure.unplaced))
     rows = -(-len(shown) // sheet.most_beside)
@@ -110,14 +127,14 @@ def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -
     across = beside * width + (beside - 1) * GAP
     left, top = float(MARGIN), 2.0
     parts: list[Markup] = []
-    drawn = _Drawn(structure, faults, set())
+    drawn = _Drawn(structure, faults, set(), merged)
     for first in range(0, len(shown), beside):
         boxes = [
             _Box(group, left + index * (width + GAP), top, width, drawn)
             for index, group in enumerate(shown[first : first + beside])
         ]
         if len(structure.groups) > 1:
-            parts += _core(structure, left, top, across, left_out if first + beside >= len(shown) else 0)
+            parts += _core(structure, left, top, across)
             parts += [part for box in boxes for part in box.trunk()]
         parts += [part for box in boxes for part in box.group()]
         top = max(box.bottom for box in boxes) + ROW_GAP
@@ -128,14 +145,30 @@ def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -
     )  # fmt: skip
 
 
-def _core(structure: Structure, left: float, top: float, width: float, left_out: int) -> Iterator[Markup]:
+def _chosen(structure: Structure, faults: Sequence[Finding]) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """Returns the groups to draw one by one, and those to draw as one box."""
+    if len(structure.groups) <= MOST_GROUPS:
+        return structure.groups, ()
+    bad = {
+        group.name
+        for group in structure.groups
+        if _faulty(group, structure, faults) or any(_slow_ways(group, faults))
+    }
+    # Faulty groups first, but in the order of all: sorting is stable.
+    by_need = sorted(structure.groups, key=lambda group: group.name not in bad)
+    kept = {group.name for group in by_need[: min(max(len(bad), _FEW_GROUPS), MOST_GROUPS - 1)]}
+    shown, rest = (
+        tuple(group for group in structure.groups if (group.name in kept) is one_by_one)
+        for one_by_one in (True, False)
+    )
+    return shown, rest
+
+
+def _core(structure: Structure, left: float, top: float, width: float) -> Iterator[Markup]:
     crossing = [limit for limit in structure.limits if limit.reach is Reach.CROSSING]
-    lines = ["between groups" + "".join(f": {_rate(limit)} in all" for limit in crossing)]
-    lines += [f"({left_out:,} more groups are not drawn)"] if left_out else []
+    words = "between groups" + "".join(f": {_rate(limit)} in all" for limit in crossing)
     yield _rectangle(left, top, width, CORE_HEIGHT, fill="var(--raised)")
-    for row, words in enumerate(lines):
-        y = top + CORE_HEIGHT / 2 + 5 + LINE * (row - (len(lines) - 1) / 2)
-        yield _text(left + width / 2, y, words, anchor="middle")
+    yield _text(left + width / 2, top + CORE_HEIGHT / 2 + 5, words, anchor="middle")
 
 
 def _legend(meanings: set[Meaning], x: float, y: float) -> Iterator[Markup]:
@@ -153,6 +186,8 @@ class _Drawn:
     faults: Sequence[Finding]
     meanings: set[Meaning]
     """Of the lines drawn so far."""
+    merged: tuple[Group, ...] = ()
+    """Drawn as one box."""
 
     def line(self, path: str, meaning: Meaning) -> Markup:
         self.meanings.add(meaning)
@@ -178,12 +213,21 @@ class _Box:
         return self.of.name != UNKNOWN_GROUP
 
     @property
+    def parts(self) -> tuple[Group, ...]:
+        """The groups that this box stands for."""
+        one = self.of in self.drawn.structure.groups or not self.known
+        return (self.of,) if one else self.drawn.merged
+
+    @property
     def room(self) -> int:
         return int((self.width - 16) / CHARACTER_WIDTH)
 
     @cached_property
     def lines(self) -> list[str]:
         """The group's members, and what is within it."""
+        if len(self.parts) > 1:
+            names = folded([group.name for group in self.parts], LIST_WIDTH)
+            return [_sizes(self.parts, self.drawn.structure.noun), _cut(names, self.room)]
         members = _members(self.of, self.drawn.structure, LIST_WIDTH)
         if len(members) > self.room:
             count, _, names = members.partition(": ")
@@ -207,8 +251,11 @@ class _Box:
     def trunk(self) -> Iterator[Markup]:
         """Draws the group's trunk, with its limits in both directions."""
         middle = self.left + self.width / 2
-        trunk = [limit for limit in self.drawn.structure.limits if limit.groups == (self.of.name,)]
-        bad = dict(_slow_ways(self.of, self.drawn.faults))
+        names = {group.name for group in self.parts}
+        trunk = [
+            one for one in self.drawn.structure.limits if len(one.groups) == 1 and one.groups[0] in names
+        ]
+        bad = dict(way for group in self.parts for way in _slow_ways(group, self.drawn.faults))
         meaning = Meaning.FAULT if bad else Meaning.LIMIT if trunk else Meaning.SOUND
         if not self.known:
             meaning = Meaning.UNKNOWN
@@ -219,7 +266,7 @@ class _Box:
         ways = ((_OUT, Direction.OUT, "↑", -1), (_IN, Direction.IN, "↓", 1))
         for reaches, direction, arrow, side in ways:
             marked = direction in bad
-            words = [f"{arrow} {_rate(limit)}" for limit in trunk if limit.reach in reaches]
+            words = [f"{arrow} {rate}" for rate in _rates([one for one in trunk if one.reach in reaches])]
             for row, text in enumerate(words or ([f"{arrow} {bad[direction]}"] if marked else [])):
                 x = middle + side * 10 if beside else middle
                 y = start + (TRUNK / 2 + 5 + 18 * row if beside else 26 + 18 * row + (22 if side > 0 else 0))
@@ -282,7 +329,7 @@ def _faulty(group: Group, structure: Structure, faults: Sequence[Finding]) -> li
     lines += [f"⚠ {names[rank]}" for rank in dict.fromkeys(hosts)]
     lines += [f"⚠ {names[a]} → {names[b]}" for a, b in dict.fromkeys(routes) if b < len(names)]
     more = len(lines) - MOST_FAULTS
-    return [*lines[:MOST_FAULTS], *([f"⚠ and {more:,} more"] if more > 0 else [])]
+    return [*lines[:MOST_FAULTS], *([f"⚠ {more:,} more"] if more > 0 else [])]
 
 
 def _inside(group: Group, structure: Structure) -> list[str]:
