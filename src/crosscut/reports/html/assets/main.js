@@ -36,8 +36,19 @@ function start() {
   new ResizeObserver(debounced(redrawAll)).observe(document.querySelector("main"));
   // A canvas contains its background colour, which must be light on paper.
   matchMedia("print").addEventListener("change", redrawMatrices);
-  // Printing also needs figures that were never near the viewport.
-  addEventListener("beforeprint", () => document.querySelectorAll("figure[data-kind]").forEach(draw));
+  // Printing also needs figures that were never near the viewport. It does not wait for a matrix to be decoded,
+  // so the rest is drawn while nothing else happens.
+  const figures = [...document.querySelectorAll("figure[data-kind]")];
+  addEventListener("beforeprint", () => figures.forEach(draw));
+  addEventListener("load", () => drawInTurn(figures));
+}
+
+async function drawInTurn(figures) {
+  for (const figure of figures) {
+    if (drawn.has(figure)) continue;
+    await new Promise((idle) => (window.requestIdleCallback ?? setTimeout)(idle));
+    await draw(figure);
+  }
 }
 
 // Reserves the height of a picture that is not drawn yet, so that links above it hit when it is.
