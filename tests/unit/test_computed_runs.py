@@ -12,7 +12,7 @@ from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import IN_ITS_FILE
+from crosscut.analysis.findings.model import IN_ITS_FILE, Finding
 from crosscut.reports.html.page import render
 
 COMPUTED = {"backend": {"name": "sim", "parameters": {"share-spread": "0"}}}
@@ -53,6 +53,11 @@ def test_a_fault_of_a_computed_network_is_looked_for_in_its_file():
     assert "58 % of the rate" in computed.what
     assert re.search(r"58 % \[\d+ – \d+ %\] of the rate", noisy.what)
     assert (computed.chance, noisy.chance) == ("", "p < 1 %")
+
+
+def test_no_other_job_slows_a_host_of_a_computed_network():
+    said = "n1 sends at 50 % of the rate of the other hosts; a shared link or another job may be the cause"
+    assert Finding(FindingKind.SUSPECT, said).computed().what.endswith("; a shared link may be the cause")
 
 
 @pytest.mark.parametrize(

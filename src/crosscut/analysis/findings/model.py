@@ -33,7 +33,9 @@ def alone(times: int) -> str:
     return f" (measured alone {units.count(times, 'time')})"
 
 
-_OF_MEASUREMENTS = re.compile(rf"{re.escape(LOST_OR_TAKEN)}| \(measured alone [\d,]+ times?\)")
+_OF_MEASUREMENTS = re.compile(
+    rf"{re.escape(LOST_OR_TAKEN)}| \(measured alone [\d,]+ times?\)|(?<=a shared link) or another job"
+)
 
 
 class Direction(Enum):
