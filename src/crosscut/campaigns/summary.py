@@ -46,10 +46,10 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
         first = next(iter(views.values()))
         screen.line(f"{units.count(first.ranks, 'rank')}, {about.where(first)}")
         screen.line("; ".join(about.how(first)), "dim")
+    _cautions(screen, views)
     _figures(screen, results, views)
     _by_size(screen, views)
     _by_launch(screen, spreads_of(directory, views))
-    _cautions(screen, views)
     findings.worst(screen, views, lambda run: as_typed(run.path))
     if views:
         screen.line()
@@ -130,7 +130,7 @@ def _by_size(screen: Screen, views: dict[str, View]) -> None:
     if not sizes:
         return
     screen.title("Median phase, MB/s per rank and direction, by message size")
-    table = Rows("<pattern", *map(units.size, sizes))
+    table = Rows("<pattern", *map(units.size, sizes), dash="not measured at this size")
     for name, row in rates.items():
         cells = [
             units.number(row[size], (1e6, "MB/s")) if math.isfinite(row.get(size, math.nan)) else "–"

@@ -36,9 +36,6 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
         tell_noise(screen, placed.noise)
     if placed.doubt:
         screen.warn(f"replayed without noise: {placed.doubt}")
-    _table(screen, placed)
-    screen.line()
-    screen.line(sentence(placed), "bold")
     if not placed.is_traced:
         screen.warn("time was not predicted: this profile has no trace (crosscut profile --trace makes one)")
     if placed.is_traced and not placed.terrain.latency.any():
@@ -48,6 +45,9 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
             "the network spreads messages over equal paths by a hash; bytes of single ways are those of "
             "forwarding by destination"
         )
+    _table(screen, placed)
+    screen.line()
+    screen.line(sentence(placed), "bold")
     if placed.helps:
         if placed.judged is not None and placed.before.busiest and placed.after.bytes >= placed.before.bytes:
             screen.warn(
@@ -85,7 +85,8 @@ def _narrow(placed: Placement) -> str:
 def _table(screen: Screen, placed: Placement) -> None:
     judged = placed.judged
     screen.title("Orders of the ranks")
-    rows = Rows("<order", "time", "ratio", "over narrow ways", "busiest narrow way")
+    rows = Rows("<order", "time", "ratio", "over narrow ways", "busiest narrow way",
+                dash="not counted for random orders")  # fmt: skip
 
     def add(name: str, seconds: float | None, crossing: Crossing | None) -> None:
         first = judged.present_seconds if judged is not None else 0
@@ -106,8 +107,10 @@ def _table(screen: Screen, placed: Placement) -> None:
 
 
 def _cells(crossing: Crossing | None) -> tuple[str, str]:
-    if crossing is None or crossing.busiest is None:
+    if crossing is None:
         return "–", "–"
+    if crossing.busiest is None:
+        return "0 B", "none"
     seconds = units.seconds(crossing.busiest_seconds)
     return units.about_size(crossing.bytes), f"{units.about_size(crossing.busiest_bytes)} in {seconds}"
 

@@ -49,13 +49,13 @@ def tell(
         screen.field("left out", made.lacks)
     if noise is not None:
         tell_noise(screen, noise)
+    if timeless := [name_of(one.network) for one in predicted.networks if not one.gives_latency]:
+        screen.warn(without_latency(timeless))
     _times(screen, predicted)
     _what_if(screen, asked, predicted)
     screen.line()
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
-    if timeless := [name_of(one.network) for one in predicted.networks if not one.gives_latency]:
-        screen.warn(without_latency(timeless))
     screen.line(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."

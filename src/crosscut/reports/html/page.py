@@ -225,9 +225,9 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         else element("p", f"crosscut report: {_several(chapters)}", class_="kicker"),
         element("h1", head, class_=class_),
         *lead,
+        method.cautions(alone.cautions) if alone else None,
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
         story.notes(alone.told, given=alone.findings_given) if alone else None,
-        method.cautions(alone.cautions) if alone else None,
     )
 
 
@@ -267,6 +267,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             "li",
             element("a", chapter.series.name, href=f"#{chapter.name}"),
             f": {tied(story.headline(chapter.told[0].text)[0])}",
+            f" ({units.count(len(chapter.cautions), 'caution')})" if chapter.cautions else None,
             class_=chapter.told[0].class_,
         )
         for chapter in sorted(chapters, key=lambda chapter: not chapter.told[0].warns)
@@ -298,9 +299,9 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
     if not alone:
         intro = join(
             _kicker(chapter.view),
+            method.cautions(chapter.cautions),
             story.section(chapter.told, chapter.pictures),
             story.notes(chapter.told, given=chapter.findings_given),
-            method.cautions(chapter.cautions),
         )
     figures = frame.figures(chapter.pictures)
     if not chapter.pictures:

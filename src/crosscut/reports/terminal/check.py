@@ -25,6 +25,8 @@ def render(
 ) -> None:  # fmt: skip
     if not_built:
         screen.warn(not_built)
+    for caution in cautions:
+        screen.warn(str(caution))
     screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[words_check.worst(judged)])
     rows = Rows("<verdict", "<promise", "<measured", "?error probability", "?repetitions")
     for one in judged:
@@ -39,8 +41,6 @@ def render(
     for one in judged:
         for text in words_check.notes(one, names):
             screen.line(f"{one.promise.name}: {text}")
-    for caution in cautions:
-        screen.warn(str(caution))
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(

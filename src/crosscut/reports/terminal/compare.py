@@ -40,6 +40,8 @@ def render(
     news.sort(key=lambda c: (not touches(c, causes), c.shift.middle))
     for one in causes[:SHOWN]:
         screen.line(f"{words.fault(one)}.", _style(one.worse))
+    for note in found.notes:
+        screen.warn(note)
     rest = [change for change in news if not touches(change, causes)]
     if rest or not causes:
         _headline(screen, found, asked, rest, names, "Not explained by this: " if causes else "")
@@ -69,8 +71,6 @@ def render(
     if hidden:
         follow = "follows" if hidden == 1 else "follow"
         screen.line(f"{units.count(hidden, 'further change')} {follow} from these; --json lists all", "dim")
-    for note in found.notes:
-        screen.warn(note)
     if any(words.differs_from_medians(change) for change in shown[:ROWS]):
         screen.line(words.CHANGE, "dim")
     screen.line(_how(found, asked), "dim")
@@ -154,6 +154,8 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
 
 def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names: Sequence[str]) -> None:
     told = [trend for trend in found.series if trend.told(asked)]
+    for note in found.notes:
+        screen.warn(note)
     if told:
         worst = max(told, key=lambda t: abs(t.step if t.told(asked) == "step" else t.change))
         screen.line(_sentence(worst, found, asked, names), _style(worst.worse(asked)))
@@ -183,8 +185,6 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
     screen.console.print()
     screen.table(rows)
     _render_rest(screen, len(shown))
-    for note in found.notes:
-        screen.warn(note)
     screen.line(
         f"{units.count(len(found.series), 'series', 'series')} tested by permuting the runs: Mann-Kendall "
         "with the slope of Theil and Sen; Pettitt's step. Probability of reporting any by chance: at most "

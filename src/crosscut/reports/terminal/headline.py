@@ -23,22 +23,22 @@ SLOWEST_IN_JSON = 10
 
 
 def print_summary(path: Path, stream: TextIO | None = None) -> None:
-    """Prints what was measured, how, and the figures in about five lines. Cautions follow; a dense pattern
-    with several sizes adds one row per size."""
+    """Prints what was measured, how, cautions, and the figures in about five lines. A dense pattern with
+    several sizes adds one row per size."""
     view, screen = View.open(path), screen_for(stream)
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
     if faults := about.planted(view):
         screen.line(f"planted: {'; '.join(faults)}", "dim")
     measured = view.measured()
+    for caution in about.beware(view, measured):
+        screen.warn(caution.text)
     if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
         dense.by_size(screen, view, measured)
         screen.line()
     for line in figures_of(view):
         screen.line(line)
-    for caution in about.beware(view, measured):
-        screen.warn(caution.text)
 
 
 def as_json(path: Path) -> dict[str, object]:

@@ -36,9 +36,12 @@ def render(screen: Screen, manifest: Manifest) -> None:
     if not found:
         screen.line("nothing is measured yet")
         return
+    for caution in about.beware(first, first.measured()):
+        screen.warn(caution.text)
+    _few(screen, found)
     _by_size(screen, found)
     _by_launch(screen, manifest, views, found)
-    _cautions(screen, found)
+    _compared(screen, found)
     screen.line()
     screen.line("One launch in detail:", "dim")
     screen.command(f"crosscut show {first.path}")
@@ -64,7 +67,7 @@ def _by_launch(
 ) -> None:
     shown = found[-_SIZES_ACROSS:]
     screen.title("Each launch")
-    rows = Rows("<launch", "<state", *(units.size(one.size_bytes) for one in shown))
+    rows = Rows("<launch", "<state", *(units.size(one.size_bytes) for one in shown), dash="not measured")
     order = [*views]
     for launch in manifest.launches:
         if launch.name not in views:
@@ -82,14 +85,16 @@ def _figure(of: LaunchSpread, value: float) -> str:
     return units.seconds(value) if of.timed else units.rate(value)
 
 
-def _cautions(screen: Screen, found: list[LaunchSpread]) -> None:
-    fewest = min(int(one.middle.count[0]) for one in found)
-    if said := [sentence for one in found if (sentence := words.sentence(one)) is not None]:
-        screen.line()
-        for sentence in said:
-            screen.line(sentence)
-    if fewest < FEWEST_FOR_INTERVAL:
+def _few(screen: Screen, found: list[LaunchSpread]) -> None:
+    if min(int(one.middle.count[0]) for one in found) < FEWEST_FOR_INTERVAL:
         screen.warn(
             f"fewer than {FEWEST_FOR_INTERVAL} launches, so no 95 % interval over launches "
             f"(crosscut run --resume FOLDER --launches {FEWEST_FOR_INTERVAL})"
         )
+
+
+def _compared(screen: Screen, found: list[LaunchSpread]) -> None:
+    if said := [sentence for one in found if (sentence := words.sentence(one)) is not None]:
+        screen.line()
+        for sentence in said:
+            screen.line(sentence)

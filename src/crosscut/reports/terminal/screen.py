@@ -28,15 +28,19 @@ _TIE = "\ue000"
 _HEAD = re.compile(r"\s*(?:[–⚠!] )?")
 # A table column of words wraps only if one of its cells is longer than this.
 SHORT_WORDS = 20
+_DASH = "–"
+# Width of the names of fields.
+_FIELD = 12
 
 
 class Rows:
     """Content of a table. A heading that starts with `?` marks a column that a narrow screen omits; `<`
     marks words, which may wrap; all other columns hold numbers. If no heading has text, the table has no
-    header."""
+    header. `dash`: why a cell is a dash, said if one is."""
 
-    def __init__(self, *headings: str) -> None:
+    def __init__(self, *headings: str, dash: str = "") -> None:
         self.headings = headings
+        self.dash = dash
         self.lines: list[tuple[tuple[str | Text, ...], str]] = []
 
     def add(self, *cells: str | Text, style: str = "") -> None:
@@ -71,11 +75,11 @@ class Screen:
 
     def field(self, name: str, text: str) -> None:
         """Prints `name      text`, with a hanging indent for the text."""
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", min_width=12, no_wrap=True)
-        grid.add_column(overflow="fold")
-        grid.add_row(Text(self.glyphs.plain(name)), Text(self.glyphs.plain(text)))
-        self.console.print(grid, width=self.width)
+        head = self.glyphs.plain(name).ljust(_FIELD) + "  "
+        body = Text(tied(self.glyphs.plain(text), _TIE))
+        for line in body.wrap(self.console, self.width - len(head)) or [Text()]:
+            self.console.print(Text.assemble((head, "dim"), line.plain.replace(_TIE, " ")), width=self.width)
+            head = " " * len(head)
 
     def title(self, text: str) -> None:
         self.console.print()
@@ -112,16 +116,21 @@ class Screen:
         return (self.width - 3) // 2 if self.two_columns else self.width
 
     def table(self, rows: Rows) -> None:
-        """Draws a table without empty optional columns. On a narrow screen, further optional ones are
-        dropped, last one first."""
+        """Draws a table without optional columns that are empty, and without columns of dashes alone. On a
+        narrow screen, further optional columns are dropped, last one first."""
         optional = [index for index, heading in enumerate(rows.headings) if heading.startswith("?")]
-        left_out = {index for index in optional if not any(str(cells[index]) for cells, _ in rows.lines)}
+        left_out = {index for index in range(1, len(rows.headings)) if _says_nothing(rows, index)}
         table = self._table(rows, left_out)
         unlimited = self.console.options.update(max_width=10_000)
         while optional and Measurement.get(self.console, unlimited, table).maximum > self.width:
             left_out.add(optional.pop())
             table = self._table(rows, left_out)
         self.show(table)
+        kept = [index for index in range(len(rows.headings)) if index not in left_out]
+        if rows.dash and any(
+            str(cells[index]).startswith(_DASH) for cells, _ in rows.lines for index in kept
+        ):
+            self.line(f"{_DASH}: {rows.dash}", "dim")
 
     def _table(self, rows: Rows, left_out: set[int]) -> Table:
         table = Table(
@@ -148,6 +157,12 @@ class Screen:
                 style=style,
             )
         return table
+
+
+def _says_nothing(rows: Rows, column: int) -> bool:
+    """True for a column of dashes alone, and for an optional one without text."""
+    cells = {str(cells[column]) for cells, _ in rows.lines}
+    return cells == {_DASH} or (cells <= {_DASH, ""} and rows.headings[column].startswith("?"))
 
 
 def _longest(rows: Rows, column: int) -> int:
