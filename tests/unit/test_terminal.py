@@ -24,7 +24,7 @@ from crosscut.reports.terminal import findings, headline
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
 from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histogram_plot, scatter_plot
-from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 from crosscut.reports.view import View
 from crosscut.reports.words import about, change, figures, sentences
 from crosscut.reports.words.sentences import figures_of
@@ -48,7 +48,7 @@ def test_the_header_has_pattern_place_time_and_settings() -> None:
     assert "hosts: 4 nodes (n001 … n004), 1 rank on each" in text
     assert "2025-01-31 14:25:01 UTC, took 8.0 s" in text
     assert (
-        "start skew: median 2.0 µs, at most 5.0 µs; 10 repetitions; polling waits; clock steps of 1.0 ns"
+        "start skew: median 2.0 µs, at most 5.0 µs; 10 repetitions; polling waits; clock resolution 1.0 ns"
         in text
     )
 
@@ -117,6 +117,23 @@ def test_a_field_is_named_in_characters_that_the_stream_has() -> None:
         screen_for(stream).field("t = α + m/β", "[µs]")
         stream.flush()
         assert written.getvalue().decode().split() == ["t", "=", "alpha", "+", "m/beta", "[us]"]
+
+
+def test_a_dash_in_a_table_has_a_reason_and_a_column_of_dashes_is_left_out() -> None:
+    rows = Rows("<what", "some", "none", "?more", dash="not measured")
+    rows.add("one", "1", "–", "")
+    rows.add("two", "–", "–", "–")
+    screen = Screen(Console(file=(stream := io.StringIO()), width=80), UNICODE)
+    screen.table(rows)
+    assert [line.split() for line in stream.getvalue().splitlines()] == [
+        ["what", "some"], ["─" * 11], ["one", "1"], ["two", "–"], ["–:", "not", "measured"]
+    ]  # fmt: skip
+
+
+def test_a_field_never_breaks_within_a_figure() -> None:
+    screen = Screen(Console(file=(stream := io.StringIO()), width=40), UNICODE)
+    screen.field("slowest", "with 2.6 MB/s [2.1 – 3.1] or 90 % of it")
+    assert "[2.1 – 3.1]" in stream.getvalue()
 
 
 def test_a_ping_pong_shows_latency_and_peak() -> None:
@@ -266,8 +283,8 @@ def test_congestors_are_compared_with_idle_by_raw_values() -> None:
     view.dataset["message_seconds"][:, :, 1] *= 3
     rows = [line.split() for line in drawn(view).splitlines() if line.startswith(("idle", "incast"))]
     assert [row[0] for row in rows] == ["idle", "incast"]
-    assert rows[0][-3:] == ["1.00", "–", "1.00"]
-    assert rows[1][-3:] == ["3.00", "–", "3.00"]
+    assert rows[0][-2:] == ["1.00", "1.00"], "too few for a 99th percentile"
+    assert rows[1][-2:] == ["3.00", "3.00"]
 
 
 def test_outliers_share_a_row_that_names_the_furthest() -> None:

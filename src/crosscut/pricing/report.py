@@ -74,7 +74,7 @@ def _table(screen: Screen, priced: Sequence[Priced]) -> None:
     parts = (f"?{' : '.join(headings)}, %",) if len(headings) > 1 else ()
     with_nodes = any(one.bill and one.bill.node for one in priced)
     more = ("nodes : network",) if with_nodes else ()
-    table = Rows("<network", "nodes", f"in all{named}", "a node", *more, *parts)
+    table = Rows("<network", "nodes", f"in all{named}", "a node", *more, *parts, dash="no price is known")
     before = ""
     for one in priced:
         name = one.network if one.network != before else ""

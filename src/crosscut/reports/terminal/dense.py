@@ -26,6 +26,7 @@ from crosscut.reports.words import figures, sentences
 SLOWEST_SHOWN = 8
 PLOT_HEIGHT = 8
 FEWEST_FOR_STEADINESS = 3  # ranks
+_NO_RATE = "no rate, since no bytes moved"
 FEWEST_FOR_HISTOGRAM = 5  # fewer values are clearer in the plot and the table
 
 
@@ -56,7 +57,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 def by_size(screen: Screen, view: View, measured: Sequence[Samples]) -> None:
     """Draws one row per message size: the median and the slowest phase, each with its 95 % interval."""
     phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
-    table = Rows("size", *phases, "?slowest route", "?formula", "?<")
+    table = Rows("size", *phases, "?slowest route", "?formula", "?<", dash=_NO_RATE)
     for samples in measured:
         routes = summary.routes(samples)
         middle = figures.in_the_middle(summary.formula_rates(samples))
@@ -174,16 +175,15 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
             lines = [f"all at {units.number(_middle(values), unit)} {unit[1]}"]
         else:
             lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
-        plots.append((f"{title} ({len(values):,})", lines))
+        plots.append((f"{title} ({len(values):,})", lines if len(values) > 1 else []))
     screen.beside(plots[0], plots[1])
 
 
 def slowest(screen: Screen, view: View, found: Routes) -> None:
     """Lists the slowest routes by node and rank."""
-    order = found.slowest(SLOWEST_SHOWN)
+    order, middle = found.slowest(SLOWEST_SHOWN), figures.middle(found.rates)
     if len(order) == 0:
         return
-    middle = figures.middle(found.rates)
     if figures.alike(found.rates, timed=found.timed):
         usual = units.seconds(middle) if found.timed else units.rate(middle)
         screen.title("Routes")
@@ -194,6 +194,8 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
     table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")
     for index in order:
+        if index != order[0] and not _slower(float(found.rates.median[index]), middle, found.timed):
+            break
         table.add(
             view.rank_name(int(found.source[index])),
             screen.glyphs.arrow,
@@ -202,6 +204,10 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
             "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
         )
     screen.table(table)
+
+
+def _slower(value: float, usual: float, timed: bool) -> bool:
+    return value > usual if timed else value < usual
 
 
 def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
@@ -230,13 +236,13 @@ def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
 
 
 def _words(found: Variation, at: int, tail: str, where: str) -> str:
-    """`IQR/median typically 1.2 %, at most 4 %; longest up to 1.8 times the median: phase 3`"""
-    middle = units.percent(float(np.median(found.spread[np.isfinite(found.spread)])))
-    most = units.percent(float(np.nanmax(found.spread)))
-    return (
-        f"IQR/median typically {middle}, at most {most}; {tail} up to {found.tail[at]:.3g} times the median: "
-        f"{where}"
-    )
+    """`IQR/median typically 1.2 %, at most 4 %: phase 3, whose longest took 1.8 times its median`"""
+    spreads = found.spread[np.isfinite(found.spread)]
+    middle, most = units.percent(float(np.median(spreads))), units.percent(float(spreads.max()))
+    longest = f"{tail} took {found.tail[at]:.3g} times"
+    if len(spreads) == 1:
+        return f"IQR/median {most}; the {longest} the median"
+    return f"IQR/median typically {middle}, at most {most}: {where}, whose {longest} its median"
 
 
 def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
@@ -246,8 +252,9 @@ def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
     if worst is None or np.isfinite(rates.median).sum() < FEWEST_FOR_STEADINESS:
         return
     middle, least = figures.middle(rates), figures.at(rates, worst)
-    usual = f"{units.percent(least.median / middle)} of it: {view.rank_name(worst)}"
-    lacks = figures.none_slower("rank") if figures.alike(rates) else f"least {least.rate()}, {usual}"
+    share = units.percent(least.median / middle)
+    slowest = f"slowest {view.rank_name(worst)} with {least.rate()}, {share} of the median"
+    lacks = figures.none_slower("rank") if figures.alike(rates) else slowest
     screen.field("ranks", f"median {units.rate(middle)} over all phases; {lacks}")
     of_ranks = variation(seconds)
     if (at := of_ranks.widest()) is not None:

@@ -18,6 +18,7 @@ from crosscut.reports.view import View
 from crosscut.reports.words import figures
 
 PLOT_HEIGHT = 14
+_FEW = "fewer than 100 messages"
 
 
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
@@ -57,7 +58,7 @@ def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
 
 def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
     screen.console.print()
-    table = Rows("size", "messages", "median", "?95 % interval", "99th percentile", "longest")
+    table = Rows("size", "messages", "median", "?95 % interval", "99th percentile", "longest", dash=_FEW)
     for low, high, chosen in by_class(sizes, seconds):
         table.add(
             units.size(low) if low == high else f"{units.size(low)} and up",
@@ -93,6 +94,7 @@ def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:
         "median ×",
         "99th ×",
         "longest ×",
+        dash=_FEW,
     )
     for entry in found:
         condition = entry.condition
@@ -103,7 +105,7 @@ def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:
             f"{len(condition.seconds):,}",
             units.seconds(condition.median),
             units.seconds(condition.p99) if many else "–",
-            units.rate(condition.bytes / condition.median) if condition.bytes else "–",
+            units.rate(condition.bytes / condition.median) if condition.bytes else "",
             f"{entry.median:.2f}",
             f"{entry.p99:.2f}" if many else "–",
             f"{entry.longest:.2f}",

@@ -169,7 +169,7 @@ def _traffic(screen: Screen, profile: Profile) -> None:
         return
     screen.title("Bytes from rank (row) to rank (column): point to point, one-sided and collective")
     if profile.ranks <= MOST_EXACT_RANKS:
-        table = Rows("<", *(str(rank) for rank in range(profile.ranks)), "all")
+        table = Rows("<", *(str(rank) for rank in range(profile.ranks)), "all", dash="no bytes")
         for rank, row in enumerate(moved):
             table.add(str(rank), *(units.about_size(value) if value else "–" for value in row),
                       units.about_size(float(row.sum())))  # fmt: skip

@@ -24,6 +24,11 @@ from crosscut.run.realm import has_virtual_clock, is_emulated, is_simulated
 from crosscut.run.shape import Shape
 
 _FILES_NAMED = 3
+# By the words that runs record.
+_CADENCES = {
+    "phases behind a barrier": "barrier before each phase",
+    "streaming": "streaming: no barrier between phases",
+}
 
 
 def what(view: View) -> str:
@@ -119,7 +124,7 @@ def how(view: View) -> list[str]:
     cadence = text(view.attributes, "cadence")
     middle, largest = skew_seconds(view)
     if cadence:
-        clauses.append(cadence if cadence != "streaming" else "streaming: no barrier between phases")
+        clauses.append(_CADENCES.get(cadence, cadence))
     if math.isfinite(middle):
         most = f", at most {units.seconds(largest, 2)}" if math.isfinite(largest) else ""
         clauses.append(f"start skew: median {units.seconds(middle, 2)}{most}")
@@ -130,7 +135,7 @@ def how(view: View) -> list[str]:
         clauses.append(f"barriers over {control}")
     resolution = _clock(view, "resolution_seconds", "resolution")
     if resolution:
-        clauses.append(f"clock steps of {units.seconds(resolution[0], 2)}")
+        clauses.append(f"clock resolution {units.seconds(resolution[0], 2)}")
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses
@@ -172,7 +177,7 @@ def _how_simulated(view: View) -> list[str]:
         *told[1:],
         *in_flight(view),
         "virtual clock",
-        text(view.attributes, "cadence"),
+        _CADENCES.get(cadence := text(view.attributes, "cadence"), cadence),
     ]
 
 

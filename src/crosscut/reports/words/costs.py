@@ -16,7 +16,7 @@ from crosscut.run.shape import Shape
 
 HOSTS_NAMED = 4
 SMALLEST_SHARE = 1e-6  # of the time of both ends; less is a simulation's rounding error
-EFFORT_HEAD = ("s/GB, both ends", "s/GB per end (range)", "per message, end", "CPU share")
+EFFORT_HEAD = ("s/GB, both ends", "s/GB, each end", "per message and end", "CPU share")
 ADVICE = "check these hosts for other work, a slower processor, disabled offloads, or a different driver"
 
 
