@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _MOST_BESIDE = 1000  # names that a hint compares
+_ALIKE = 0.65  # share of the letters of two names that a hint requires to match
 
 # The space between a number and its unit, beside a sign between two numbers, or in `p < 1 %`.
 _BESIDE_NUMBER = re.compile(
@@ -27,7 +28,7 @@ def tied(words: str, space: str = "\u00a0") -> str:
 
 def hint(wrong: str, names: Iterable[str]) -> str:
     """Returns a hint to append to a message, with its semicolon; empty if no name is similar."""
-    near = difflib.get_close_matches(wrong, list(names), n=1)
+    near = difflib.get_close_matches(wrong, list(names), n=1, cutoff=_ALIKE)
     return f"; did you mean {near[0]}?" if near else ""
 
 
@@ -37,7 +38,11 @@ def missing(path: Path, what: str = "file") -> str:
         beside = [one.name for one in itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE)]
     except OSError:
         beside = []
-    return f"there is no such {what}{hint(path.name, beside)}"
+    # A suffix that most files share would make them all similar.
+    stems = {Path(name).stem: name for name in beside if Path(name).suffix == path.suffix}
+    if near := difflib.get_close_matches(path.stem, stems, n=1, cutoff=_ALIKE):
+        return f"there is no such {what}; did you mean {stems[near[0]]}?"
+    return f"there is no such {what}{hint(path.name, beside) if not path.suffix else ''}"
 
 
 def capital(words: str) -> str:
@@ -47,7 +52,7 @@ def capital(words: str) -> str:
 def sentence(words: str) -> str:
     """Returns the words as a sentence. A name, such as n0012 or crosscut, keeps its case."""
     first = words.split(maxsplit=1)[0] if words.strip() else ""
-    return (capital(words) if first.isalpha() and first != "crosscut" else words) + (
+    return (capital(words) if first.rstrip(",").isalpha() and first != "crosscut" else words) + (
         "" if words.endswith(".") else "."
     )
 

@@ -38,9 +38,21 @@ def checked(result: StepResult) -> StepResult:
     return result
 
 
-def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
-    """Renders a summary of results that have passed through `checked`."""
+def render(directory: Path, results: Sequence[StepResult], screens: Sequence[Screen]) -> None:
+    """Renders a summary of results that have passed through `checked`, on each screen."""
     views = {result.step.name: View.open(result.out) for result in results if result.measured}
+    worst = findings.worst(views)
+    for screen in screens:
+        _render(screen, directory, results, views)
+        if worst is not None:
+            findings.render_worst(screen, *worst, as_typed(views[worst[0]].path))
+        if views:
+            screen.line()
+            screen.line("To see one run in detail:", "dim")
+            screen.command(f"crosscut show {as_typed(next(iter(views.values())).path)}")
+
+
+def _render(screen: Screen, directory: Path, results: Sequence[StepResult], views: dict[str, View]) -> None:
     screen.line(f"{as_typed(directory)}: {_states(results)}", "bold")
     if views:
         first = next(iter(views.values()))
@@ -50,11 +62,6 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
     _figures(screen, results, views)
     _by_size(screen, views)
     _by_launch(screen, spreads_of(directory, views))
-    findings.worst(screen, views, lambda run: as_typed(run.path))
-    if views:
-        screen.line()
-        screen.line("To see one run in detail:", "dim")
-        screen.command(f"crosscut show {as_typed(next(iter(views.values())).path)}")
 
 
 def _states(results: Sequence[StepResult]) -> str:

@@ -196,11 +196,10 @@ def _conclude(directory: Path, launches: list[list[StepResult]], interrupted: bo
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     whole_file.write_output(directory / campaign.SUMMARY, text.encode())
     with (directory / "summary.txt").open("w", encoding="utf-8") as file:
-        summary.render(directory, results, screen_for(file))
+        screens = [screen_for(file)] if as_json else [screen_for(file), screen_for()]
+        summary.render(directory, results, screens)
     if as_json:
         print(json.dumps(document, allow_nan=False))
-    else:
-        summary.render(directory, results, screen_for())
     states = {result.state for result in everything}
     if interrupted or states - {"complete", "refused", "damaged"}:
         print(

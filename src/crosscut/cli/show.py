@@ -142,5 +142,5 @@ def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(summary.as_json(directory, results), allow_nan=False))
     else:
-        summary.render(directory, results, screen)
+        summary.render(directory, results, [screen])
     return EXIT_FAILED if any(result.state == "damaged" for result in results) else EXIT_OK

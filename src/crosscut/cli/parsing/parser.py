@@ -15,6 +15,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from crosscut.base.errors import EXIT_CODES, EXIT_USAGE, UsageError
+from crosscut.base.spelling import sentence
 
 if TYPE_CHECKING:
     from crosscut.reports.terminal.screen import Screen
@@ -99,7 +100,7 @@ class Parser(argparse.ArgumentParser):
             if isinstance(action.choices, dict) and (stray := self._stray_option(str(value))):
                 self._stray(stray, action.choices)
             names = [str(choice) for choice in action.choices]
-            near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.5)
+            near = difflib.get_close_matches(str(value), names, n=2, cutoff=0.6)
             wrong = (
                 f"unknown; did you mean {' or '.join(near)}?" if near else f"not one of {', '.join(names)}"
             )
@@ -182,6 +183,7 @@ def add_action(
     commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str, **more: Any
 ) -> argparse.ArgumentParser:
     """Adds an action that `act` executes, with the help `words`; returns its parser."""
+    more = {"description": sentence(words), **more}
     one: argparse.ArgumentParser = commands.add_parser(name, help=words, **more)
     one.set_defaults(act=act)
     return one

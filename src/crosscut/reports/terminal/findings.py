@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import ORDER
@@ -53,21 +53,23 @@ def first(screen: Screen, run: Run, shown: str) -> None:
         _first(screen, found, "", shown)
 
 
-def worst(screen: Screen, runs: Mapping[str, Run], shown: Callable[[Run], str]) -> None:
-    """Prints the most important finding of several runs, and where the others are. `runs`: by name; `shown`:
-    a run as a user types it.
+def worst(runs: Mapping[str, Run]) -> tuple[str, list[Finding]] | None:
+    """Returns the name of the run with the most important finding, and its findings. `runs`: by name.
 
-    Prints nothing if none tells of routes, or if finding takes long.
+    None if no run tells of routes, or if finding takes long.
     """
     told = {
         name: found
         for name, run in runs.items()
         if _tells_of_routes(run) and of_run.is_quick(run) and (found := _conclusive(run))
     }
-    if told:
-        name = min(told, key=lambda name: ORDER[told[name][0].kind])
-        screen.line()
-        _first(screen, told[name], f"{name}: ", shown(runs[name]))
+    return min(told.items(), key=lambda one: ORDER[one[1][0].kind]) if told else None
+
+
+def render_worst(screen: Screen, name: str, found: Sequence[Finding], shown: str) -> None:
+    """Prints what `worst` found, and where the others are. `shown`: the run as a user types it."""
+    screen.line()
+    _first(screen, found, f"{name}: ", shown)
 
 
 def _tells_of_routes(run: Run) -> bool:
@@ -129,4 +131,5 @@ def capacity(limit: Limit) -> str:
         return f"{middle} by about {limit.cables} cables"
     if not units.spans(limit.low, limit.high):
         return middle
-    return f"{middle} [{units.number(limit.low, unit)} – {units.number(limit.high, unit)}]"
+    low, high = units.number(limit.low, unit), units.number(limit.high, unit)
+    return middle if low == high else f"{middle} [{low} – {high}]"

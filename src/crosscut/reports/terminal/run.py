@@ -31,8 +31,8 @@ _BODIES: dict[Shape, Body] = {
 def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     """Draws the whole report."""
     measured = view.measured()
-    header(screen, view)
     detailed = chosen(view.path, measured, size_bytes)
+    header(screen, view)
     warn(screen, view, measured)
     if detailed is None:
         screen.line("Nothing is measured yet.")
