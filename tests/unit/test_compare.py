@@ -158,6 +158,21 @@ def test_every_difference_of_computed_runs_is_a_change():
     found = compare(one, other, NO_GROUPS, ASKED)
     assert found.computed
     assert found.worse
+    stream = io.StringIO()
+    terminal.render(screen_for(stream), found, ASKED, [f"n{rank}" for rank in range(8)])
+    assert "by chance" not in stream.getvalue()
+    assert "[" not in stream.getvalue()
+
+
+def test_runs_that_were_simulated_with_noise_are_compared_as_measured_ones_are():
+    about = {"clock": {"name": "virtual"}}
+    exact, noisy_ = (
+        about | {"backend": {"name": "sim", "parameters": {"share-spread": spread}}}
+        for spread in ("0", "0.05")
+    )
+    runs = [aapc(seed, attributes=noisy_) for seed in (1, 2)]
+    assert not compare(*runs, NO_GROUPS, ASKED).computed
+    assert compare(*(aapc(seed, attributes=exact) for seed in (1, 2)), NO_GROUPS, ASKED).computed
 
 
 def test_a_shift_of_six_against_six_has_the_interval_of_mann_and_whitney():

@@ -20,6 +20,7 @@ from crosscut.analysis.stats.shift import Shift, shift
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.run.imported import MORE, imported
+from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
 
 
@@ -164,7 +165,8 @@ def _complete(values: Floats) -> Floats:
 
 def _noiseless(run: Run) -> bool:
     clock = run.attributes.get("clock")
-    return isinstance(clock, dict) and clock.get("name") == "virtual"
+    virtual = isinstance(clock, dict) and clock.get("name") == "virtual"
+    return virtual and (is_exact(run.attributes) or not is_simulated(run.attributes))
 
 
 def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str]) -> Floats:

@@ -42,14 +42,14 @@ def render(
         screen.line(f"{words.fault(one)}.", _style(one.worse))
     for note in found.notes:
         screen.warn(note)
-    rest = [change for change in news if not touches(change, causes)]
-    if rest or not causes:
-        _headline(screen, found, asked, rest, names, "Not explained by this: " if causes else "")
     if found.changes and not found.of_launches and not found.computed:
         screen.warn(
             "two single runs cannot tell a change from ordinary variation between runs; measure each with "
             "--launches 5"
         )
+    rest = [change for change in news if not touches(change, causes)]
+    if rest or not causes:
+        _headline(screen, found, asked, rest, names, "Not explained by this: " if causes else "")
     rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
     shown = [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))]
     for change in shown[:ROWS]:
@@ -58,8 +58,7 @@ def render(
             *([units.size(change.subject.size_bytes)] if several else []),
             words.from_to(change),
             words.percent(change.shift.middle),
-            words.interval(change),
-            chance(change.doubt),
+            *(("", "") if found.computed else (words.interval(change), chance(change.doubt))),
             style=_style(change.worse) if change in found.changes else "dim",
         )
     screen.console.print()
@@ -129,10 +128,14 @@ def _phases(found: Comparison) -> list[str]:
         shifts = sorted(change.shift.middle for change in mine)
         said.append(
             f"{units.count(len(mine), 'phase')} {'faster' if faster else 'slower'} at {units.size(size)}, "
-            f"{words.percent(shifts[0])} to {words.percent(shifts[-1])}: "
+            f"{_range(words.percent(shifts[0]), words.percent(shifts[-1]))}: "
             f"{words.ranges([change.subject.phase for change in mine])}"
         )
     return said
+
+
+def _range(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
 
 
 def chance(doubt: float) -> str:
