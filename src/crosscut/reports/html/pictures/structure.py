@@ -287,8 +287,8 @@ class _Box:
             yield _text(self.left + 10, y, _cut(words, self.room), faint=True)
         slow = {rank for one in self.drawn.faults if not one.groups and not one.routes for rank in one.ranks}
         sound = len(set(self.of.ranks) - slow)
-        rest = units.count(sound, self.drawn.structure.noun)
-        rest = f"the other {rest}" if sound < len(self.of.ranks) else rest
+        other = "other " if sound < len(self.of.ranks) else ""
+        rest = units.count(sound, f"{other}{self.drawn.structure.noun}")
         plain = Meaning.SOUND if self.known else Meaning.UNKNOWN
         rows = [(words, Meaning.FAULT) for words in self.bad] + ([(rest, plain)] if sound else [])
         x, y = self.left + 16, self.box_bottom
