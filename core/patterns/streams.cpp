@@ -48,12 +48,15 @@ class StreamsPhase final : public Phase {
   }
   std::string label() const override {
     static constexpr std::array names = {"in", "out", "both ways"};
-    return std::to_string(cast_.senders.size()) + " senders x " + std::to_string(cast_.streams) +
-           " streams, " + std::to_string(cast_.receivers.size()) + " receivers, " +
+    return counted(std::ssize(cast_.senders), "sender") + " x " + counted(cast_.streams, "stream") + ", " +
+           counted(std::ssize(cast_.receivers), "receiver") + ", " +
            names[static_cast<std::size_t>(cast_.direction)];
   }
 
  private:
+  static std::string counted(std::int64_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  }
   static std::int64_t position(const RankList& list, Rank rank) {
     const auto found = std::find(list.begin(), list.end(), rank);
     return found == list.end() ? -1 : found - list.begin();

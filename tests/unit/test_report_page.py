@@ -227,7 +227,7 @@ def test_equal_phases_that_a_slow_host_slows_are_not_called_even():
 
 def test_cautions_are_those_of_the_terminal():
     text = html.unescape(render([aapc_view(repetitions=2)]))
-    assert "fewer than 6 repetitions of some phases at 1 KB, 1 MB: no 95 % interval" in text
+    assert "fewer than 6 repetitions of some phases at 1 KB and 1 MB: no 95 % interval" in text
 
 
 def test_a_ping_pong_is_drawn_as_its_sweep_and_tabled_by_size():

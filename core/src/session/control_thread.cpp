@@ -62,7 +62,8 @@ Fd ControlThread::accepted(const Hello& wanted, Deadline deadline) {
     }
     if (interrupted()) throw ConnectionLost("interrupted while awaiting rank " + std::to_string(wanted.rank));
     if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
-      throw ConnectionLost("rank " + std::to_string(wanted.rank) + " did not connect in time");
+      throw ConnectionLost("rank " + std::to_string(wanted.rank) +
+                           " did not connect in time; give it longer with --timeout");
     }
   }
 }

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Runs or folders of launches, the oldest first.",
     )
     option(parser, "--matters SHARE", units.parse_fraction,
-           "Report no changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
+           "Ignore changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
            "Probability of reporting any change if nothing has changed. Default 1%%.",
            default=0.01)  # fmt: skip
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
-        raise UsageError("crosscut compare: name at least two runs, the oldest first")
+        raise UsageError("name at least two runs, the oldest first")
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate must be above 0 and below 50 %")
     return _compare(args)

@@ -45,17 +45,17 @@ def add_arguments(parser: Parser) -> None:
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
-           "Measure at most this many phases of full messages. Default: one less than there are ranks, but "
-           "at least 48, and fewer beyond two million messages.")  # fmt: skip
+           "Measure at most this many phases of full messages. Default: the number of ranks less one, but at "
+           "least 48; fewer if these would have more than two million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
            "Measure at least this many phases in which every rank sends, even if nothing looks slow. A "
            "larger number finds limits that few phases fill. Default: the binary logarithm of the number of "
-           "ranks, or up to 16 in small clusters.")  # fmt: skip
+           "ranks; up to 16 in small clusters.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until every rank is in the right group with this probability. Default "
            "0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Report what is known after this time; no step begins that would probably end later.",
+           "Stop after this time and report what is known. Steps that would end later are not begun.",
            dest="most_seconds")  # fmt: skip
     option(group, "--seed N", whole(0), "Seed of all random choices. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
@@ -81,7 +81,7 @@ def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
-        raise UsageError("crosscut locate: name a run, or give --on PLACE (or -n RANKS) to measure")
+        raise UsageError("name a run, or give --on PLACE (or -n RANKS) to measure")
     if args.network is not None:
         whole_file.need_folder("-o", args.network)
     if args.run is None and args.switch_counters:

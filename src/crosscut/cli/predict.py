@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
            "Ranks on each host. Default: as the network says.", default=0)  # fmt: skip
     parser.add_argument(
         "--engine", choices=predicting.ENGINES, default=predicting.OWN,
-        help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI, which takes none of "
-        "the next four options.",
+        help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI, which takes no "
+        "--deep-queues, --eager, --send-buffer or --traced-on.",
     )  # fmt: skip
     replaying.add_model(parser)
     option(parser, "--option NAME:VALUE", smpi.checked_option,

@@ -91,7 +91,7 @@ def _by(what: Plant, chosen: Sequence[Book], node_price: tuple[Interval, str] | 
     found = bills.bill(what, chosen, node) if chosen else bills.own_prices(what, node)
     if found is None:
         raise NoPrice(
-            f"{what.traits.name}: neither its file nor a book that comes with crosscut prices it; give "
+            f"{what.traits.name}: no price is known, neither in its file nor in crosscut's price books; give "
             "--book FILE"
         )
     if node_price and node_price[1] not in ("", found.currency):

@@ -18,7 +18,7 @@ def render(screen: Screen, priced: Sequence[Priced], worth: Sequence[Worth]) -> 
     """Shows one bill line by line, or several as a table; then the price of performance."""
     if len(priced) == 1 and priced[0].bill is not None:
         _bill(screen, priced[0], priced[0].bill)
-    else:
+    elif any(one.bill for one in priced):
         _table(screen, priced)
     # One reason for each network is enough: that at its smallest size without a price.
     for name, reason in {one.network: one.reason for one in reversed(priced) if one.reason}.items():

@@ -117,8 +117,8 @@ def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out
     """`known`: the groups of hosts are."""
     if not labels and promise.routes in (WITHIN_GROUP, BETWEEN_GROUPS) and not known:
         return (
-            "no groups of hosts are known: crosscut run aapc on the same hosts, checked together with this "
-            "run, shows those that the network has"
+            "no groups of hosts are known; measure crosscut run aapc on the same hosts, and check both runs "
+            "together"
         )
     if not labels:
         return "there is no such route, node or phase"

@@ -206,10 +206,10 @@ def share_of_phases(count: float, there: int) -> str:
 
 
 def _sizes(shown: Sequence[Samples]) -> str:
-    """Returns words such as `1 KB, 3 KB, 10 KB`, or the range if there are many."""
+    """Returns words such as `1 KB, 3 KB and 10 KB`, or the range if there are many."""
     ordered = [units.size(size) for size in sorted(samples.size_bytes for samples in shown)]
     if len(ordered) <= _SIZES_NAMED:
-        return ", ".join(ordered)
+        return " and ".join(filter(None, (", ".join(ordered[:-1]), ordered[-1])))
     return f"{len(ordered)} sizes from {ordered[0]} to {ordered[-1]}"
 
 

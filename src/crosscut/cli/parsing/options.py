@@ -144,8 +144,8 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
                  "Address or interface for barriers and control, which then take no part of the measured "
                  "network. Default: as --interface.")  # fmt: skip
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "Longest silence of a rank. A silent rank ends the run within twice this time, and is "
-                 "named. Default 30s.",
+                 "How long a rank may be silent. The run then ends within the same time again, and names the "
+                 "rank. Default 30s.",
                  dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
          help="Bind each rank to a core of its own, if there are enough cores. Default: yes.")  # fmt: skip

@@ -79,7 +79,7 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
     """Returns o, if processor time is known, and how to measure the remaining parameters."""
     send, receive = loggp.overhead(view)
     if not math.isfinite(send + receive):
-        rest = "" if stream or imported(view.attributes) else "; g: --mode stream"
+        rest = "" if stream or imported(view.attributes) else "; for g, measure --mode stream"
         why = "the ranks poll" if costs.polls(view) else "no processor time was recorded"
         return f"o and L cannot be separated: {why}{rest}"
     if stream:
@@ -88,8 +88,8 @@ def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
             "and L, show this run together with one of --mode pingpong"
         )
     latency = short_seconds - send - receive
-    rest = f", hence L {units.seconds(latency)}" if latency > 0 else "; L unknown, as 2 o exceeds the total"
-    return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; g: --mode stream"
+    rest = f", hence L {units.seconds(latency)}" if latency > 0 else "; L unknown, since 2 o exceeds the sum"
+    return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; for g, measure --mode stream"
 
 
 def _rows(found: Sweep) -> list[int]:

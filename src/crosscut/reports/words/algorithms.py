@@ -18,9 +18,15 @@ def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[s
         return ["nothing was measured"]
     parts = []
     for at, one in enumerate(ranges):
-        who = " or ".join(names[algorithm] for algorithm in one.algorithms)
+        every = len(one.algorithms) == len(names) > 1
+        who = "none stands out" if every else " or ".join(names[algorithm] for algorithm in one.algorithms)
         parts.append(who + _sizes(at, len(ranges), one.first_bytes, one.last_bytes))
-    lines = [f"fastest {_operation(view)}: {'; '.join(parts)}"]
+    alike = len(parts) == 1 and parts[0].startswith("none")
+    lines = [
+        f"{_operation(view)}: no algorithm stands out"
+        if alike
+        else f"fastest {_operation(view)}: {'; '.join(parts)}"
+    ]
     if len(found.size_bytes) == 1:
         lines = [f"{units.size(found.size_bytes[0])}: {lines[0]}"]
     lines += slow_library(found, view, names)

@@ -62,8 +62,8 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
     worst = max(congested, key=lambda entry: entry.p99)
     median = max(entry.median for entry in congested)
     return [
-        f"victims' worst slowdown against idle: median × {median:.2f}; 99th percentile × {worst.p99:.1f}, "
-        f"beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
+        f"victims' worst slowdown against an idle network: median {median:.2f} times; 99th percentile "
+        f"{worst.p99:.1f} times, beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
     ]
 
 
