@@ -408,3 +408,11 @@ def test_the_rate_across_a_cut_says_that_it_counts_both_directions(half, words):
                "parameters": {"half": half}}  # fmt: skip
     said = figures_of(aapc_view(ranks=6, attributes={"pattern": pattern}))[0]
     assert f"across the cut, both directions together{words}; no phase" in said
+
+
+def test_a_slow_pair_among_several_is_named_before_the_median_of_all() -> None:
+    view = aapc_view(ranks=4, repetitions=10, attributes={"pattern": {"name": "pingpong", "shape": "sweep"}})
+    assert not any("median pair" in said for said in figures_of(view))
+    view.dataset["message_seconds"][:, :, 1, 2] *= 2
+    first = figures_of(view)[0]
+    assert re.match(r"\S+ → \S+ reaches 50 % of the median pair's rate at \d+ MB: ", first), first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -38,7 +39,23 @@ def _sweep(view: View, measured: list[Samples]) -> list[str]:
         return [f"time {figures.latency(found)}", f"rate {figures.peak(found)}"]
     peak, shortest = f"peak rate {figures.peak(found)}", figures.shortest(mode(view))
     told = [f"{shortest} {figures.latency(found)}", peak]
-    return told if shortest == "latency" else told[::-1]
+    return [*_slow_pair(view, measured), *(told if shortest == "latency" else told[::-1])]
+
+
+def _slow_pair(view: View, measured: list[Samples]) -> list[str]:
+    """Returns a sentence on the slowest of several pairs, which the median of all hides, if its interval lies
+    below that of the middle one."""
+    samples = max(measured, key=lambda samples: samples.size_bytes)
+    found = summary.routes(samples)
+    worst, middle = figures.extreme(found.rates), figures.in_the_middle(found.rates)
+    if len(found.source) < 2 or worst is None or middle is None or figures.alike(found.rates):
+        return []
+    least = figures.at(found.rates, worst)
+    if math.isfinite(least.high) and math.isfinite(middle.low) and least.high >= middle.low:
+        return []
+    ends = (view.rank_name(int(end)) for end in (found.source[worst], found.destination[worst]))
+    share, size = units.percent(least.median / middle.median), units.size(samples.size_bytes)
+    return [f"{' → '.join(ends)} reaches {share} of the median pair's rate at {size}: {least.rate()}"]
 
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:
