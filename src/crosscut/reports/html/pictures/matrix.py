@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from crosscut.reports.words import figures
 # Rates are levels from 1; 0 is a route that was not measured. Fewer levels let large maps compress better.
 LEVELS, LEVELS_OF_MANY, MANY_RANKS = 255, 63, 1500
 FEWEST_ROUTES = 2
+_PART = 1 << 21  # routes that are copied at once
 LEAST_FILLED = 0.05  # share of all cells; a sparser map is clearer as a table
 
 
@@ -76,11 +77,24 @@ def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np
 
 def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
     """Returns ([level] mean rate of its routes, NaN if it has none; largest relative error of any route)."""
-    there = levels > 0
-    numbers = np.bincount(levels[there], minlength=count + 1)
+    numbers, sums = np.zeros(count + 1), np.zeros(count + 1)
+    for part in _parts(levels):
+        there = levels[part] > 0
+        numbers += np.bincount(levels[part][there], minlength=count + 1)
+        sums += np.bincount(levels[part][there], weights=values[part][there], minlength=count + 1)
     with np.errstate(invalid="ignore"):
-        found = np.bincount(levels[there], weights=values[there], minlength=count + 1) / numbers
-    return found, float(np.abs(found[levels[there]] / values[there] - 1).max())
+        found = sums / numbers
+    worst = 0.0
+    for part in _parts(levels):
+        there = levels[part] > 0
+        error = np.abs(found[levels[part][there]] / values[part][there] - 1)
+        worst = max(worst, float(error.max(initial=0.0)))
+    return found, worst
+
+
+def _parts(levels: NDArray[np.uint8]) -> Iterator[slice]:
+    """Yields stretches of all routes, so that copies of millions need little memory."""
+    return (slice(first, first + _PART) for first in range(0, len(levels), _PART))
 
 
 def packed(cells: NDArray[np.uint8]) -> str:
