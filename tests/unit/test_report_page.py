@@ -363,3 +363,12 @@ def test_runs_without_a_common_picture_are_compared_in_a_table_whose_links_hit()
     assert "#together" in [link["href"] for link in Page(text).named("a")]
     heading = Page(text).heading.replace("\u00a0", " ")
     assert heading == "No fault stands out in 1 run; the others look for none."
+
+
+def test_runs_of_one_host_are_not_said_to_show_no_fault():
+    alone = {"nodes": [{"name": "n0"}]}
+    views = [at(aapc_view(repetitions=8, attributes=alone), f"{name}.zarr") for name in "ab"]
+    for view in views:
+        view.dataset["node"][:] = 0
+    heading = Page(render(views)).heading.replace("\u00a0", " ")
+    assert heading == "None of 2 runs tells anything about the network."

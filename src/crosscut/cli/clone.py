@@ -33,7 +33,7 @@ examples:
 
 The source is read here (in an allocation or a lab: on its first node). More in docs/howto-clone.md.
 
-exit status: 0 every copy is verified; 1 one is not; 2 wrong usage, or a target in the way; 130 stopped
+exit status: 0 every copy is verified; 1 one is not; 2 wrong usage, or a target in the way; 130 interrupted
 """
 
 

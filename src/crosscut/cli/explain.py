@@ -53,7 +53,8 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.analysis.findings import explain, of_run
     from crosscut.analysis.structure.observed import of_samples
     from crosscut.reports.terminal.screen import screen_for
-    from crosscut.reports.words import advice
+    from crosscut.reports.view import View
+    from crosscut.reports.words import about, advice
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
@@ -75,6 +76,8 @@ def execute(args: argparse.Namespace) -> int:
         return EXIT_OK
     screen = screen_for()
     screen.line(f"{units.size(samples.size_bytes)} messages, capacities {basis}", "bold")
+    for caution in about.beware(View.of(run), [samples]):
+        screen.warn(caution.text)
     every = set(observed.phase.tolist())
     lines = [f"{_named(one.phases, every)}: {one.what}" for one in faults] + sentences(found)
     for line in lines[:_SHOWN]:
@@ -163,7 +166,7 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
     for (phases, rate, flows), those in alike.items():
         where = ", ".join(one.what for one in those[:4])
         where += f" and {len(those) - 4} more" if len(those) > 4 else ""
-        where = f"on each of {len(those)} ways ({where})" if len(those) > 1 else where
+        where = f"in each of {len(those)} places ({where})" if len(those) > 1 else where
         slowest = min(one.slowest_share for one in those)
         lines.append(
             f"{_ranges(phases)}: up to {flows} messages share {rate} {where}; the slowest "

@@ -117,7 +117,7 @@ def _add_changes(commands: Any) -> None:
 
 def _judging(one: argparse.ArgumentParser) -> None:
     option(one, "--matters SHARE", units.parse_fraction,
-           "Report no changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
+           "Ignore changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(one, "--error-rate SHARE", units.parse_fraction,
            "Probability of reporting any change if nothing has changed. Default 1%%.",
            default=0.01)  # fmt: skip

@@ -237,6 +237,8 @@ def _verdict(chapters: Sequence[Chapter], worst: Chapter) -> str:
         return f"{worst.series.name}: {tied(story.headline(worst.told[0].text)[0])}"
     if all(chapter.told[0].meaning is Meaning.SOUND for chapter in chapters):
         return f"Nothing stands out in any of {len(chapters):,} runs."
+    if all(chapter.told[0].meaning is Meaning.UNKNOWN for chapter in chapters):
+        return f"None of {len(chapters):,} runs tells anything about the network."
     judged = [chapter for chapter in chapters if chapter.told[0].meaning is not None]
     if len(judged) == len(chapters):
         return "No fault stands out in any run."
