@@ -91,9 +91,11 @@ class Routes:
         count = min(count, int(known.sum()))
         if count == 0:
             return np.zeros(0, np.int64)
-        # Sort only the slowest few of millions.
-        there = np.nonzero(values <= np.partition(values, count - 1)[count - 1])[0]
-        return there[np.argsort(values[there], kind="stable")][:count]
+        # Sort only the slowest few of millions, of which many may be equal.
+        last = np.partition(values, count - 1)[count - 1]
+        slower, equal = np.flatnonzero(values < last), np.flatnonzero(values == last)
+        slower = slower[np.argsort(values[slower], kind="stable")]
+        return np.concatenate([slower, equal[: count - len(slower)]])
 
 
 def routes(samples: Samples, *, timed: bool = False) -> Routes:
