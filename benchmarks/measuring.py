@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ class Session:
     pin: str | bool = True
     """Cores that the ranks take in turn; False: not pinned."""
     timeout_seconds: float = 30
+    backend_parameters: Mapping[str, str] = field(default_factory=dict)
 
     def requests(self, job: Mapping[str, object]) -> str:
         config = {
@@ -71,6 +72,7 @@ def samples(
                     "pattern": pattern,
                     "pattern_parameters": given,
                     "backend": session.backend,
+                    "backend_parameters": dict(session.backend_parameters),
                     "sizes": list(sizes),
                     "repetitions": repetitions,
                     "iterations": iterations,

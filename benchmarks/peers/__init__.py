@@ -1,1 +1,1 @@
-"""Compares crosscut with NetPIPE, sockperf and iperf3: the same measurement on the same cores, in turn."""
+"""Compares crosscut with NetPIPE, sockperf, iperf3 and fi_pingpong: the same measurement, in turn."""

@@ -8,7 +8,14 @@ import time
 from pathlib import Path
 
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
-from benchmarks.peers.comparisons import Comparison, chosen, over_mpi, over_tcp, two_cores
+from benchmarks.peers.comparisons import (
+    Comparison,
+    chosen,
+    over_libfabric,
+    over_mpi,
+    over_tcp,
+    two_cores,
+)
 from benchmarks.peers.mpich import LAUNCHER, core_mpich
 from benchmarks.processes import BenchmarkError, missing_programs
 from benchmarks.ratios import FEWEST_PAIRS, HALF_WIDTH, Ratio, compare
@@ -85,7 +92,7 @@ def skip(what: str, why: str) -> None:
 def comparisons(only: str) -> list[Comparison]:
     """Returns the comparisons asked for whose programs are installed; prints why others are skipped."""
     cores = two_cores()
-    found = chosen(over_tcp(cores), only)
+    found = chosen([*over_tcp(cores), *over_libfabric(cores)], only)
     if missing := missing_programs([LAUNCHER, "NPmpich2"]):
         skip("NPmpich2", f"{', '.join(missing)} not installed")
     elif chosen(over_mpi(cores, Path()), only):

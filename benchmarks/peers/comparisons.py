@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import local, samples
-from benchmarks.peers import iperf3, netpipe, sockperf
+from benchmarks.peers import iperf3, libfabric, netpipe, sockperf
 from benchmarks.peers.mpich import crosscut_mpi, launcher
 from benchmarks.peers.netpipe import (
     ONE_BYTE,
@@ -109,6 +109,37 @@ def over_tcp(cores: tuple[int, int]) -> list[Comparison]:
             lambda: iperf3.crosscut_rate(apart, "block"),
             partial(iperf3.iperf3_rate, cores),
             50,
+        ),
+    ]
+
+
+def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
+    return [*_fabric(cores, "rxm", "tcp;ofi_rxm", 4000), *_fabric(cores, "shm", "shm", 40_000)]
+
+
+def _fabric(cores: tuple[int, int], name: str, provider: str, bounces: int) -> list[Comparison]:
+    short = libfabric.PingPong(cores, provider, 64, bounces)
+    long = libfabric.PingPong(cores, provider, 256 << 10, bounces // 4)
+    return [
+        Comparison(
+            f"fabric-{name}-latency",
+            libfabric.PROGRAM,
+            f"{provider}: half round trip, 64 bytes, a core each",
+            "us",
+            (libfabric.PROGRAM,),
+            short.crosscut_seconds,
+            short.peer_seconds,
+            60,
+        ),
+        Comparison(
+            f"fabric-{name}-rate",
+            libfabric.PROGRAM,
+            f"{provider}: rate of 256 KiB to and fro, a core each",
+            "GB/s",
+            (libfabric.PROGRAM,),
+            long.crosscut_rate,
+            long.peer_rate,
+            60,
         ),
     ]
 

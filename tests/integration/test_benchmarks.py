@@ -27,7 +27,7 @@ from benchmarks.agreement.__main__ import classes  # noqa: E402
 from benchmarks.agreement.networks import FAMILIES, random_network  # noqa: E402
 from benchmarks.agreement.sharing import carried, fairly_shared, max_min  # noqa: E402
 from benchmarks.memory import slope  # noqa: E402
-from benchmarks.peers import iperf3, netpipe, sockperf  # noqa: E402
+from benchmarks.peers import iperf3, libfabric, netpipe, sockperf  # noqa: E402
 from benchmarks.peers.comparisons import over_tcp  # noqa: E402
 from benchmarks.processes import BenchmarkError, output_of  # noqa: E402
 from benchmarks.ratios import ratio_of  # noqa: E402
@@ -56,7 +56,14 @@ def run_benchmark(name: str, *options: str, out: Path) -> dict[str, object]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "program"), [("netpipe-tcp-latency", "NPtcp"), ("iperf3-rate", "iperf3")])
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("netpipe-tcp-latency", "NPtcp"),
+        ("iperf3-rate", "iperf3"),
+        ("fabric-shm-latency", "fi_pingpong"),
+    ],
+)
 def test_a_peer_is_compared_with_crosscut(name: str, program: str, tmp_path: Path) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed: packaging/debian-benchmark-packages.txt")
@@ -93,6 +100,17 @@ def test_the_ratio_is_the_median_of_the_pairs_and_its_interval_contains_it() -> 
     assert found.ratio == pytest.approx(2)
     assert (found.low, found.high) == (pytest.approx(1), pytest.approx(2))
     assert found.half_width == pytest.approx(0.25)
+
+
+def test_fi_pingpongs_time_is_that_of_its_column() -> None:
+    printed = (
+        "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+        "64      2k      =2k      250k        0.02s     14.65       4.37       0.23\n"
+    )
+    assert libfabric.half_trip_seconds(printed) == pytest.approx(4.37e-6)
+    for wrong in ("", "fi_getinfo: No data available\n", printed.splitlines()[0]):
+        with pytest.raises(BenchmarkError, match="no table of the expected form"):
+            libfabric.half_trip_seconds(wrong)
 
 
 def test_sizes_are_those_of_netpipe() -> None:

@@ -1,0 +1,55 @@
+"""fi_pingpong, libfabric's own ping-pong of tagged messages between reliable endpoints (FI_EP_RDM).
+
+It polls the completion queue, has a buffer for each direction, injects what is short enough, and reports half
+of the mean of n round trips. So crosscut's ranks poll, with two buffers, and take the mean of n iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.measuring import Session, core, samples
+from benchmarks.processes import BenchmarkError, await_listener, free_port, output_of, pinned, running
+
+PROGRAM = "fi_pingpong"
+# It has no option for the interface: without this, both ends have the address of another one.
+ON_LOOPBACK = "FI_TCP_IFACE=lo"
+COLUMN = "usec/xfer"
+
+
+def half_trip_seconds(printed: str) -> float:
+    """Returns the figure of its table's only row."""
+    lines = [line.split() for line in printed.splitlines() if line.strip()]
+    try:
+        head = next(i for i, line in enumerate(lines) if COLUMN in line)
+        return float(lines[head + 1][lines[head].index(COLUMN)]) * 1e-6
+    except (StopIteration, IndexError, ValueError) as error:
+        raise BenchmarkError(f"{PROGRAM} printed no table of the expected form: {error!r}") from error
+
+
+@dataclass(frozen=True)
+class PingPong:
+    cores: Sequence[int]
+    provider: str
+    size_bytes: int
+    bounces: int
+
+    def peer_seconds(self) -> float:
+        port = str(free_port())
+        words = ["env", ON_LOOPBACK, PROGRAM, "-p", self.provider, "-e", "rdm", "-m", "tagged"]
+        words += ["-I", str(self.bounces), "-S", str(self.size_bytes)]
+        with running(pinned(self.cores[1], [*words, "-B", port])) as server:
+            await_listener(int(port), server)
+            return half_trip_seconds(output_of(pinned(self.cores[0], [*words, "-P", port, "127.0.0.1"])))
+
+    def crosscut_seconds(self) -> float:
+        pin = ",".join(map(str, self.cores))
+        session = Session((core(), "node"), 2, "fabric", pin, backend_parameters={"provider": self.provider})
+        return samples(session, "pingpong", [self.size_bytes], 1, self.bounces, "poll")[self.size_bytes][0]
+
+    def peer_rate(self) -> float:
+        return self.size_bytes / self.peer_seconds()
+
+    def crosscut_rate(self) -> float:
+        return self.size_bytes / self.crosscut_seconds()
