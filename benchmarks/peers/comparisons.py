@@ -114,17 +114,17 @@ def over_tcp(cores: tuple[int, int]) -> list[Comparison]:
 
 
 def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
-    return [*_fabric(cores, "rxm", "tcp;ofi_rxm", 4000), *_fabric(cores, "shm", "shm", 40_000)]
+    return [*_fabric(cores, "rxm", "tcp;ofi_rxm", 20_000), *_fabric(cores, "shm", "shm", 40_000)]
 
 
 def _fabric(cores: tuple[int, int], name: str, provider: str, bounces: int) -> list[Comparison]:
-    short = libfabric.PingPong(cores, provider, 64, bounces)
+    short = libfabric.PingPong(cores, provider, libfabric.SHORT_BYTES, bounces)
     long = libfabric.PingPong(cores, provider, 256 << 10, bounces // 4)
     return [
         Comparison(
             f"fabric-{name}-latency",
             libfabric.PROGRAM,
-            f"{provider}: half round trip, 64 bytes, a core each",
+            f"{provider}: half round trip, {libfabric.SHORT_BYTES} bytes, a core each",
             "us",
             (libfabric.PROGRAM,),
             short.crosscut_seconds,
