@@ -170,7 +170,7 @@ def test_explain_names_the_modules_whose_link_is_full_and_its_phases(tmp_path, c
     out = str(tmp_path / "run.zarr")
     crosscut(capsys, "run", "aapc", "--on", "sim:xibalba-e7-config1", "--out", out, "--quiet")
     said = " ".join(crosscut(capsys, "explain", out).split())
-    assert "phases 9 to 55: up to 32 messages share 94.9 MB/s on each of " in said
+    assert "phases 9 to 55: up to 32 messages share 94.9 MB/s in each of " in said
     assert "(from module0 to module1, " in said  # 800 Mbit/s, 94.9 % of it payload
 
 
