@@ -41,11 +41,11 @@ std::string amount(double value) {
   return text.data();
 }
 
-// "1: 9, 2: 14, 3: 12"
+// "9 at 1, 14 at 2, 12 at 3"
 std::string table(const json::Value& hosts_at) {
   std::string text;
   for (const auto& [distance, hosts] : hosts_at.object())
-    text += (text.empty() ? "" : ", ") + distance + ": " + digits(hosts.number());
+    text += (text.empty() ? "" : ", ") + digits(hosts.number()) + " at " + distance;
   return text.empty() ? "none" : text;
 }
 
@@ -67,8 +67,8 @@ void distances_text(const json::Value& far, std::string& text) {
            digits(far.at("mean_links").number()) + "; " + digits(far.at("diameter_hops").number()) +
            " hops, mean " + digits(far.at("mean_hops").number()) + " (hops: " + far.at("hops_are").string() +
            ")");
-  line(text, "hosts at hops", table(far.at("hosts_at_hops")));
-  line(text, "at links", table(far.at("hosts_at_links")));
+  line(text, "hosts, by hops", table(far.at("hosts_at_hops")));
+  line(text, "and by links", table(far.at("hosts_at_links")));
   if (far.at("is_sample").boolean()) {
     line(text, "",
          "seen from " + std::to_string(far.at("looked_from_hosts").integer()) +

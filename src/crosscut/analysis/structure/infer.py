@@ -335,7 +335,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
             f"group unknown: {named}. A slow cable hides what such a host shares with others, and limits of "
-            "groups leave out its traffic. Repair the cable and measure again"
+            "groups leave out its traffic"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(
