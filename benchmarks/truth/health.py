@@ -27,7 +27,7 @@ from benchmarks.truth.noise import Noise
 from benchmarks.truth.parts import Truth
 from crosscut.health import policy as policies
 from crosscut.health.decide import NodeState, Verb, decide
-from crosscut.health.judge import FEWEST_EARLIER, judge, of_history, reached
+from crosscut.health.judge import FEWEST_EARLIER, judge, of_history
 from crosscut.health.ledger import HealthSearch
 from crosscut.health.search import references
 from crosscut.run.run import Run
@@ -128,8 +128,8 @@ def nights(case: tuple[int, int]) -> Nights:
         ill = night - FEWEST_EARLIER - HEALTHY_NIGHTS + 1
         run = _run(_rates(sick if ill > 0 else truth, noise, random), f"2026-01-{night + 1:02}T22:00:00Z")
         rates = references(searches, names, SIZE_BYTES)
-        one = judge(run, [of_history(rates, policy.least_share, SIZE_BYTES)], 0.01).search
-        searches.append(replace(one, size_bytes=SIZE_BYTES, reached=reached(run, SIZE_BYTES)))
+        one = judge(run, of_history(rates, policy.least_share, SIZE_BYTES), [], 0.01).search
+        searches.append(one)
         blamed = {fault.node for fault in one.faults}
         if ill <= 0 and night >= FEWEST_EARLIER:
             judged += len(one.sound) + len(blamed)

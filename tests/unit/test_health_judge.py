@@ -9,19 +9,19 @@ from changed_runs import aapc
 
 from crosscut.analysis.compare import spec
 from crosscut.cabling.model import Cabling, Port
-from crosscut.health.judge import FEWEST_EARLIER, JudgedNodes, judge, of_history, of_spec, reached
+from crosscut.health.judge import FEWEST_EARLIER, JudgedNodes, judge, of_history, of_spec
 from crosscut.health.ledger import OWN_HISTORY, PROMISE, HealthSearch, NodeFault
 from crosscut.health.search import references
 from crosscut.run.run import Run
 
 NODES = [f"n{rank:03}" for rank in range(8)]
 RATE, SIZE = 1e8, 1_000_000
-KNOWN = [of_history(dict.fromkeys(NODES, RATE), 0.9, SIZE)]
+KNOWN = of_history(dict.fromkeys(NODES, RATE), 0.9, SIZE)
 ADAPTERS = [{"name": name, "id": name, "adapters": [{"name": "eth2"}]} for name in NODES]
 
 
 def judged(run: Run, cabling: Cabling | None = None) -> JudgedNodes:
-    return judge(run, KNOWN, 0.01, cabling)
+    return judge(run, KNOWN, [], 0.01, cabling)
 
 
 def faults(found: JudgedNodes) -> dict[str, tuple[str, int]]:
@@ -101,19 +101,21 @@ def test_a_link_that_went_down_and_wire_errors_are_faults_if_other_nodes_have_no
 
 def test_a_node_that_is_slower_than_others_is_at_fault_unless_it_keeps_a_promise() -> None:
     run = aapc(1, repetitions=20, out={3: 0.4}, into={3: 0.4})
-    usual = [of_history({"n003": 0.4 * RATE}, 0.9, SIZE)]
-    assert faults(judge(run, usual, 0.01)) == {"n003": ("slow host", 40)}
+    usual = of_history({"n003": 0.4 * RATE}, 0.9, SIZE)
+    assert faults(judge(run, usual, [], 0.01)) == {"n003": ("slow host", 40)}
     text = '[[promise]]\nkind = "node"\nat_least = "30 MB/s"\nnodes = ["n003"]\n'
     promised = of_spec(spec.parse(text, Path("spec.toml")), NODES)
-    found = judge(run, [*usual, *promised], 0.01)
+    found = judge(run, usual, promised, 0.01)
     assert (found.search.faults, found.search.sound) == ((), ("n003",))
 
 
 def test_a_node_without_a_history_is_open_unless_it_is_slower_than_others() -> None:
     rates = dict.fromkeys([*NODES[:3], *NODES[4:]], RATE)
-    known = [of_history(rates, 0.9, SIZE)]
-    assert faults(judge(aapc(1, repetitions=20, out={3: 0.4}), known, 0.01)) == {"n003": ("slow host", 40)}
-    found = judge(aapc(1, repetitions=20), known, 0.01)
+    known = of_history(rates, 0.9, SIZE)
+    assert faults(judge(aapc(1, repetitions=20, out={3: 0.4}), known, [], 0.01)) == {
+        "n003": ("slow host", 40)
+    }
+    found = judge(aapc(1, repetitions=20), known, [], 0.01)
     assert "nothing says what n003 should reach; its own history needs 5 searches" in found.notes
 
 
@@ -123,7 +125,7 @@ def test_promises_about_nodes_are_judged_for_each_node() -> None:
     )
     promised = of_spec(spec.parse(text, Path("spec.toml")), NODES)
     assert [list(one.rates) for one in promised] == [NODES]
-    found = judge(aapc(1, repetitions=20, out={3: 0.4}), promised, 0.01)
+    found = judge(aapc(1, repetitions=20, out={3: 0.4}), of_history({}, 0.9, SIZE), promised, 0.01)
     assert faults(found) == {"n003": (PROMISE, 51)}
     assert found.search.faults[0].says.endswith("of 80.0 MB/s (what was promised)")
     some = spec.parse(text.replace('MB/s"', 'MB/s"\nnodes = ["n00[12]"]', 1), Path("spec.toml"))
@@ -139,20 +141,20 @@ def test_slow_peers_and_trunks_do_not_make_a_node_slow() -> None:
 @pytest.mark.parametrize(("slow", "at_fault"), [(10, False), (11, False), (14, True)])
 def test_a_node_is_at_fault_only_if_its_best_routes_are_slow_too(slow: int, at_fault: bool) -> None:
     slower = {(3, (3 + hop) % 16): 0.5 for hop in range(1, slow + 1)}
-    known = [of_history(dict.fromkeys([f"n{rank:03}" for rank in range(16)], RATE), 0.9, SIZE)]
-    found = judge(aapc(1, ranks=16, repetitions=20, route=slower), known, 0.01).search
+    known = of_history(dict.fromkeys([f"n{rank:03}" for rank in range(16)], RATE), 0.9, SIZE)
+    found = judge(aapc(1, ranks=16, repetitions=20, route=slower), known, [], 0.01).search
     assert ([one.node for one in found.faults] == ["n003"]) == at_fault
     assert ("n003" in found.sound) == (slow == 10)
 
 
 def test_what_a_node_reaches_is_its_slower_direction_with_the_best_quarter_of_the_others() -> None:
-    found = reached(aapc(1, repetitions=20, into={3: 0.5}, route={(5, 0): 0.1, (5, 1): 0.1}), SIZE)
+    found = judged(aapc(1, repetitions=20, into={3: 0.5}, route={(5, 0): 0.1, (5, 1): 0.1})).search.reached
     assert list(found) == NODES
     assert {node: round(rate / RATE, 1) for node, rate in found.items()} == dict.fromkeys(NODES, 1.0) | {
         "n003": 0.5
     }
     limited = {"lab": {"name": "x"}, "trust": [{"limited": [{"size": SIZE, "phases": [[1, 7]]}]}]}
-    assert reached(aapc(1, repetitions=20, attributes=limited), SIZE) == {}
+    assert judged(aapc(1, repetitions=20, attributes=limited)).search.reached == {}
 
 
 def searched(day: int, rate: int, *faults: str, nodes: int = 8) -> HealthSearch:

@@ -9,6 +9,7 @@ explain.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -74,26 +75,21 @@ def of_spec(spec: Spec, nodes: Sequence[str]) -> list[NodeBounds]:
         if promise.kind is PromiseKind.NODE and promise.pattern == PATTERN and not promise.parameters:
             mine = [node for node in nodes
                     if not promise.nodes or any(fnmatchcase(node, one) for one in promise.nodes)]  # fmt: skip
-            own = replace(promise, of_the_routes=_OF_THE_ROUTES)
-            found.append(NodeBounds(own, dict.fromkeys(mine, promise.bound), 1.0, PROMISE))
+            found.append(NodeBounds(promise, dict.fromkeys(mine, promise.bound), 1.0, PROMISE))
     return found
 
 
 def of_history(rates: Mapping[str, float], below: float, size_bytes: int) -> NodeBounds:
     """Returns as bounds a share `below` of each node's rate so far."""
-    return NodeBounds(_own(size_bytes), rates, below, OWN_HISTORY)
+    own = Promise(kind=PromiseKind.NODE, pattern=PATTERN, size_bytes=size_bytes)
+    return NodeBounds(own, rates, below, OWN_HISTORY)
 
 
-def _own(size_bytes: int) -> Promise:
-    return Promise(kind=PromiseKind.NODE, pattern=PATTERN, size_bytes=size_bytes, floor="own history",
-                   of_the_routes=_OF_THE_ROUTES)  # fmt: skip
-
-
-def reached(run: Run, size_bytes: int) -> dict[str, int]:
+def _reached(usual: Mapping[str, Quantities]) -> dict[str, int]:
     """Returns what each node reaches in its slower direction, in bytes per second: with the best quarter of
     the others, by the median over repetitions."""
     found = {}
-    for node, part in _by_node(run, quantities(_own(size_bytes), run, NO_GROUPS)).items():
+    for node, part in usual.items():
         columns = [values[np.isfinite(values)] for values in part.values.T]
         if all(map(len, columns)):
             found[node] = round(min(float(np.median(values)) for values in columns))
@@ -101,11 +97,10 @@ def reached(run: Run, size_bytes: int) -> dict[str, int]:
 
 
 def _by_node(run: Run, found: Quantities) -> dict[str, Quantities]:
+    places: dict[str, list[int]] = defaultdict(list)
     names = run.node_names
-    owners = [names[label[0]] for label in found.labels]
-    places = {
-        node: [at for at, owner in enumerate(owners) if owner == node] for node in dict.fromkeys(owners)
-    }
+    for at, label in enumerate(found.labels):
+        places[names[label[0]]].append(at)
     return {
         node: Quantities(tuple(found.labels[at] for at in mine), found.values[:, mine])
         for node, mine in places.items()
@@ -120,17 +115,29 @@ class JudgedNodes:
 
 
 def judge(
-    run: Run, expected: Sequence[NodeBounds], error_rate: float, cabling: Cabling | None = None
-) -> JudgedNodes:
-    """Judges every node of a run. `error_rate`: of all verdicts on promises together."""
+    run: Run, own: NodeBounds, promised: Sequence[NodeBounds], error_rate: float,
+    cabling: Cabling | None = None,
+) -> JudgedNodes:  # fmt: skip
+    """Judges every node of a run. `own`: by their history. `error_rate`: of all verdicts together."""
     nodes = tuple(dict.fromkeys(run.node_names))
-    checked = _checked(run, expected, error_rate)
+    bounds = (own, *promised)
+    rates = [_rates(run, one.promise) for one in bounds]
+    share = error_rate / max(sum(len(one.rates) for one in bounds), 1)
+    checked = [
+        (node, one, there.verdict(node, one, share))
+        for one, there in zip(bounds, rates, strict=True)
+        for node in one.rates
+    ]
+    search = HealthSearch(
+        text(run.attributes, "start"), (), run=str(run.path), size_bytes=own.promise.size_bytes,
+        reached=_reached(rates[0].usual),
+    )  # fmt: skip
     counted = _of_counters(run)
     found, structure = of_run.look(run)
     if cabling is not None:
         found, structure = cable_names.named(found, structure, cabling)
     if machine := [one.what for one in found if one.what.startswith(limited.NOTHING_TOLD)]:
-        return JudgedNodes(_search(run, (), counted, cabling), tuple(machine))
+        return JudgedNodes(replace(search, faults=_placed(run, counted, cabling)), tuple(machine))
     excused = _excused(found, structure)
     below = {node: fault for node, bounds, verdict in checked
              if (fault := _fault(node, bounds, verdict)) is not None and node not in excused}  # fmt: skip
@@ -150,41 +157,44 @@ def judge(
     sound = tuple(node for node in nodes if node in keeps and node not in at_fault and node not in excused)
     if left := [node for node in nodes if node not in {*sound, *at_fault, *excused}]:
         notes.append(_open(left, {node for node, _, _ in checked}))
-    return JudgedNodes(_search(run, sound, faults, cabling), tuple(notes))
+    return JudgedNodes(replace(search, sound=sound, faults=_placed(run, faults, cabling)), tuple(notes))
 
 
-def _search(
-    run: Run, sound: tuple[str, ...], faults: Sequence[NodeFault], cabling: Cabling | None
-) -> HealthSearch:
-    placed = tuple(replace(fault, where=_where(run, fault.node, cabling)) for fault in faults)
-    return HealthSearch(text(run.attributes, "start"), sound, placed, str(run.path))
+def _placed(run: Run, faults: Sequence[NodeFault], cabling: Cabling | None) -> tuple[NodeFault, ...]:
+    return tuple(replace(fault, where=_where(run, fault.node, cabling)) for fault in faults)
 
 
 _Checked = Sequence[tuple[str, NodeBounds, PromiseVerdict | None]]
 
 
-def _checked(run: Run, expected: Sequence[NodeBounds], error_rate: float) -> _Checked:
-    """Judges every node by every bound on it; None: it was not measured."""
-    groups = groups_of(run) if any(one.promise.routes for one in expected) else NO_GROUPS
-    share = error_rate / max(sum(len(one.rates) for one in expected), 1)
-    found = []
-    for one in expected:
-        usual: dict[str, Quantities] = {}
-        best: dict[str, Quantities] = {}
-        if measures(run, one.promise) and not run.summarised:
-            usual = _by_node(run, quantities(one.promise, run, groups))
-            best = _by_node(run, quantities(replace(one.promise, of_the_routes=_OF_A_FAULT), run, groups))
-        for node, rate in one.rates.items():
-            verdict = None
-            if node in usual and np.isfinite(usual[node].values).any():
-                own = replace(one.promise, bound=one.below * rate)
-                verdict = decided(own, usual[node], share)
-                if verdict.verdict is not Verdict.PASS:
-                    verdict = decided(own, best[node], share)
-                    if verdict.verdict is Verdict.PASS:
-                        verdict = replace(verdict, verdict=Verdict.UNDECIDED)
-            found.append((node, one, verdict))
-    return found
+@dataclass(frozen=True)
+class _NodeRates:
+    """What each node reached: with the best quarter of the others, and with the best eighth."""
+
+    usual: Mapping[str, Quantities]
+    best: Mapping[str, Quantities]
+
+    def verdict(self, node: str, bounds: NodeBounds, error_rate: float) -> PromiseVerdict | None:
+        """Returns None if the node was not measured."""
+        if node not in self.usual or not np.isfinite(self.usual[node].values).any():
+            return None
+        own = replace(bounds.promise, bound=bounds.below * bounds.rates[node])
+        kept = decided(own, self.usual[node], error_rate)
+        if kept.verdict is Verdict.PASS:
+            return kept
+        broken = decided(own, self.best[node], error_rate)
+        return broken if broken.verdict is Verdict.FAIL else replace(broken, verdict=Verdict.UNDECIDED)
+
+
+def _rates(run: Run, promise: Promise) -> _NodeRates:
+    if not measures(run, promise) or run.summarised:
+        return _NodeRates({}, {})
+    groups = groups_of(run) if promise.routes else NO_GROUPS
+    usual, best = (
+        _by_node(run, quantities(replace(promise, of_the_routes=share), run, groups))
+        for share in (_OF_THE_ROUTES, _OF_A_FAULT)
+    )
+    return _NodeRates(usual, best)
 
 
 def _fault(node: str, bounds: NodeBounds, verdict: PromiseVerdict | None) -> NodeFault | None:
@@ -221,16 +231,16 @@ def _members(groups: Sequence[str], structure: Structure | None) -> Iterator[str
             yield from (structure.hosts[rank] for rank in group.ranks)
 
 
-def _of_findings(found: Sequence[Finding], judged: set[str]) -> list[NodeFault]:
-    """Returns faults that findings name. `judged`: nodes that are not compared with others, since one that
-    keeps what was promised may be slower than others by design. One that reaches its own history with the
-    best quarter of the others may still be slower than they are: a trunk may limit that quarter."""
+def _of_findings(found: Sequence[Finding], exempt: set[str]) -> list[NodeFault]:
+    """Returns faults that findings name. `exempt`: nodes that are not compared with others, since one that
+    keeps what was promised may be slower by design. A node that keeps to its own history may still be slower
+    than the others: a trunk may limit its best quarter."""
     faults = []
     for finding in found:
         if finding.kind not in OF_ONE_HOST:
             continue
         for host in dict.fromkeys(name.partition(":")[0] for name in finding.hosts):
-            if finding.kind is FindingKind.SLOW_HOST and host in judged:
+            if finding.kind is FindingKind.SLOW_HOST and host in exempt:
                 continue
             share = finding.effect.share if finding.effect is not None else float("nan")
             faults.append(NodeFault(host, finding.kind.value, finding.what.removesuffix("."), share))

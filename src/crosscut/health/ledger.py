@@ -27,11 +27,11 @@ _HALF_A_DAY = timedelta(hours=12)
 class NodeFault:
     node: str
     kind: str
-    """That of the finding, or one of those below."""
+    """The kind of the finding, or one of the four below."""
     says: str
     """A clause with the figure: `receives 4.7 MB/s, 40 % of …`."""
     share: float = math.nan
-    """Of the rate that the node should reach; NaN: unknown."""
+    """Share left of the rate that the node should reach; NaN: unknown."""
     where: str = ""
     """Adapter and cable."""
 
@@ -51,9 +51,9 @@ class HealthSearch:
     faults: tuple[NodeFault, ...] = ()
     run: str = ""
     size_bytes: int = 0
-    """Of the messages by which nodes' rates were judged."""
+    """Size of the messages whose rates were judged."""
     reached: Mapping[str, int] = field(default_factory=dict)
-    """Rate of each node, in bytes per second (`judge.reached`)."""
+    """Bytes per second of each node, in its slower direction, with the best quarter of the others."""
 
     @property
     def night(self) -> str:

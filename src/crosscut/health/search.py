@@ -23,7 +23,6 @@ from crosscut.health.judge import (
     judge,
     of_history,
     of_spec,
-    reached,
 )
 from crosscut.health.ledger import HealthSearch
 from crosscut.health.policy import Policy
@@ -59,7 +58,7 @@ class HealthOptions:
 
     @property
     def error_rate(self) -> float:
-        """Of all verdicts of one search together."""
+        """Error rate of all verdicts of one search together."""
         return self.spec.error_rate if self.spec is not None else _ERROR_RATE
 
 
@@ -84,13 +83,12 @@ def search(
     run = Run.open(out)
     # Rank by rank, the name that Slurm has for a node, which may not be its host name.
     names = dict(zip(run.node_names, nodes, strict=True))
-    expected = of_spec(how.spec, run.node_names) if how.spec is not None else []
+    promised = of_spec(how.spec, run.node_names) if how.spec is not None else []
     rates = references(ledger.read(how.ledger), nodes, how.size_bytes)
     mine = {host: rates[node] for host, node in names.items() if node in rates}
-    expected.append(of_history(mine, how.policy.least_share, how.size_bytes))
-    judged = judge(run, expected, how.error_rate, how.cabling)
-    kept = replace(judged.search, size_bytes=how.size_bytes, reached=reached(run, how.size_bytes))
-    found = replace(judged, search=_renamed(kept, names))
+    own = of_history(mine, how.policy.least_share, how.size_bytes)
+    judged = judge(run, own, promised, how.error_rate, how.cabling)
+    found = replace(judged, search=_renamed(judged.search, names))
     ledger.add(how.ledger, found.search)
     if how.history is not None:
         with database.writing(how.history) as connection:

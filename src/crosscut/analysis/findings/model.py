@@ -6,7 +6,6 @@ They are plain records that convert to and from JSON, for the terminal, the HTML
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -24,18 +23,10 @@ P_MEANS = "p: probability that a healthy network shows a finding this strong (co
 IN_ITS_FILE = "this network is computed: compare the rates in its file"
 """Advice about a fault of a network that exists only as a description."""
 
-LOST_OR_TAKEN = ": a cable is down, or other traffic was present all the time"
-"""Ends the sentence about a slow trunk: capacity that other traffic always takes looks like lost capacity."""
-
 
 def alone(times: int) -> str:
-    """Ends the sentence about what was measured while its ends had no other traffic."""
+    """Says how often something was measured while its ends had no other traffic."""
     return f" (measured alone {units.count(times, 'time')})"
-
-
-_OF_MEASUREMENTS = re.compile(
-    rf"{re.escape(LOST_OR_TAKEN)}| \(measured alone [\d,]+ times?\)|(?<=a shared link) or another job"
-)
 
 
 class Direction(Enum):
@@ -79,6 +70,8 @@ class Finding:
     """Evidence: phases, by the pattern's numbers."""
     evidence_routes: tuple[tuple[int, int], ...] = ()
     advice: str = ""
+    if_measured: str = ""
+    """The part of `what` that is not said of a computed network; not in JSON."""
 
     def __post_init__(self) -> None:
         if self.false_alarm < SMALLEST_CLAIMED:
@@ -90,8 +83,8 @@ class Finding:
         advice = IN_ITS_FILE if self.kind.fault else "" if self.kind.sort is Sort.DESIGN else self.advice
         effect = self.effect and Effect(self.effect.share)
         what = self.what.replace(self.effect.text(), effect.text()) if self.effect and effect else self.what
-        what = _OF_MEASUREMENTS.sub("", what)
-        return replace(self, what=what, effect=effect, advice=advice, false_alarm=math.nan)
+        what = what.replace(self.if_measured, "")
+        return replace(self, what=what, if_measured="", effect=effect, advice=advice, false_alarm=math.nan)
 
     @property
     def chance(self) -> str:
@@ -115,7 +108,9 @@ class Finding:
         return replace(self, what=what, advice=advice or self.advice)
 
     def as_json(self) -> dict[str, Any]:
-        return {**records.plain(self), "fault": self.kind.fault}
+        members = records.plain(self)
+        del members["if_measured"]
+        return members | {"fault": self.kind.fault}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ _AS_OFTEN = 0.65
 _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
 _REACHED = "it reached the ordinary rate meanwhile, so its link is not slow all the time"
-_VARIES = "a shared link or another job may be the cause"
+_JOB = " or another job"
+_VARIES = f"a shared link{_JOB} may be the cause"
 _ALONE = "measure it alone with crosscut locate --on PLACE"
 # Logarithm: two directions that differ by less are reported as one.
 _AS_SLOW = 0.1
@@ -92,7 +93,7 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     if len(suspects) > 1:
         unsure = [replace(_crowded(suspects, name), kind=FindingKind.SUSPECT)]
     else:
-        unsure = [_suspect(told[rank], _VARIES, _ALONE) for rank in suspects]
+        unsure = [replace(_suspect(told[rank], _VARIES, _ALONE), if_measured=_JOB) for rank in suspects]
     return [*(told[rank] for rank in told if rank in steady), *unsure]
 
 
@@ -176,6 +177,7 @@ def _host(
     return Finding(
         kind=FindingKind.SLOW_HOST,
         what=f"{name(rank)} {words}{beside.words(rank)}",
+        if_measured=times,
         ranks=(rank,),
         hosts=(name(rank),),
         direction=direction,

@@ -239,11 +239,13 @@ def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred
     back = (observed.source == destination) & (observed.destination == source)
     both = back.any() and inferred.alone.slowness(observed.where(back)).max() < inferred.alone.threshold
     size = Effect(*(math.exp(middle + side * 1.96 * error) for side in (0, -1, 1)))
+    times = alone(len(slowness))
     back_is = "is slow, too" if both else "is sound" if back.any() else "was not measured"
     return Finding(
         kind=FindingKind.SLOW_ROUTE,
         what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach"
-             f"{alone(len(slowness))}; the reverse route {back_is}",
+             f"{times}; the reverse route {back_is}",
+        if_measured=times,
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),
         direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=FALSE_ALARMS,
         phases=numbers(again, mine), evidence_routes=(route,),

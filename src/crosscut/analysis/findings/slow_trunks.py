@@ -9,7 +9,7 @@ import numpy as np
 
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import LOST_OR_TAKEN, Direction, Effect, Finding
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.shared_limits import FEWEST_ALIKE, OF_GROUPS, between, where
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, deviation_of, holm, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
@@ -292,6 +292,8 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
     return [c for c in across if c.groups[0] == int(size.argmin())]
 
 
+# Capacity that other traffic always takes looks like lost capacity.
+_LOST_OR_TAKEN = ": a cable is down, or other traffic was present all the time"
 _WHICH = (
     "look for a cable of the trunk that is down or came up at a lower speed, and check what its ports carry "
     "while nothing is measured: rates alone do not tell a lost cable from traffic that is always there"
@@ -313,11 +315,11 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
         words += f", {most}{effect.text()} of what others of its kind carry{each}"
     else:
         words += ", while the others show no limit"
-    words += LOST_OR_TAKEN
+    words += _LOST_OR_TAKEN
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
         kind=FindingKind.SLOW_TRUNK, what=words, ranks=members,
         groups=tuple(map(inferred.name, capacity.groups)), direction=direction,
         effect=effect, false_alarm=doubt, phases=capacity.phases[:64],
-        advice=_WHICH,
+        advice=_WHICH, if_measured=_LOST_OR_TAKEN,
     )  # fmt: skip
