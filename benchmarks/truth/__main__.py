@@ -1,30 +1,24 @@
 """Scores crosscut locate by family of networks: `make truth`, python -m benchmarks.truth --families torus.
 
-Appends each scored network to the record, so that a stopped run resumes. Lines of the record made by other
-versions of the sources do not count.
+A stopped run resumes (record.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.truth import networks
+from benchmarks.truth import networks, record
 from benchmarks.truth.score import Score, of_family
 
 # Seeds below were used for tuning or inspected; see docs/how-it-locates.md.
 FIRST_SEED = 40_000
-_HERE = Path(__file__).parent
-_SOURCES = (_HERE, _HERE.parents[1] / "src/crosscut/analysis", _HERE.parents[1] / "src/crosscut/campaigns")
 _NAMES = {family.__name__: family for family in networks.ALL_FAMILIES}
 # Sizes of faults: the share left of a capacity.
 _SIZES = ((0.2, 0.4), (0.4, 0.6), (0.6, 0.85))
@@ -49,48 +43,22 @@ def main() -> int:
         for healthy, count in ((True, options.healthy), (False, options.faulty))
         for number in range(count) for name in options.families
     ]  # fmt: skip
-    source = _digest()
-    known = _read(options.record, source)
-    wanted = [case for case in cases if case not in known]
-    options.record.parent.mkdir(parents=True, exist_ok=True)
-    with options.record.open("a", encoding="utf-8") as record, Pool(options.jobs) as pool:
-        for number, (case, score) in enumerate(pool.imap_unordered(_scored, wanted), 1):
-            known[case] = score
-            print(
-                json.dumps({"source": source, "case": case, "score": asdict(score)}), file=record, flush=True
-            )
-            print(f"\r{number} of {len(wanted)} networks ", end="", file=sys.stderr)
+    source = record.digest("analysis", "campaigns")
+    known = record.completed(
+        options.record, source, cases, _scored, options.jobs, plain=asdict, parse=Score.of_json
+    )
     print(f"\nseeds from {options.first} on; sources {source}\n")
-    for line in _tables({case: known[case] for case in cases}):
+    for line in _tables(known):
         print(line)
     return 0
 
 
-def _scored(case: Case) -> tuple[Case, Score]:
+def _scored(case: Case) -> Score:
     name, seed, healthy = case
-    return case, of_family(_NAMES[name], seed, healthy=healthy)
+    return of_family(_NAMES[name], seed, healthy=healthy)
 
 
-def _digest() -> str:
-    """Returns a digest of the sources that decide what is found."""
-    files = sorted(path for folder in _SOURCES for path in folder.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-
-
-def _read(record: Path, source: str) -> dict[Case, Score]:
-    found: dict[Case, Score] = {}
-    for line in record.read_text(encoding="utf-8").splitlines() if record.exists() else ():
-        try:
-            entry = json.loads(line)
-        except ValueError:  # the last line of a killed run
-            continue
-        if entry["source"] == source:
-            name, seed, healthy = entry["case"]
-            found[name, seed, healthy] = Score.of_json(entry["score"])
-    return found
-
-
-def _tables(known: dict[Case, Score]) -> Iterator[str]:
+def _tables(known: Mapping[Case, Score]) -> Iterator[str]:
     """Markdown."""
     columns = (
         "family", "healthy", "alarms", "at most", "faulty", "Rand", "limits", "found", "precision",

@@ -3,26 +3,23 @@
 A network of a family, with noise of any model and size, is searched as `health night` does: an all-to-all of
 all hosts, 20 repetitions, one search a night. The nights of a healthy network come first: five in which only
 the hosts' own history forms, then those that are judged. Then one host loses a share of its link in one
-direction, which stays. The default policy decides after every night. Appends each network to the record, so
-that a stopped run resumes.
+direction, which stays. The default policy decides after every night. A stopped run resumes (record.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from benchmarks.truth import fabrics, networks, oracle
+from benchmarks.truth import fabrics, networks, oracle, record
 from benchmarks.truth.noise import Noise
 from benchmarks.truth.parts import Truth
 from crosscut.health import policy as policies
@@ -159,21 +156,14 @@ def main() -> int:
     cases = [
         (number, options.first + at) for at in range(options.networks) for number in range(len(FAMILIES))
     ]
-    options.record.parent.mkdir(parents=True, exist_ok=True)
-    known: dict[tuple[int, int], Nights] = {}
-    if options.record.exists():
-        for line in options.record.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            known[tuple(entry["case"])] = Nights(**entry["nights"])
-    wanted = [case for case in cases if case not in known]
-    with options.record.open("a", encoding="utf-8") as record, Pool(options.jobs) as pool:
-        for number, (case, one) in enumerate(zip(wanted, pool.imap(nights, wanted), strict=True), 1):
-            known[case] = one
-            print(json.dumps({"case": case, "nights": asdict(one)}), file=record, flush=True)
-            print(f"\r{number} of {len(wanted)} networks ", end="", file=sys.stderr)
+    source = record.digest("analysis", "health")
+    known = record.completed(
+        options.record, source, cases, nights, options.jobs, plain=asdict, parse=lambda made: Nights(**made)
+    )
+    print(f"\nseeds from {options.first} on; sources {source}")
     print("\n| family | networks | judged | called at fault | sound ones drained | faulty ones drained |")
     print("| --- | --- | --- | --- | --- | --- |")
-    found = [known[case] for case in cases]
+    found = [*known.values()]
     for family in [*dict.fromkeys(one.family for one in found), "all"]:
         print(_row(family, [one for one in found if family in (one.family, "all")]))
     return 0

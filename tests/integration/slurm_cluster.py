@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import socket
 import subprocess
@@ -13,6 +12,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from crosscut.lab.slurm.configuration import within
+from crosscut.lab.slurm.daemons import munge
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "salloc", "sbatch", "sinfo", "scontrol", "squeue")
 _PATH = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "/usr/bin")
@@ -56,20 +58,7 @@ def _configuration(folder: Path) -> str:
         "ClusterName=crosscut-test",
         f"SlurmctldHost={host}(127.0.0.1)",
         f"SlurmctldPort={control}",
-        f"AuthInfo=socket={folder}/munge.socket",
-        "SlurmUser=root",
-        f"StateSaveLocation={folder}/state",
-        f"SlurmdSpoolDir={folder}/spool-%n",
-        f"SlurmctldPidFile={folder}/slurmctld.pid",
-        f"SlurmdPidFile={folder}/slurmd-%n.pid",
-        f"SlurmctldLogFile={folder}/slurmctld.log",
-        f"SlurmdLogFile={folder}/slurmd-%n.log",
-        "ProctrackType=proctrack/linuxproc",
-        "TaskPlugin=task/none",
-        "SelectType=select/cons_tres",
-        "SelectTypeParameters=CR_Core",
-        "MpiDefault=none",
-        "ReturnToService=2",
+        *within(folder),
         "KillWait=2",
         "PartitionName=test Nodes=ALL Default=YES MaxTime=10 State=UP OverSubscribe=YES",
     ]
@@ -79,15 +68,6 @@ def _configuration(folder: Path) -> str:
         for name, port in zip(NODES, nodes, strict=True)
     ]
     return "\n".join([*lines, "SlurmdParameters=config_overrides", ""])
-
-
-def _munged(folder: Path) -> list[str]:
-    key = folder / "munge.key"
-    key.touch(0o400)
-    key.write_bytes(secrets.token_bytes(128))
-    files = {"key-file": key, "socket": folder / "munge.socket", "pid-file": folder / "munge.pid",
-             "log-file": folder / "munge.log", "seed-file": folder / "munge.seed"}  # fmt: skip
-    return ["munged", "--foreground", "--force", *(f"--{name}={path}" for name, path in files.items())]
 
 
 def _await_nodes(slurm: Slurm, daemons: list[subprocess.Popen[bytes]]) -> None:
@@ -115,7 +95,7 @@ def running_slurm() -> Iterator[Slurm]:
         environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf"), "PATH": _PATH}
         for inherited in [key for key in environment if key.startswith("SLURM_") and key != "SLURM_CONF"]:
             del environment[inherited]
-        commands = [_munged(folder), ["slurmctld", "-D"], *(["slurmd", "-D", "-N", node] for node in NODES)]
+        commands = [munge(folder), ["slurmctld", "-D"], *(["slurmd", "-D", "-N", node] for node in NODES)]
         daemons: list[subprocess.Popen[bytes]] = []
         try:
             for command in commands:

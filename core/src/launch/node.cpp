@@ -41,20 +41,12 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, a later error reports the shortage
 }
 
-// Resolves the interface of this node's ranks, from which they must reach the conductor or another node.
-std::string interface_of(const session::SessionConfig& config) {
+// Resolves an interface of this node's ranks, from which they must reach the conductor or another node.
+std::string resolved(std::string_view interface, const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
   if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
   const bool is_alone = config.count == config.ranks;
-  return session::resolve_interface(config.interface == "auto" && is_alone ? "127.0.0.1" : config.interface,
-                                    towards);
-}
-
-std::string control_interface_of(const session::SessionConfig& config) {
-  if (config.control_interface.empty()) return {};
-  session::SessionConfig own = config;
-  own.interface = config.control_interface;
-  return interface_of(own);
+  return session::resolve_interface(interface == "auto" && is_alone ? "127.0.0.1" : interface, towards);
 }
 
 // The parent process of a node's ranks: one loop that handles their exits, signals, and the nodes behind this
@@ -63,8 +55,8 @@ class Node {
  public:
   Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
       : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
-    interface_ = interface_of(config_);
-    control_interface_ = control_interface_of(config_);
+    interface_ = resolved(config_.interface, config_);
+    control_interface_ = resolved(config_.control_interface, config_);
     const std::vector<int> allowed = measure::allowed_cores();
     cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
     oversubscribed_ =

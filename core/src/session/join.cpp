@@ -12,9 +12,16 @@
 namespace crosscut::session {
 namespace {
 
-std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>& interfaces,
-                             const ConnectionLost& lost) {
-  return "cannot reach rank 0, the conductor, from " + interfaces.back().host() + " within " +
+std::vector<Address> addresses_of(std::string_view names) try {
+  std::vector<Address> addresses;
+  for (const auto name : split(names, ',')) addresses.push_back(Address::of_interface(name));
+  return addresses;
+} catch (const UsageError& error) {
+  throw UsageError("node " + measure::host_name() + ": " + error.what());
+}
+
+std::string no_way_to_rank_0(const RankSetup& setup, const Address& interface, const ConnectionLost& lost) {
+  return "cannot reach rank 0, the conductor, from " + interface.host() + " within " +
          std::to_string(std::lround(setup.timeout_seconds)) + " s: " + lost.what();
 }
 
@@ -36,19 +43,10 @@ void refuse(const RankSetup& setup, const Address& conductor, const UsageError& 
 
 }  // namespace
 
-std::vector<Address> interfaces_of(const RankSetup& setup) try {
-  std::vector<Address> interfaces;
-  for (const auto name : split(setup.interface, ',')) interfaces.push_back(Address::of_interface(name));
-  return interfaces;
-} catch (const UsageError& error) {
-  throw UsageError("node " + measure::host_name() + ": " + error.what());
-}
+std::vector<Address> interfaces_of(const RankSetup& setup) { return addresses_of(setup.interface); }
 
 Address control_interface_of(const RankSetup& setup) {
-  if (setup.control_interface.empty()) return interfaces_of(setup).front();
-  RankSetup own = setup;
-  own.interface = setup.control_interface;
-  return interfaces_of(own).front();
+  return addresses_of(setup.control_interface.empty() ? setup.interface : setup.control_interface).front();
 }
 
 Membership join(const RankSetup& setup, const Address& conductor) {
@@ -74,7 +72,7 @@ Membership join(const RankSetup& setup, const Address& conductor) {
     try {
       member.control = connect_to_conductor(setup, conductor, deadline);
     } catch (const ConnectionLost& lost) {
-      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, listened, lost));
+      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, member.control_interface, lost));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }

@@ -12,7 +12,7 @@ struct Membership {
   Fd control;                       // authenticated connection to the conductor
   std::vector<Acceptor> acceptors;  // one per rail, and one more if control has an interface of its own
   std::vector<Address> interfaces;  // one per rail
-  Address control_interface;
+  Address control_interface;        // of barriers
 };
 
 // Parses the setup's comma-separated list of interfaces. Throws UsageError naming this node.

@@ -12,6 +12,8 @@ from pathlib import Path
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab.plan.management import LOGIN, address, login_address
 
+SOCKET = "munge.socket"
+_SPOOL = "spool-%n"
 MOST_NODES = 16
 """Slurm was tried in labs of up to this many nodes."""
 # sockaddr_un of unix(7), with its terminating zero.
@@ -34,7 +36,7 @@ def file_of(lab: Path) -> Path:
 
 def socket_of(lab: Path) -> Path:
     """The socket of munged, which all hosts share, as it is a file."""
-    return folder_of(lab) / "munge.socket"
+    return folder_of(lab) / SOCKET
 
 
 def refuse(hosts: Sequence[str], lab: Path) -> None:
@@ -46,7 +48,7 @@ def refuse(hosts: Sequence[str], lab: Path) -> None:
     if LOGIN in hosts:
         raise UsageError(f"--slurm: a host of the network is called {LOGIN}, as the host of slurmctld is")
     longest = max(hosts, key=len)
-    path = f"{_spool(lab).replace('%n', longest)}/{longest}{_LONGEST_STEP}"
+    path = f"{folder_of(lab) / _SPOOL.replace('%n', longest)}/{longest}{_LONGEST_STEP}"
     if len(path.encode()) > _MOST_PATH_BYTES:
         raise CrosscutError(
             f"--slurm: {path} has {len(path.encode())} bytes, but the path of a socket has at most "
@@ -54,25 +56,18 @@ def refuse(hosts: Sequence[str], lab: Path) -> None:
         )
 
 
-def _spool(lab: Path) -> str:
-    return f"{folder_of(lab)}/spool-%n"
-
-
 def on_login(hosts: Sequence[str]) -> list[tuple[str, str]]:
     """(address, name) of every host as `login` sees them."""
     return [(login_address(), LOGIN), *((address(host), name) for host, name in enumerate(hosts))]
 
 
-def text(hosts: Sequence[str], cpus: Sequence[int], lab: Path) -> str:
-    """Text of slurm.conf. `cpus`: by host."""
-    folder = folder_of(lab)
-    lines = [
-        "ClusterName=lab",
-        f"SlurmctldHost={LOGIN}({login_address()})",
-        f"AuthInfo=socket={socket_of(lab)}",
+def within(folder: Path) -> list[str]:
+    """Lines of slurm.conf for a Slurm that keeps everything in this folder."""
+    return [
+        f"AuthInfo=socket={folder}/{SOCKET}",
         "SlurmUser=root",
         f"StateSaveLocation={folder}/state",
-        f"SlurmdSpoolDir={_spool(lab)}",
+        f"SlurmdSpoolDir={folder}/{_SPOOL}",
         f"SlurmctldPidFile={folder}/slurmctld.pid",
         f"SlurmdPidFile={folder}/slurmd-%n.pid",
         f"SlurmctldLogFile={folder}/slurmctld.log",
@@ -82,8 +77,17 @@ def text(hosts: Sequence[str], cpus: Sequence[int], lab: Path) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         "MpiDefault=none",
-        "AccountingStorageType=accounting_storage/none",
         "ReturnToService=2",
+    ]
+
+
+def text(hosts: Sequence[str], cpus: Sequence[int], lab: Path) -> str:
+    """Text of slurm.conf. `cpus`: by host."""
+    lines = [
+        "ClusterName=lab",
+        f"SlurmctldHost={LOGIN}({login_address()})",
+        *within(folder_of(lab)),
+        "AccountingStorageType=accounting_storage/none",
         # Every node has this machine's cores, and may have more ranks than these.
         "SlurmdParameters=config_overrides",
     ]

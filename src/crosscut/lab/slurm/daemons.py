@@ -67,9 +67,6 @@ def start(record: state.Record, folder: Path, made: LabPlan, cpus: Sequence[int]
         enter.hosts_file(configuration.on_login(made.hosts)), encoding="ascii"
     )
     holder.inside(record, partial(management.build, made, folder))
-    key = own / "munge.key"
-    key.touch(0o400)
-    key.write_bytes(secrets.token_bytes(_KEY_BYTES))
     started: dict[str, state.Process] = {}
     try:
         for name, node, words in _commands(made.hosts, folder):
@@ -86,13 +83,19 @@ def start(record: state.Record, folder: Path, made: LabPlan, cpus: Sequence[int]
 
 def _commands(hosts: Sequence[str], folder: Path) -> list[tuple[str, str, list[str]]]:
     """(name, node, words) of each daemon, in the order in which they start."""
-    own = configuration.folder_of(folder)
-    files = {"socket": configuration.socket_of(folder), "key-file": own / "munge.key"}
-    files |= {f"{what}-file": own / f"munge.{what}" for what in ("pid", "log", "seed")}
-    options = [f"--{name}={path}" for name, path in files.items()]
-    munged = ["munged", "--foreground", "--force", *options]
+    munged = munge(configuration.folder_of(folder))
     nodes = [(f"slurmd of {host}", host, ["slurmd", "-D", "-N", host]) for host in hosts]
     return [("munged", LOGIN, munged), ("slurmctld", LOGIN, ["slurmctld", "-D"]), *nodes]
+
+
+def munge(folder: Path) -> list[str]:
+    """Makes a key in this folder; returns the words that start a munged that keeps everything there."""
+    key = folder / "munge.key"
+    key.touch(0o400)
+    key.write_bytes(secrets.token_bytes(_KEY_BYTES))
+    files = {"key-file": key, "socket": folder / configuration.SOCKET}
+    files |= {f"{what}-file": folder / f"munge.{what}" for what in ("pid", "log", "seed")}
+    return ["munged", "--foreground", "--force", *(f"--{name}={path}" for name, path in files.items())]
 
 
 def _spawn(record: state.Record, folder: Path, name: str, node: str, words: Sequence[str]) -> state.Process:
