@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from stored_run import make_run
 
 from crosscut.base import core
 from crosscut.base.errors import UsageError
-from crosscut.cli import main, run_ended
+from crosscut.cli import main
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import resume_command
 from crosscut.session.measure import checked_out, decide
@@ -208,16 +207,6 @@ def test_a_parameter_that_the_core_refuses_is_named_as_the_command_s_option(
     monkeypatch.setenv("CROSSCUT_FAKE", "refuse")
     monkeypatch.setenv("CROSSCUT_FAKE_MESSAGE", message)
     assert usage_error(["run", "aapc", "-n", "2", "--quiet"], capsys) == f"crosscut: error: {shown}\n"
-
-
-def test_an_empty_run_is_not_said_to_hold_measurements(tmp_path: Path) -> None:
-    """For example after a full disk."""
-    path = make_run(tmp_path / "run.zarr")
-    assert run_ended.kept(path, "again").startswith("what was measured is in ")
-    shutil.rmtree(path / "status" / "c")
-    assert run_ended.kept(path, "again") == "nothing was measured; start again: again"
-    (path / "zarr.json").write_text("")
-    assert run_ended.kept(path, "again").startswith("nothing was measured")
 
 
 def test_a_run_that_exists_is_replaced_only_by_force(

@@ -72,7 +72,8 @@ Membership join(const RankSetup& setup, const Address& conductor) {
     try {
       member.control = connect_to_conductor(setup, conductor, deadline);
     } catch (const ConnectionLost& lost) {
-      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, member.control_interface, lost));
+      if (milliseconds_left(deadline) == 0)
+        throw RunError(no_way_to_rank_0(setup, member.control_interface, lost));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }

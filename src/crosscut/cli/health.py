@@ -162,11 +162,14 @@ def _searched(args: argparse.Namespace, choose: Callable[[Sequence[NodeState]], 
 
 
 def _read(args: argparse.Namespace) -> tuple[HealthOptions, Policy]:
-    """Reads all files, before anything is measured."""
+    """Reads all files, and tries those that will be written, before anything is measured."""
     from crosscut.analysis.compare import spec
     from crosscut.health import judge, ledger, policy
     from crosscut.health.search import HealthOptions
+    from crosscut.history import database
 
+    if args.size < 1:
+        raise UsageError("--size must be at least 1 byte: a node is judged by its rate")
     chosen = policy.read(args.policy)
     promised = spec.read(args.spec) if args.spec is not None else None
     if promised is not None and not judge.of_spec(promised, []):
@@ -174,7 +177,11 @@ def _read(args: argparse.Namespace) -> tuple[HealthOptions, Policy]:
             f'{args.spec}: has no promise of kind = "node" for the pattern {judge.PATTERN}, which is what a '
             "search measures; crosscut check judges the others"
         )
-    ledger.read(args.ledger)
+    with ledger.locked(args.ledger):
+        ledger.read(args.ledger)
+    if args.history is not None:
+        with database.writing(args.history):
+            pass
     if args.keep is not None:
         need_folder("--keep", args.keep / "run")
     how = HealthOptions(
