@@ -79,6 +79,25 @@ def test_a_phase_that_the_machine_limited_blames_nobody() -> None:
     assert "this machine's CPU was the bottleneck in every phase" in found.notes[0]
 
 
+@pytest.mark.parametrize(("others", "is_excused"), [(0, False), (400_000, False), (1_300_000, True)])
+def test_a_node_that_lacks_what_other_programs_carried_is_left_open(others: int, is_excused: bool) -> None:
+    own = 10 * SIZE
+    every = [own] * len(NODES)
+    zero = {"eth2": {"tx_bytes": 0, "rx_bytes": 0}}
+    after = {node: {"eth2": {"tx_bytes": own, "rx_bytes": own}} for node in NODES}
+    after["n003"] = {"eth2": {"tx_bytes": own + others, "rx_bytes": own}}
+    counted = {
+        "backend": {"name": "tcp"}, "start": "2026-11-26T07:00:00Z", "end": "2026-11-26T07:00:10Z",
+        "counters_before": dict.fromkeys(NODES, zero), "counters_after": after,
+        "effort": [{"size": SIZE, "sent_bytes": every, "received_bytes": every}],
+    }  # fmt: skip
+    found = judged(aapc(1, repetitions=20, out={3: 0.8}, attributes=counted))
+    assert found.search.sound == tuple(node for node in NODES if node != "n003")
+    assert list(faults(found)) == ([] if is_excused else ["n003"])
+    said = "other programs used the network during the measurement: n003's eth2 sent 130 KB/s"
+    assert found.notes == ((f"{said}: no node is blamed",) if is_excused else ())
+
+
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_link_that_went_down_and_wire_errors_are_faults_if_other_nodes_have_none(limited: bool) -> None:
     zero = {"eth2": {"carrier_changes": 1, "rx_crc_errors": 0}, "tcp": {"OutSegs": 0, "RetransSegs": 0}}

@@ -68,6 +68,20 @@ def test_other_programs_explain_only_what_they_took_in_that_direction(fault: Fin
     assert (first, second.kind) == (fault, FindingKind.OTHER_TRAFFIC)
 
 
+def test_little_traffic_is_reported_only_if_it_explains_a_slow_host() -> None:
+    little = traffic(out={"n1": 800_000, "n3": 700_000})
+    assert other_traffic.tied([], little, NODES) == []
+    (one,) = other_traffic.tied([slow(0.88)], little, NODES)
+    assert (one.kind, one.hosts) == (FindingKind.OTHER_TRAFFIC, ("n1",))
+    assert "n1's eth0 sent 80.0 KB/s; meanwhile n1 sends at 88 %" in one.what
+    assert other_traffic.tied([slow(0.8)], little, NODES) == [slow(0.8)]  # a third of what it lacks
+
+
+def test_what_varies_between_hosts_explains_nothing() -> None:
+    varied = {node: 100_000 * rank for rank, node in enumerate(NODES)}
+    assert other_traffic.tied([slow(0.99)], traffic(out=varied | {"n1": 600_000}), NODES) == [slow(0.99)]
+
+
 def test_what_all_hosts_have_is_overhead() -> None:
     assert other_traffic.tied([], traffic(), NODES) == []
     assert other_traffic.tied([], traffic(out=dict.fromkeys(NODES, OWN)), NODES) == []

@@ -27,10 +27,10 @@ from crosscut.analysis.compare.promises import (
 from crosscut.analysis.compare.spec import DEFAULT_PATTERN, Promise, PromiseKind, Spec
 from crosscut.analysis.figures import limited
 from crosscut.analysis.figures.route_class import NO_GROUPS
-from crosscut.analysis.findings import cable_names, counters, of_run
+from crosscut.analysis.findings import cable_names, counters, of_run, other_traffic
 from crosscut.analysis.findings.groups import groups_of
 from crosscut.analysis.findings.kinds import OF_ONE_HOST, FindingKind
-from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
@@ -138,7 +138,7 @@ def judge(
         found, structure = cable_names.named(found, structure, cabling)
     if machine := [one.what for one in found if one.what.startswith(limited.NOTHING_TOLD)]:
         return JudgedNodes(replace(search, faults=_placed(run, counted, cabling)), tuple(machine))
-    excused = _excused(found, structure)
+    excused = _excused(found, structure) | _busy(run, checked)
     below = {node: fault for node, bounds, verdict in checked
              if (fault := _fault(node, bounds, verdict)) is not None and node not in excused}  # fmt: skip
     notes = [f"{what}: no node is blamed" for what in dict.fromkeys(excused.values())]
@@ -200,11 +200,15 @@ def _rates(run: Run, promise: Promise) -> _NodeRates:
 def _fault(node: str, bounds: NodeBounds, verdict: PromiseVerdict | None) -> NodeFault | None:
     if verdict is None or verdict.verdict is not Verdict.FAIL:
         return None
-    does = "receives" if verdict.worst_label[-1:] == (-1,) else "sends"
+    does = "receives" if _way(verdict) is Direction.IN else "sends"
     rate = bounds.rates[node]
     share = verdict.worst / rate
     said = f"{units.percent(share)} of {units.rate(rate)} ({bounds.source})"
     return NodeFault(node, bounds.kind, f"{does} {units.rate(verdict.worst)}, {said}", share)
+
+
+def _way(verdict: PromiseVerdict) -> Direction:
+    return Direction.IN if verdict.worst_label[-1:] == (-1,) else Direction.OUT
 
 
 def _keeping(checked: _Checked) -> list[str]:
@@ -221,6 +225,19 @@ def _excused(found: Sequence[Finding], structure: Structure | None) -> dict[str,
             hosts = {*finding.hosts, *_members(finding.groups, structure)}
             causes |= dict.fromkeys(sorted(hosts), finding.what.removesuffix("."))
     return causes
+
+
+def _busy(run: Run, checked: _Checked) -> dict[str, str]:
+    """Returns nodes that lack what other programs carried meanwhile, with a sentence on these programs. Less
+    than `OTHER_TRAFFIC` names may be too much for a node's bounds."""
+    traffic = other_traffic.of(run.attributes, run.node_names)
+    of_others, busy = other_traffic.unusual(traffic), {}
+    for node, bounds, verdict in checked:
+        if verdict is not None and verdict.verdict is Verdict.FAIL and node in traffic:
+            way, share = _way(verdict), verdict.worst / bounds.rates[node]
+            if other_traffic.explain(of_others, node, way, traffic[node], share):
+                busy[node] = other_traffic.sentence({(node, way): of_others[node, way]}, traffic)
+    return busy
 
 
 def _members(groups: Sequence[str], structure: Structure | None) -> Iterator[str]:

@@ -7,6 +7,7 @@ direction, may be sound.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,16 +23,17 @@ from crosscut.base import units
 _COUNTED = ("tcp", "udp")
 # With fewer hosts, the usual overhead is unknown.
 _FEWEST_HOSTS = 3
-# Other programs' bytes count from these on: in all, as a share of the host's own, and as a multiple of what
-# the median host has beyond its own.
-_FEWEST_BYTES, _SMALLEST_SHARE, _TIMES_OTHERS = 1_000_000, 0.25, 5.0
-# Acknowledgements are at most this share of the bytes that they answer.
-_OF_ANSWERS = 0.1
+# Bytes of other programs are more than this multiple of what the median host has beyond its own.
+_TIMES_OTHERS = 5.0
 # They explain a slow host if they are at least this share of what it lacks.
 _EXPLAIN = 0.5
+# By themselves they are reported from these on: in all, and as a share of the host's own. Acknowledgements
+# are at most this share of the bytes that they answer.
+_FEWEST_BYTES, _SMALLEST_SHARE, _OF_ANSWERS = 1_000_000, 0.25, 0.1
 _MOST_NAMED = 6
 _USUAL_MTU = 1500
 _WAYS = {Direction.OUT: "sent", Direction.IN: "received"}
+_OfOthers = Mapping[tuple[str, Direction], int]
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,8 @@ def added(one: Mapping[str, Traffic], other: Mapping[str, Traffic]) -> dict[str,
     return {**one, **other, **both}
 
 
-def others(by_node: Mapping[str, Traffic]) -> dict[tuple[str, Direction], int]:
-    """Returns the bytes of other programs by node and direction, where there are many."""
+def unusual(by_node: Mapping[str, Traffic]) -> dict[tuple[str, Direction], int]:
+    """Returns the bytes of other programs by node and direction, where they stand out from other nodes'."""
     found: dict[tuple[str, Direction], int] = {}
     for way in _WAYS:
         busy = {node: one for node, one in by_node.items() if one.own[way] > 0}
@@ -155,16 +157,21 @@ def others(by_node: Mapping[str, Traffic]) -> dict[tuple[str, Direction], int]:
         usual = statistics.median(one.counted[way] / one.own[way] for one in busy.values())
         beyond = {node: one.counted[way] - round(usual * one.own[way]) for node, one in busy.items()}
         ordinary = statistics.median(map(abs, beyond.values()))
-        for node, count in beyond.items():
-            least = max(_FEWEST_BYTES, _SMALLEST_SHARE * busy[node].own[way], _TIMES_OTHERS * ordinary)
-            if count >= least:
-                found[node, way] = count
-    return {(node, way): count for (node, way), count in found.items() if not _answers(node, count, found)}
+        found |= {(node, way): count for node, count in beyond.items() if count > _TIMES_OTHERS * ordinary}
+    return found
 
 
-def _answers(node: str, count: int, found: Mapping[tuple[str, Direction], int]) -> bool:
-    """Returns True if these bytes acknowledge what the other direction carries."""
-    return count < _OF_ANSWERS * max(found.get((node, way), 0) for way in _WAYS)
+def _are_many(node: str, way: Direction, of_others: _OfOthers, by_node: Mapping[str, Traffic]) -> bool:
+    """Returns True if they are worth a finding by themselves: not if they acknowledge the other direction."""
+    count = of_others[node, way]
+    answered = max(of_others.get((node, each), 0) for each in _WAYS)
+    return count >= max(_FEWEST_BYTES, _SMALLEST_SHARE * by_node[node].own[way], _OF_ANSWERS * answered)
+
+
+def explain(of_others: _OfOthers, node: str, way: Direction, traffic: Traffic, share: float) -> bool:
+    """Returns True if other programs carried much of what a node lacks, which reaches a share of its rate."""
+    lacking = traffic.own[way] * (1 / share - 1) if share > 0 else math.inf
+    return of_others.get((node, way), 0) >= max(1, _EXPLAIN * lacking)
 
 
 def tied(found: Sequence[Finding], by_node: Mapping[str, Traffic], nodes: Sequence[str]) -> list[Finding]:
@@ -172,48 +179,52 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Traffic], nodes: Sequen
 
     `nodes`: [rank] name.
     """
-    of_others = others(by_node)
-    if not of_others:
-        return list(found)
+    of_others = unusual(by_node)
+    told = {key for key in of_others if _are_many(*key, of_others, by_node)}
     kept, explained = [], []
     for one in found:
-        if one.kind is FindingKind.SLOW_HOST and _explains(one, of_others, by_node, nodes):
+        slowed = _slowed(one, nodes) if one.kind is FindingKind.SLOW_HOST else set()
+        share = one.effect.share if one.effect else 1.0
+        if slowed and all(
+            node in by_node and explain(of_others, node, way, by_node[node], share) for node, way in slowed
+        ):
             explained.append(one)
+            told |= slowed
         else:
             kept.append(one)
-    return [*kept, _finding(of_others, by_node, nodes, explained)]
+    if not told:
+        return kept
+    return [
+        *kept,
+        _finding({key: of_others[key] for key in of_others if key in told}, by_node, nodes, explained),
+    ]
 
 
-def _explains(
-    slow: Finding, of_others: Mapping[tuple[str, Direction], int], by_node: Mapping[str, Traffic],
-    nodes: Sequence[str],
-) -> bool:  # fmt: skip
-    """Returns True if other programs carried much of what the host lacks."""
-    share = slow.effect.share if slow.effect else 1.0
-    ways = _WAYS if slow.direction in (Direction.BOTH, None) else (slow.direction,)
-    for node in {nodes[rank] for rank in slow.ranks}:
-        for way in ways:
-            lacking = by_node[node].own[way] * (1 / share - 1) if node in by_node and share > 0 else 0
-            if (node, way) not in of_others or of_others[node, way] < _EXPLAIN * lacking:
-                return False
-    return True
-
-
-def _finding(
-    of_others: Mapping[tuple[str, Direction], int], by_node: Mapping[str, Traffic], nodes: Sequence[str],
-    explained: Sequence[Finding],
-) -> Finding:  # fmt: skip
-    hosts = tuple(dict.fromkeys(node for node, _ in of_others))
+def sentence(of_others: _OfOthers, by_node: Mapping[str, Traffic]) -> str:
     said = [
         f"{node}'s {by_node[node].adapter} {_WAYS[way]} {units.rate(count / by_node[node].seconds)}"
         for (node, way), count in sorted(of_others.items(), key=lambda item: -item[1])[:_MOST_NAMED]
     ]
+    hosts = {node for node, _ in of_others}
     more = f" and more on {len(hosts)} hosts in all" if len(of_others) > _MOST_NAMED else ""
+    return f"other programs used the network during the measurement: {', '.join(said)}{more}"
+
+
+def _slowed(slow: Finding, nodes: Sequence[str]) -> set[tuple[str, Direction]]:
+    ways = _WAYS if slow.direction in (Direction.BOTH, None) else (slow.direction,)
+    return {(nodes[rank], way) for rank in slow.ranks for way in ways}
+
+
+def _finding(
+    of_others: _OfOthers, by_node: Mapping[str, Traffic], nodes: Sequence[str],
+    explained: Sequence[Finding],
+) -> Finding:  # fmt: skip
+    hosts = tuple(dict.fromkeys(node for node, _ in of_others))
     meanwhile = [one.what.split(" (measured")[0] for one in explained]
     but = f"; meanwhile {', and '.join(meanwhile)}, which need not be a fault" if meanwhile else ""
     return Finding(
         FindingKind.OTHER_TRAFFIC,
-        f"other programs used the network during the measurement: {', '.join(said)}{more}{but}",
+        f"{sentence(of_others, by_node)}{but}",
         tuple(rank for rank, node in enumerate(nodes) if node in hosts), hosts,
         advice="measure again when these programs have ended",
     )  # fmt: skip
