@@ -1,11 +1,12 @@
 """`python -m benchmarks.health_nights`: whom `crosscut health night` drains in emulated clusters with Slurm.
 
-Without a fault nobody may be drained. With three troubles, a bad cable's node must be drained, and one whose
-link goes down now and then after the second search that saw it; the neighbour that another job keeps busy
-must not. Every case begins with a copy of the same nights without a fault, from which nodes' own history
-comes. A night is several searches; after it, the ledger becomes a day older. The faults are there for all
-nights but the last ones, in which nodes may be resumed. Needs root and Slurm. FOLDER keeps every search: a
-second call goes on where the first stopped.
+Without a fault nobody may be drained. With three troubles, a bad cable's node must be drained, and one
+whose link goes down now and then after the second search that saw it; the neighbour that another job keeps
+busy must not, nor may nodes that are idle to Slurm and yet send to each other. Every case begins with a
+copy of the same nights without a fault, from which nodes' own history comes. A night is several searches;
+after it, the ledger becomes a day older. The faults are there for all nights but the last ones, in which
+nodes may be resumed. Needs root and Slurm. FOLDER keeps every search: a second call goes on where the first
+stopped.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -33,51 +35,70 @@ from crosscut.lab.faults.fault import Fault
 from crosscut.lab.plan.management import LOGIN
 from crosscut.lab.slurm import daemons
 
+HOSTS = 16
 LIMIT_SECONDS = 1200
 LEARNING = 1
 """Nights before the fault; the last one ends when a node's own history is known."""
 CLEARING = 1
 """Nights after the fault: three sound searches clear a node."""
 _DAY = timedelta(days=1)
-# Sends TCP from one node of the job to the other until it is cancelled.
+# Sends TCP from one node to the other until it is ended: as fast as it goes, or so many bytes per second.
 _STREAM = """
-import os, socket
-if os.environ["SLURM_PROCID"] == "0":
+import os, socket, sys, time
+receiver, pace = sys.argv[1], float(sys.argv[2])
+if os.environ.get("SLURM_PROCID", sys.argv[-1]) == "0":
     with socket.create_server(("", 5999)) as door, door.accept()[0] as other:
         while other.recv(1 << 16): pass
 else:
-    import time
     for _ in range(100):
-        try: other = socket.create_connection((os.environ["RECEIVER"], 5999), 5); break
+        try: other = socket.create_connection((receiver, 5999), 5); break
         except OSError: time.sleep(0.1)
     with other:
-        while True: other.sendall(bytes(1 << 16))
+        other.settimeout(None)
+        while True:
+            other.sendall(bytes(1 << 13))
+            if pace: time.sleep((1 << 13) / pace)
 """
+
+
+@dataclass(frozen=True)
+class Stream:
+    source: str
+    destination: str
+    pace: int = 0
+    """Bytes per second; 0: as fast as it goes."""
+
+    def words(self, *role: str) -> list[str]:
+        return [sys.executable, "-c", _STREAM, self.destination, str(self.pace), *role]
 
 
 @dataclass(frozen=True)
 class NightsCase:
     name: str
     faults: tuple[Fault, ...] = ()
-    busy: bool = False
-    """A job sends from a node of the second leaf to one of the first all the time."""
+    job: Stream | None = None
+    """A job of Slurm that sends all the time."""
+    strangers: tuple[Stream, ...] = ()
+    """Streams between nodes that are idle to Slurm."""
 
     def must(self) -> dict[str, str]:
         """The nodes that must be drained, with what the reason must contain."""
         return {fault.nodes[0]: REASONS[fault.kind] for fault in self.faults}
 
 
+# The second takes a seventh of its nodes' links.
+STRANGERS = (Stream("n0009", "n0005"), Stream("n0010", "n0002", 90_000))
 REASONS = {"slow": "own history", "flap": "carrier_changes"}
 CASES = (
     NightsCase("no fault"),
     NightsCase(
         "three troubles",
         (Fault("slow", ("n0001",), share=0.7), Fault("flap", ("n0006",), seconds=0.05, every=40.0)),
-        busy=True,
+        job=Stream("n0008", "n0004"),
     ),
+    NightsCase("streams that Slurm does not know", strangers=STRANGERS),
 )
 AT_MOST = 2
-_RECEIVER = "n0004"
 
 
 @dataclass(frozen=True)
@@ -139,10 +160,10 @@ def _older(time: str) -> str:
     return (datetime.fromisoformat(time) - _DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def network(hosts: int) -> str:
-    """Two leaves, whose uplinks carry half of what their hosts can send."""
-    half = hosts // 2
-    lines = [f'[[hosts]]\nnames = "n[0000-{hosts - 1:04}]"', '[[switches]]\nnames = "root"\nlevel = 1']
+def network() -> str:
+    """Two leaves of eight hosts, whose uplinks carry half of what their hosts can send."""
+    half = HOSTS // 2
+    lines = [f'[[hosts]]\nnames = "n[0000-{HOSTS - 1:04}]"', '[[switches]]\nnames = "root"\nlevel = 1']
     for leaf in range(2):
         first = leaf * half
         lines.append(f'[[switches]]\nnames = "leaf{leaf}"')
@@ -158,14 +179,14 @@ class Cluster:
     record: state.Record
     size: str
 
-    def run(
-        self, *words: str, variables: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        folder = state.folder(self.record.name)
+    def entering(self, node: str, words: Sequence[str]) -> list[str]:
+        return enter.command(self.record, state.folder(self.record.name), node, words)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(
-                enter.command(self.record, folder, LOGIN, words), capture_output=True, text=True, check=False,
-                env={**daemons.environment(folder), **(variables or {})}, timeout=LIMIT_SECONDS,
+                self.entering(LOGIN, words), capture_output=True, text=True, check=False,
+                env=daemons.environment(state.folder(self.record.name)), timeout=LIMIT_SECONDS,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise BenchmarkError(f"{words[0]} did not end within {LIMIT_SECONDS} s") from error
@@ -205,20 +226,27 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def _beside(cluster: Cluster, case: NightsCase, hosts: int) -> Iterator[None]:
-    """The case's faults, and its job."""
-    for fault in case.faults:
-        plant.plant(cluster.record.name, fault)
-    if case.busy:
-        sender = f"n{hosts // 2:04}"
-        job = ["sbatch", "--exclusive", f"--nodelist={_RECEIVER},{sender}", "--nodes=2", "--output=/dev/null"]
-        step = f"srun --nodes=2 --ntasks=2 {sys.executable} -c '{_STREAM}'"
-        cluster.run(*job, "--wrap", step, variables={"RECEIVER": _RECEIVER})
+def _beside(cluster: Cluster, case: NightsCase) -> Iterator[None]:
+    """The case's faults, its job, and its strangers."""
+    streams = [
+        subprocess.Popen(cluster.entering(node, each.words(role)), stderr=subprocess.DEVNULL)
+        for each in case.strangers
+        for node, role in ((each.destination, "0"), (each.source, "1"))
+    ]
     try:
+        for fault in case.faults:
+            plant.plant(cluster.record.name, fault)
+        if case.job is not None:
+            nodes = f"--nodelist={case.job.destination},{case.job.source}"
+            step = shlex.join(["srun", "--nodes=2", "--ntasks=2", *case.job.words()])
+            cluster.run("sbatch", "--exclusive", nodes, "--nodes=2", "--output=/dev/null", "--wrap", step)
         yield
     finally:
         plant.lift(cluster.record.name, "all")
         cluster.run("scancel", "--me")
+        for stream in streams:
+            stream.kill()
+            stream.wait()
 
 
 @dataclass(frozen=True)
@@ -226,7 +254,6 @@ class Plan:
     nights: int
     """With the faults."""
     searches: int
-    hosts: int
 
     def night(self, cluster: Cluster, kept: Kept, night: int, name: str) -> None:
         while self.wanted(kept, night):
@@ -246,7 +273,7 @@ class Plan:
         for night in range(LEARNING, LEARNING + self.nights + CLEARING):
             if self.wanted(kept, night):
                 sick = night < LEARNING + self.nights
-                with _beside(cluster, case, self.hosts) if sick else contextlib.nullcontext():
+                with _beside(cluster, case) if sick else contextlib.nullcontext():
                     self.night(cluster, kept, night, case.name)
 
     def row(self, case: NightsCase, kept: Kept) -> tuple[str, ...]:
@@ -281,7 +308,6 @@ class Plan:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.health_nights", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="keeps every search")
-    parser.add_argument("--hosts", type=int, default=16, help="nodes of the cluster, an even number (16)")
     parser.add_argument("--nights", type=int, default=20, help="nights, with the case's faults (20)")
     parser.add_argument("--searches", type=int, default=6, help="searches in a night (6)")
     parser.add_argument("--size", default="25kB", help="size of the messages (25kB)")
@@ -292,11 +318,11 @@ def main(words: list[str]) -> int:
         print(f"benchmarks.health_nights: {why}", file=sys.stderr)
         return 1
     print(sentence(describe()), flush=True)
-    plan = Plan(args.nights, args.searches, args.hosts)
+    plan = Plan(args.nights, args.searches)
     cases = [one for one in CASES if not args.only or one.name in args.only]
     done = {case.name: Kept(args.folder / case.name.replace(" ", "-")) for case in cases}
     file = args.folder / "network.toml"
-    file.write_text(network(args.hosts), encoding="utf-8")
+    file.write_text(network(), encoding="utf-8")
     choices = lifecycle.Choices(name=f"nights-{os.getpid()}", slurm=True, owner=state.this_process())
     record = lifecycle.up(str(file), choices)
     try:
