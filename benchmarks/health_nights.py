@@ -86,8 +86,8 @@ class NightsCase:
         return {fault.nodes[0]: REASONS[fault.kind] for fault in self.faults}
 
 
-# The second takes a seventh of its nodes' links.
-STRANGERS = (Stream("n0009", "n0005"), Stream("n0010", "n0002", 90_000))
+# They take half and a seventh of their nodes' links.
+STRANGERS = (Stream("n0009", "n0005", 300_000), Stream("n0010", "n0002", 90_000))
 REASONS = {"slow": "own history", "flap": "carrier_changes"}
 CASES = (
     NightsCase("no fault"),
