@@ -95,7 +95,7 @@ def test_a_node_that_lacks_what_other_programs_carried_is_left_open(others: int,
     assert found.search.sound == tuple(node for node in NODES if node != "n003")
     assert list(faults(found)) == ([] if is_excused else ["n003"])
     said = "other programs used the network during the measurement: n003's eth2 sent 130 KB/s"
-    assert found.notes == ((f"{said}: no node is blamed",) if is_excused else ())
+    assert [note.startswith(said) for note in found.notes] == [True] * is_excused
 
 
 @pytest.mark.parametrize("limited", [False, True])

@@ -138,7 +138,7 @@ def judge(
         found, structure = cable_names.named(found, structure, cabling)
     if machine := [one.what for one in found if one.what.startswith(limited.NOTHING_TOLD)]:
         return JudgedNodes(replace(search, faults=_placed(run, counted, cabling)), tuple(machine))
-    excused = _excused(found, structure) | _busy(run, checked)
+    excused = _busy(run, checked) | _excused(found, structure)
     below = {node: fault for node, bounds, verdict in checked
              if (fault := _fault(node, bounds, verdict)) is not None and node not in excused}  # fmt: skip
     notes = [f"{what}: no node is blamed" for what in dict.fromkeys(excused.values())]
