@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from routes import routes_table
@@ -39,13 +39,13 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
-def parameter_table(parameters: Iterable[core.Parameter], prefix: str = "") -> list[str]:
+def parameter_table(parameters: Mapping[str, core.Parameter]) -> list[str]:
+    """`parameters`: by option."""
     rows = []
-    for parameter in parameters:
+    for option, parameter in parameters.items():
         values = ", ".join(f"`{choice}`" for choice in parameter.choices) or parameter.kind
         default = f"`{parameter.default}`" if parameter.default else ""
-        option = f"`--{prefix}{parameter.name.removeprefix(prefix)}`"
-        columns = [option, values, cell(parameter.unit), default, cell(parameter.help)]
+        columns = [f"`{option}`", values, cell(parameter.unit), default, cell(parameter.help)]
         rows.append(f"| {' | '.join(columns)} |")
     if not rows:
         return []
@@ -70,10 +70,7 @@ def pattern_section(pattern: core.Pattern, notes: Mapping[str, str], taken: set[
         "",
         f"**Rate:** `{pattern.formula}`, per {pattern.formula_per}. **Source:** {cell(pattern.source)}.",
     ]
-    for parameter in pattern.parameters:
-        prefix = f"{pattern.name}-" if f"--{parameter.name}" in taken else ""
-        table = parameter_table([parameter], prefix)
-        lines += table if parameter is pattern.parameters[0] else table[-1:]
+    lines += parameter_table({options.pattern_flag(pattern, one, taken): one for one in pattern.parameters})
     if example := notes.get("example"):
         lines += ["", "```sh", example, "```"]
     return lines
@@ -111,7 +108,8 @@ def backends_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> s
         ]
         if note := notes.get(backend.name, {}).get("note"):
             lines += ["", note.strip()]
-        lines += parameter_table(backend.parameters, f"{backend.name}-")
+        own = f"{backend.name}-"
+        lines += parameter_table({f"--{own}{one.name.removeprefix(own)}": one for one in backend.parameters})
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ endif()
 
 file(GLOB player_sources CONFIGURE_DEPENDS smpi/player/*.cpp src/base/*.cpp src/program/param*.cpp src/program/parse*.cpp)
 add_library(crosscut-smpi-player MODULE ${player_sources} ${pattern_sources} smpi/smpi_block.cpp src/measure/schedule.cpp
-                                        src/program/registry.cpp src/program/window.cpp)
+                                        src/program/registry.cpp src/program/in_flight.cpp)
 set_target_properties(crosscut-smpi-player PROPERTIES PREFIX "" SUFFIX "" CXX_VISIBILITY_PRESET default)
 # Compiled like the core, but not linked like it: a libstdc++ of its own could not throw through SimGrid's frames.
 foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DIRECTORIES)

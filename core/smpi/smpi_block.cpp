@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 
 namespace crosscut::smpi {
 

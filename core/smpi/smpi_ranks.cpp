@@ -47,6 +47,7 @@ json::Object SmpiRanks::begin(const conduct::Job& job) {
   const program::Parameters given(program::find_backend(job.backend).parameters, job.backend_parameters,
                                   "backend " + job.backend);
   if (given.text("engine") != "smpi") return {};
+  if (job.rails > 1) throw UsageError("a rank has one rail in the engine smpi; leave out --rails");
   for (const auto* model : {"knee", "share-spread"}) {
     if (given.real(model) > 0)
       throw UsageError(std::string(model) +

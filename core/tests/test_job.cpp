@@ -33,6 +33,7 @@ TEST(every_member_survives_conversion_to_json_and_back) {
   job.warm_up = 3;
   job.iterations = 100;
   job.window = 8;
+  job.rails = 2;
   job.sync = "none";
   job.wait = "poll";
   job.seed = 123456789;

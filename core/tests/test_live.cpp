@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "measure/live.hpp"
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 #include "tests/check.hpp"
 #include "tests/collective_result.hpp"
 #include "tests/pattern_cases.hpp"
@@ -258,16 +258,16 @@ const std::vector<Case> cases = {
 constexpr Rank everybody = 5;
 constexpr std::int32_t windows[] = {1, 3};
 
-std::unique_ptr<Pattern> pattern_of(const Case& one, std::int32_t window) {
-  return windowed(make_pattern(one.name, one.given), window);
+std::unique_ptr<Pattern> pattern_of(const Case& one, std::int32_t window, std::int32_t rails = 1) {
+  return in_flight(make_pattern(one.name, one.given), window, rails);
 }
 
 }  // namespace
 
 TEST(correct_payload_is_accepted_in_every_pattern) {
-  for (const auto window : windows) {
+  for (const auto& [window, rails] : {std::pair{1, 1}, {3, 1}, {2, 2}}) {
     for (const Case& one : cases) {
-      const auto outcome = run_once(*pattern_of(one, window), everybody);
+      const auto outcome = run_once(*pattern_of(one, window, rails), everybody);
       CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
       for (const RankSamples& samples : outcome.samples)
         for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
@@ -303,13 +303,13 @@ TEST(a_window_sends_each_message_as_often_and_signals_once) {
       CHECK_EQ(many.samples[rank].effort.received_bytes, 3 * alone.samples[rank].effort.received_bytes);
   }
   // Two repetitions of a message and its answer; rank 0 answers nothing.
-  const auto answered = run_once(*windowed(make_pattern("message-rate"), 4), 2);
+  const auto answered = run_once(*in_flight(make_pattern("message-rate"), 4), 2);
   CHECK_EQ(answered.sent[0 * 2 + 1], 8);
   CHECK_EQ(answered.first_rank_sent_to.size(), 8);
 }
 
 TEST(times_of_a_window_are_those_of_one_message) {
-  const auto pattern = windowed(make_pattern("aapc"), 1000);
+  const auto pattern = in_flight(make_pattern("aapc"), 1000);
   const auto outcome = run_once(*pattern, 2);
   for (const RankSamples& samples : outcome.samples)
     for (std::size_t i = 0; i < samples.rank_seconds.size(); ++i) {

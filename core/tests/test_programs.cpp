@@ -1,7 +1,7 @@
 // Properties of every registered pattern, for every choice that it offers: new patterns are tested without
 // changes here.
 #include "base/error.hpp"
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 #include "tests/check.hpp"
 #include "tests/checking/check_program.hpp"
 #include "tests/pattern_cases.hpp"
@@ -42,9 +42,9 @@ int check_one(const std::string& name, const Given& given, Rank ranks, std::int6
               const ProgramCheck& check = {}) {
   const auto where = name + written(given) + ", " + std::to_string(ranks) + " ranks: ";
   try {
-    for (const std::int32_t window : {1, 3}) {
-      if (window > 1 && ranks > 12) break;  // windows change nothing that depends on the number of ranks
-      const std::unique_ptr<Pattern> pattern = windowed(make_pattern(name, given), window);
+    for (const auto& [window, rails] : {std::pair{1, 1}, {3, given.contains("rails") ? 1 : 2}}) {
+      if (window > 1 && ranks > 12) break;  // they change nothing that depends on the number of ranks
+      const std::unique_ptr<Pattern> pattern = in_flight(make_pattern(name, given), window, rails);
       if (!pattern->refuse(ranks).empty()) return 0;
       CHECK_EQ(where + check_program(*pattern, ranks, bytes, check), where);
     }

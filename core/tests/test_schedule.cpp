@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "measure/schedule.hpp"
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 #include "tests/check.hpp"
 #include "tests/checking/rehearsal.hpp"
 #include "tests/pattern_cases.hpp"
@@ -127,9 +127,9 @@ TEST(a_pingpong_is_linear_and_an_exchange_is_not) {
 
 TEST(memory_lies_within_the_buffers_and_receives_apart_do_not_overlap) {
   for (const PatternInfo* info : patterns()) {
-    for (const std::int32_t window : {1, 4}) {
+    for (const auto& [window, rails] : {std::pair{1, 1}, {4, 1}, {1, 3}, {4, 2}}) {
       if (light_pattern(info->name, 6) == nullptr) continue;
-      const auto pattern = windowed(light_pattern(info->name, 6), window);
+      const auto pattern = in_flight(light_pattern(info->name, 6), window, rails);
       const Extent extent = pattern->extent(6, 1000);
       std::vector<std::byte> send(static_cast<std::size_t>(extent.send_bytes) + 1);
       for (Rank rank = 0; rank < 6; ++rank) {
@@ -159,7 +159,7 @@ TEST(memory_lies_within_the_buffers_and_receives_apart_do_not_overlap) {
 }
 
 TEST(a_window_s_messages_lie_behind_one_another) {
-  const auto pattern = windowed(make_pattern("aapc"), 3);
+  const auto pattern = in_flight(make_pattern("aapc"), 3);
   CHECK_EQ(pattern->extent(4, 100).receive_bytes, 300);
   auto schedule = make_schedule(*pattern, 0, 4, 100, 0, {});
   std::vector<std::byte> send(300), receive(300);
@@ -171,11 +171,45 @@ TEST(a_window_s_messages_lie_behind_one_another) {
     CHECK_EQ(schedule.op_of[i], 0);
     CHECK_EQ(schedule.op_of[i + 3], 1);
   }
-  CHECK(!make_schedule(*windowed(make_pattern("pingpong"), 2), 0, 2, 100, 0, {}).linear);
+  CHECK(!make_schedule(*in_flight(make_pattern("pingpong"), 2), 0, 2, 100, 0, {}).linear);
+}
+
+TEST(the_rails_parts_of_a_message_cover_it_and_begin_on_cache_lines) {
+  for (const std::int64_t bytes : {0, 1, 64, 65, 128, 1000, 1'000'003}) {
+    for (const std::int32_t rails : {1, 2, 3, 64}) {
+      const auto schedule = make_schedule(*in_flight(make_pattern("aapc"), 2, rails), 0, 4, bytes, 0, {});
+      const Op& whole = schedule.ops[1];
+      std::int64_t end = whole.offset;
+      std::set<int> taken;
+      const auto first = static_cast<std::size_t>(schedule.first_message[1]);
+      for (std::size_t i = first; i < schedule.messages.size(); ++i) {
+        const Op& part = schedule.messages[i];
+        CHECK_EQ(part.offset, end);
+        if (part.rail > 0) CHECK_EQ((part.offset - whole.offset) % bytes % 64, 0);
+        end += part.bytes;
+        taken.insert(part.rail);
+      }
+      CHECK_EQ(end, whole.offset + 2 * bytes);
+      // Nothing shares a line between two rails.
+      CHECK_EQ(std::ssize(taken), std::clamp<std::int64_t>((bytes + 63) / 64, 1, rails));
+      CHECK_EQ(*taken.rbegin(), std::ssize(taken) - 1);
+    }
+  }
+}
+
+TEST(signals_take_one_rail_and_connections_are_those_of_the_parts) {
+  const auto pattern = in_flight(make_pattern("message-rate"), 1, 2);
+  std::vector<Schedule> schedules;
+  schedules.push_back(make_schedule(*pattern, 0, 2, 1000, 0, {}));
+  CHECK_EQ(schedules[0].messages.size(), std::size_t{3});  // two parts, and the answer
+  CHECK(connections_of(schedules) == (std::vector<ConnectionId>{{1, 0, 0}, {1, 0, 1}}));
+  CHECK(connections_of(*pattern, 0, 2, 1000) == connections_of(schedules));
+  CHECK_EQ(connections_of(*pattern, 0, 2, 8).size(), std::size_t{1});
+  CHECK(!schedules[0].linear);
 }
 
 TEST(a_window_beyond_any_memory_is_not_a_small_one) {
-  const auto pattern = windowed(make_pattern("aapc"), 10'000);
+  const auto pattern = in_flight(make_pattern("aapc"), 10'000);
   CHECK(pattern->extent(4, std::int64_t{1} << 40).send_bytes >= std::int64_t{1} << 53);
   CHECK(pattern->extent(4, std::int64_t{1} << 62).send_bytes >= std::int64_t{1} << 60);
 }

@@ -136,6 +136,7 @@ const program::BackendInfo info{.name = "mpi",
                                 .summary = summary,
                                 .parameters = parameters,
                                 .collectives = true,
+                                .rails = false,
                                 .over_mpi = true,
                                 .make = measure::make_live<MpiTransport>};
 }  // namespace crosscut::backends::mpi
@@ -149,6 +150,7 @@ const program::BackendInfo info{.name = "mpi",
                                 .summary = summary,
                                 .parameters = parameters,
                                 .collectives = true,
+                                .rails = false,
                                 .over_mpi = true,
                                 .unavailable = without_mpi};
 }  // namespace crosscut::backends::mpi

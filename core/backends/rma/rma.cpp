@@ -246,6 +246,7 @@ extern const program::BackendInfo info;
 const program::BackendInfo info{.name = "rma",
                                 .summary = summary,
                                 .parameters = parameters,
+                                .rails = false,
                                 .over_mpi = true,
                                 .make = measure::make_live<RmaTransport>};
 }  // namespace crosscut::backends::rma
@@ -257,6 +258,7 @@ extern const program::BackendInfo info;
 const program::BackendInfo info{.name = "rma",
                                 .summary = summary,
                                 .parameters = parameters,
+                                .rails = false,
                                 .over_mpi = true,
                                 .unavailable = mpi::without_mpi};
 }  // namespace crosscut::backends::rma

@@ -50,6 +50,9 @@ void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTi
     crowd.touched = false;
     crowd.due.clear();
   }
+  unfinished_.assign(program.striped() ? operations : 0, 0);
+  if (program.striped())
+    for (const auto& op : program.ops()) ++unfinished_[index(op.last)];
   waits_for_.assign(operations, 0);
   ready_.clear();
   for (std::size_t i = operations; i-- > 0;) {
@@ -198,6 +201,11 @@ void EventRun::receive(MessageIndex message) {
 void EventRun::complete(SimOpIndex op) {
   times_->done[index(op)] = now_;
   ++completed_;
+  if (program_->striped()) {
+    op = program_->op(op).last;
+    if (--unfinished_[index(op)] > 0) return;
+    times_->done[index(op)] = now_;
+  }
   const auto dependents = program_->dependents(op);
   for (auto i = dependents.size(); i-- > 0;)
     if (--waits_for_[index(dependents[i])] == 0) ready_.push_back(dependents[i]);

@@ -127,6 +127,8 @@ class EventRun {
   std::vector<MessageIndex> drained_;    // scratch space of crowd_drained()
   std::vector<double> free_at_;          // [rank] end of its overheads so far
   std::vector<std::uint8_t> waits_for_;  // [operation]
+  // [operation] messages not complete, in the place of the last one; empty unless some take several rails
+  std::vector<std::int32_t> unfinished_;
   std::vector<SimOpIndex> ready_;
   std::size_t completed_ = 0;
 };

@@ -83,6 +83,11 @@ void PhaseSimulation::solve_once(double start) {
     times_.done[static_cast<std::size_t>(message.receive)] =
         drained + routes_.seconds[i] + paths_.receive_overhead(send.peer);
   }
+  if (!program_.striped()) return;
+  for (std::size_t i = 0; i < times_.done.size(); ++i) {
+    auto& whole = times_.done[static_cast<std::size_t>(program_.ops()[i].last)];
+    whole = std::max(whole, times_.done[i]);
+  }
 }
 
 store::PhaseSummary PhaseSimulation::summary(std::int64_t slots) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "program/in_flight.hpp"
 
 namespace crosscut::backends::sim {
 namespace {
@@ -29,6 +30,7 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
   ops_.clear();
   first_.assign(1, 0);
   independent_ = true;
+  striped_ = false;
   for (Rank rank = 0; rank < ranks; ++rank) {
     emitted_.clear();
     phase.emit(rank, emitted_);
@@ -36,7 +38,7 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
     first_message_.clear();
     for (const auto& op : emitted_) {
       first_message_.push_back(static_cast<SimOpIndex>(next));
-      next += static_cast<std::size_t>(op.messages);
+      program::for_each_message(op, [&](const program::Op&) { ++next; });
       if (next > most_operations) throw RunError("a phase has 2^31 operations or more: too many to simulate");
     }
     first_message_.push_back(static_cast<SimOpIndex>(next));
@@ -46,24 +48,28 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
     const auto last_of = [&](program::OpIndex index) {
       return index < 0 ? -1 : first_message_[static_cast<std::size_t>(index) + 1] - 1;
     };
-    for (const auto& op : emitted_) {
+    for (std::size_t i = 0; i < emitted_.size(); ++i) {
+      const auto& op = emitted_[i];
       if (op.peer < 0 || op.peer >= ranks || op.peer == rank)
         throw RunError("rank " + std::to_string(rank) + " has an operation with rank " +
                        std::to_string(op.peer) + ", which is not another rank");
-      for (std::int32_t left = op.messages; left > 0; --left) {
-        ops_.push_back({.bytes = op.bytes,
+      const auto last = first_message_[i + 1] - 1;
+      program::for_each_message(op, [&](const program::Op& message) {
+        ops_.push_back({.bytes = message.bytes,
                         .sample_bytes = op.counted_bytes(),
                         .divisor = op.divisor,
                         .rank = rank,
                         .peer = op.peer,
                         .after = {last_of(op.after[0]), last_of(op.after[1])},
                         .since = first_of(op.since),
-                        .slot = left == 1 ? op.slot : -1,
+                        .last = last,
+                        .slot = static_cast<SimOpIndex>(ops_.size()) == last ? op.slot : -1,
                         .message = -1,
                         .kind = op.kind,
                         .channel = op.channel,
-                        .rail = op.rail});
-      }
+                        .rail = message.rail});
+      });
+      striped_ = striped_ || op.rails > 1;
       independent_ = independent_ && op.after[0] < 0 && op.after[1] < 0;
     }
     first_.push_back(ops_.size());

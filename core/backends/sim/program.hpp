@@ -13,15 +13,16 @@ namespace crosscut::backends::sim {
 using SimOpIndex = std::int32_t;
 using MessageIndex = std::int32_t;
 
-// The part of a program::Op that the simulator needs. An operation of several messages is as many SimOps: a
-// connection completes them in order, so what waits for the operation waits for its last message, whose time
-// is the sample.
+// The part of a program::Op that the simulator needs. An operation of several messages is as many SimOps.
+// What waits for the operation waits for its last message, whose time is the sample. A connection completes
+// messages in order; if they take several rails (`striped`), the last one counts as complete once all are.
 struct SimOp {
   std::int64_t bytes = 0, sample_bytes = 0;
   double divisor = 1;
   Rank rank = 0, peer = 0;
   SimOpIndex after[2] = {-1, -1};  // -1: the start of the phase
   SimOpIndex since = -1;
+  SimOpIndex last = -1;  // the last message of the same operation
   std::int32_t slot = -1;
   MessageIndex message = -1;
   program::Op::Kind kind = program::Op::Kind::send;
@@ -49,6 +50,7 @@ class PhaseProgram {
   std::span<const SimOpIndex> dependents(SimOpIndex index) const;
   bool independent() const { return independent_; }
   bool any_follows() const { return any_follows_; }
+  bool striped() const { return striped_; }
 
  private:
   struct End {
@@ -71,7 +73,7 @@ class PhaseProgram {
   std::vector<End> sent_, received_;         // scratch space of match_source()
   std::vector<std::int32_t> dependents_first_;
   std::vector<SimOpIndex> dependents_;
-  bool independent_ = true, any_follows_ = false;
+  bool independent_ = true, any_follows_ = false, striped_ = false;
 };
 
 }  // namespace crosscut::backends::sim

@@ -46,7 +46,7 @@ void check_rails(const conduct::Job& job, const program::Pattern& pattern, const
   for (const auto bytes : job.sizes) {
     const auto wanted = pattern.extent(setup.ranks, bytes).rails;
     if (wanted <= rails) continue;
-    throw UsageError("the pattern uses " + std::to_string(wanted) + " rails, but a rank on network " +
+    throw UsageError("the job uses " + std::to_string(wanted) + " rails, but a rank on network " +
                      network.name + " has " + std::to_string(rails) + " (one per adapter" +
                      (setup.ranks_per_host > 1
                           ? "; " + std::to_string(setup.ranks_per_host) + " ranks share a host's adapters"

@@ -22,6 +22,7 @@ class SimulatedRanks : public session::RankGroup {
   SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup);
 
   Rank ranks() const override { return setup_.ranks; }
+  std::int32_t rails() const override { return network_->rails(setup_.ranks_per_host); }
   std::vector<std::int32_t> nodes() const override;
   json::Object attributes() const override;
   json::Value ready_event() const;

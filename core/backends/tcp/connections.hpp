@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/parts.hpp"
 #include "measure/transport.hpp"
 #include "session/control_thread.hpp"
 
@@ -63,12 +64,6 @@ void with_peer(Rank peer, Action action) {
   } catch (const session::ConnectionLost& lost) {
     throw measure::PeerLost(peer, lost.what());
   }
-}
-
-// Returns the offset of part `index` of a message cut into `parts`. Parts differ by at most one byte, and the
-// longer ones come first.
-constexpr std::size_t begin_of_part(std::size_t bytes, std::size_t parts, std::size_t index) {
-  return bytes / parts * index + std::min(index, bytes % parts);
 }
 
 struct TcpConnection {

@@ -20,8 +20,8 @@
 
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "program/in_flight.hpp"
 #include "program/registry.hpp"
-#include "program/window.hpp"
 #include "smpi/player/phase_player.hpp"
 #include "smpi/smpi_block.hpp"
 
@@ -90,7 +90,7 @@ void take_payload(const measure::Schedule& schedule) {
 void prepare(int ranks) {
   const auto& block = current_block();
   const auto& info = program::find_pattern(block.pattern);
-  stage.pattern = program::windowed(
+  stage.pattern = program::in_flight(
       info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern)),
       static_cast<std::int32_t>(block.window));
   stage.samples.assign(block.doubles(ranks), std::numeric_limits<double>::quiet_NaN());

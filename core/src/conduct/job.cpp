@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/json_members.hpp"
 #include "base/words.hpp"
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 
 namespace crosscut::conduct {
 namespace {
@@ -98,6 +98,7 @@ const json::Members<Job> members{
     member("warm_up", &Job::warm_up, within(0, 1'000'000)),
     member("iterations", &Job::iterations, within(0, most_repetitions)),
     member("window", &Job::window, within(0, program::widest_window)),
+    member("rails", &Job::rails, within(0, program::most_rails)),
     member("sync", &Job::sync, choice({"barrier", "none"})),
     member("wait", &Job::wait, choice({"auto", "block", "poll"})),
     member("seed", &Job::seed, within(0, unbounded)),
@@ -147,9 +148,9 @@ std::int32_t window_of(const Job& job) {
 
 std::unique_ptr<program::Pattern> make_pattern(const Job& job) {
   const auto& info = program::find_pattern(job.pattern);
-  return program::windowed(
+  return program::in_flight(
       info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern)),
-      window_of(job));
+      window_of(job), static_cast<std::int32_t>(job.rails));
 }
 
 const program::BackendInfo& usable_backend(const Job& job) {

@@ -28,6 +28,7 @@ struct Job {
   std::int64_t warm_up = 1;      // repetitions that are not recorded
   std::int64_t iterations = 0;   // runs of a phase per sample; 0: chosen for each size
   std::int64_t window = 0;       // messages in flight per route; 0: the pattern's own (PatternInfo)
+  std::int64_t rails = 1;        // interfaces that share each message; 0: all that ranks listen on
   std::string sync = "barrier";  // "barrier" or "none"
   std::string wait = "auto";     // "block", "poll", "auto": poll while ranks fit the cores
   std::uint64_t seed = 1;
@@ -54,7 +55,8 @@ json::Value to_json(const Job& job);
 
 // Returns the messages in flight per route: the job's, or else the pattern's own.
 std::int32_t window_of(const Job& job);
-// Makes the job's pattern, with its window. Throws UsageError for an unknown pattern or a bad parameter.
+// Makes the job's pattern, with its window and rails, which are known. Throws UsageError for an unknown
+// pattern or a bad parameter.
 std::unique_ptr<program::Pattern> make_pattern(const Job& job);
 // Returns the job's backend. Throws UsageError if this executable does not have it.
 const program::BackendInfo& usable_backend(const Job& job);

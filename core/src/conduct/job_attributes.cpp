@@ -160,6 +160,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
                                {"parameters", json::to_json(pattern_values.all())}}},
       {"backend", json::Object{{"name", backend_.name}, {"parameters", json::to_json(backend_values.all())}}},
       {"window", job_.window},
+      {"rails", rails_},
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -64,6 +65,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       backend_(program::find_backend(job_.backend)) {
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
   job_.window = window_of(job_);
+  take_rails();
   pattern_ = make_pattern(job_);
   const auto ranks = group_.ranks();
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
@@ -93,6 +95,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
                        "--backend mpi, or without --library");
     phases = std::max(phases, extent.phases);
     shape_.slots = std::max<std::int64_t>(shape_.slots, extent.slots);
+    rails_ = std::max(rails_, extent.rails);
     const auto needed = extent.send_bytes + extent.receive_bytes;
     const bool takes_memory = backend_.serve == nullptr;
     if (needed < 0 || (takes_memory && needed > job_.memory_bytes)) {
@@ -116,6 +119,18 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     shape_.phases = last - first + 1;
   }
   refuse_bytes_of_their_own();
+}
+
+// Finds how many rails "all" are, and leaves them to a pattern that has a use of its own for them.
+void JobRun::take_rails() {
+  if (job_.rails != 1 && !backend_.rails)
+    throw UsageError("--rails: backend " + job_.backend +
+                     " leaves the choice of interfaces to its library; leave out --rails");
+  if (job_.rails == 0) job_.rails = group_.rails();
+  const bool has_its_own = std::ranges::any_of(
+      info_.parameters, [](const program::Parameter& parameter) { return parameter.name == "rails"; });
+  if (has_its_own && job_.rails > 1)
+    job_.pattern_parameters.insert_or_assign("rails", std::to_string(std::exchange(job_.rails, 1)));
 }
 
 std::int64_t JobRun::phases_of(std::int32_t size_index) const {

@@ -52,6 +52,7 @@ class JobRun {
   WarmUp warm_up(std::int32_t size_index);
   double shortest_sample_seconds(double skew_seconds) const;
   std::int64_t find_iterations(std::int32_t size_index, const WarmUp& warm);
+  void take_rails();
   std::int64_t phases_of(std::int32_t size_index) const;
   session::BlockOutcome run_block(std::int32_t size_index, const store::Block& block,
                                   std::int64_t iterations);
@@ -73,6 +74,7 @@ class JobRun {
   const program::BackendInfo& backend_;
   std::unique_ptr<program::Pattern> pattern_;
   store::Shape shape_;
+  std::int32_t rails_ = 1;        // in use
   std::int64_t first_phase_ = 0;  // the run's first phase, numbered from 0 within the pattern
   std::unique_ptr<store::Store> store_;
 

@@ -234,9 +234,9 @@ class LiveBackend final : public Backend {
   void start(const Schedule& schedule, program::OpIndex index, bool first) {
     const auto i = static_cast<std::size_t>(index);
     if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-    in_flight_[i] = schedule.ops[i].messages;
-    const auto end = schedule.first_message[i + 1];
-    for (auto message = schedule.first_message[i]; message < end; ++message) {
+    const auto begin = schedule.first_message[i], end = schedule.first_message[i + 1];
+    in_flight_[i] = end - begin;
+    for (auto message = begin; message < end; ++message) {
       const auto k = static_cast<std::size_t>(message);
       transport_.post(schedule.messages[k], message, schedule.data[k]);
     }

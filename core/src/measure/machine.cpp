@@ -246,6 +246,11 @@ json::Value node_facts(std::span<const session::Address> interfaces) {
                       {"adapters", std::move(adapters)}};
 }
 
+std::string adapter_name(const session::Address& address) {
+  const auto found = adapters_of(std::span(&address, 1));
+  return found.empty() ? address.host() : found.front().name;
+}
+
 json::Value node_counters(std::span<const session::Address> interfaces) {
   json::Object all;
   for (const auto& adapter : adapters_of(interfaces)) {

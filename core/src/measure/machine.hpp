@@ -29,6 +29,8 @@ std::string node_id();
 // Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, ...}]} with the
 // adapters of `interfaces` and their adapter_settings().
 json::Value node_facts(std::span<const session::Address> interfaces);
+// Returns the name of the adapter with this address of this machine; the address if none has it.
+std::string adapter_name(const session::Address& address);
 // Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
 // namespace.
 json::Value node_counters(std::span<const session::Address> interfaces);

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "program/in_flight.hpp"
+
 namespace crosscut::measure {
 namespace {
 
@@ -116,7 +118,7 @@ void count_dependencies(Schedule& schedule) {
     if (schedule.waits_for[i] == 0) schedule.roots.push_back(static_cast<program::OpIndex>(i));
     const auto previous = static_cast<program::OpIndex>(i) - 1;
     if (i > 0 && op.after[0] != previous && op.after[1] != previous) schedule.linear = false;
-    if (op.messages > 1) schedule.linear = false;
+    if (op.messages > 1 || op.rails > 1) schedule.linear = false;
   }
   for (std::size_t i = 0; i < count; ++i) schedule.first_dependent[i + 1] += schedule.first_dependent[i];
   schedule.dependents.resize(static_cast<std::size_t>(schedule.first_dependent[count]));
@@ -133,14 +135,10 @@ void count_dependencies(Schedule& schedule) {
 void list_messages(Schedule& schedule) {
   schedule.first_message.push_back(0);
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
-    const auto& op = schedule.ops[i];
-    for (std::int32_t k = 0; k < op.messages; ++k) {
-      auto& message = schedule.messages.emplace_back(op);
-      message.messages = 1;
-      message.offset += k * op.bytes;
-      if (op.origin_offset >= 0) message.origin_offset += k * op.bytes;
+    program::for_each_message(schedule.ops[i], [&](const program::Op& message) {
+      schedule.messages.push_back(message);
       schedule.op_of.push_back(static_cast<program::OpIndex>(i));
-    }
+    });
     schedule.first_message.push_back(static_cast<program::OpIndex>(schedule.messages.size()));
   }
 }
@@ -197,16 +195,16 @@ void assign_memory(Schedule& schedule, const Buffers& buffers) {
       const auto& buffer = sends ? buffers.send : buffers.receive;
       data = buffer.data() + op.offset;
     }
-    const auto first = first_of(static_cast<program::OpIndex>(i));
-    for (std::int32_t k = 0; k < op.messages; ++k)
-      schedule.data[first + static_cast<std::size_t>(k)] = data + k * op.bytes;
+    const auto end = static_cast<std::size_t>(schedule.first_message[i + 1]);
+    for (auto message = first_of(static_cast<program::OpIndex>(i)); message < end; ++message)
+      schedule.data[message] = data + (schedule.messages[message].offset - op.offset);
   }
 }
 
 std::vector<ConnectionId> connections_of(std::span<const Schedule> schedules) {
   std::vector<ConnectionId> ids;
   for (const auto& schedule : schedules) {
-    for (const auto& op : schedule.ops) ids.push_back({op.peer, op.channel, op.rail});
+    for (const auto& op : schedule.messages) ids.push_back({op.peer, op.channel, op.rail});
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -223,7 +221,11 @@ std::vector<ConnectionId> connections_of(const program::Pattern& pattern, Rank r
   for (std::int64_t phase = 0; phase < extent.phases && ids.size() < all; ++phase) {
     ops.clear();
     pattern.phase(ranks, bytes, phase)->emit(rank, ops);
-    for (const auto& op : ops) ids.insert({op.peer, op.channel, op.rail});
+    for (const auto& op : ops) {
+      program::for_each_message(op, [&](const program::Op& message) {
+        ids.insert({message.peer, message.channel, message.rail});
+      });
+    }
   }
   return {ids.begin(), ids.end()};
 }

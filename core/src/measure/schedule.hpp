@@ -20,7 +20,7 @@ struct Buffers {
 struct Schedule {
   std::int64_t phase = 0;
   std::vector<program::Op> ops;
-  // What the transport moves: `ops` one by one, each as often as it has messages.
+  // What the transport moves: `ops` one by one, each as the messages that it has.
   std::vector<program::Op> messages;
   std::vector<program::OpIndex> first_message;  // [op + 1] into `messages`
   std::vector<program::OpIndex> op_of;          // [message]

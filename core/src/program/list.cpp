@@ -62,6 +62,7 @@ json::Value describe(const BackendInfo& backend) {
                       {"tolerates_failure", backend.tolerates_failure},
                       {"lossy", backend.lossy},
                       {"collectives", backend.collectives},
+                      {"rails", backend.rails},
                       {"over_mpi", backend.over_mpi},
                       {"available", backend.why_unavailable().empty()},
                       {"unavailable", backend.why_unavailable()},

@@ -48,8 +48,10 @@ struct Op {
   std::int64_t bytes = 0;    // 0 is allowed: the message is only a signal
   std::int64_t offset = 0;   // into the rank's send or receive buffer, bytes
   // Messages in flight at once, of `bytes` each and behind one another in the buffer from `offset` on. The
-  // operation completes with the last of them. Set by windowed() (window.hpp), not by patterns.
+  // operation completes with the last of them. Set by in_flight() (in_flight.hpp), not by patterns.
   std::int32_t messages = 1;
+  // Parts that each message is cut into, on the rails from `rail` on (for_each_message). Set by in_flight().
+  std::int32_t rails = 1;
   bool is_signal = false;  // orders messages and is none of them: sent once, whatever the window
   // Earlier operations of this rank (with a smaller index) that must complete before this one starts.
   std::array<OpIndex, 2> after{phase_start, phase_start};

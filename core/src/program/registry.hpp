@@ -83,6 +83,7 @@ struct BackendInfo {
   bool tolerates_failure = false;
   bool lossy = false;             // may lose bytes; records how many (udp)
   bool collectives = false;       // its library runs collective operations of its own
+  bool rails = true;              // messages can take several interfaces of a rank (Op::rail)
   bool over_mpi = false;          // its ranks are tasks of an MPI job (crosscut-core-mpi)
   std::int64_t repetitions = 20;  // default; 1 if all repetitions would be the same
   // Why this executable cannot use the backend, and what to do; empty if it can.

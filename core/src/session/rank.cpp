@@ -179,9 +179,9 @@ class RankLoop {
       largest.adds = largest.adds || extent.adds;
       largest.window = extent.window;
       if (extent.rails > static_cast<std::int32_t>(interfaces_.size())) {
-        throw UsageError("the pattern needs " + std::to_string(extent.rails) +
+        throw UsageError("the job needs " + std::to_string(extent.rails) +
                          " interfaces, but each rank has only " + std::to_string(interfaces_.size()) +
-                         "; list them as --interface A,B");
+                         "; list them as --interface A,B, or lower --rails");
       }
     }
     backend_->reserve(largest, job_.memory_bytes, job_.verify);

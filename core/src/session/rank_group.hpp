@@ -44,6 +44,8 @@ class RankGroup {
  public:
   virtual ~RankGroup() = default;
   virtual Rank ranks() const = 0;
+  // Returns the interfaces of each rank that messages can take.
+  virtual std::int32_t rails() const = 0;
   // Returns each rank's index into the `nodes` of `attributes()`, [rank].
   virtual std::vector<std::int32_t> nodes() const = 0;
   // Returns the facts known before any job: nodes, sync, clock.

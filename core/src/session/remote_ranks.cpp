@@ -33,6 +33,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   using SessionHost::SessionHost;
 
   Rank ranks() const override { return server_.ranks(); }
+  std::int32_t rails() const override { return rails_; }
   std::vector<std::int32_t> nodes() const override { return node_; }
   const std::vector<LostRank>& lost() const override { return lost_; }
   bool real_time() const override { return real_time_; }
@@ -147,6 +148,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     auto gathered = gather();
     node_facts_ = std::move(gathered.facts);
     node_ = gathered.welcome.node;
+    rails_ = static_cast<std::int32_t>(gathered.welcome.listeners.size());
     gathered.welcome.epoch = epoch_;
     server_.broadcast(FrameType::welcome, pack(gathered.welcome));
     try {
@@ -362,6 +364,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
 
   std::uint32_t epoch_ = 1;
   std::vector<std::int32_t> node_;
+  std::int32_t rails_ = 1;
   std::vector<json::Value> node_facts_;
   json::Object sync_, clock_;
   std::vector<LostRank> lost_;

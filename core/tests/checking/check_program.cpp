@@ -24,7 +24,8 @@ std::string fields_outside(const Op& op, const Extent& extent, Rank rank, Rank r
   if (op.peer == rank) return "peer is the rank itself";
   if (op.origin < -1 || op.origin >= ranks) return "origin " + std::to_string(op.origin) + " is no rank";
   if (op.channel >= extent.channels) return "channel " + std::to_string(op.channel) + " outside the extent";
-  if (op.rail >= extent.rails) return "rail " + std::to_string(op.rail) + " outside the extent";
+  if (op.rails < 1 || op.rail + op.rails > extent.rails)
+    return "rail " + std::to_string(op.rail) + " outside the extent";
   if (op.messages != (op.is_signal ? 1 : extent.window))
     return std::to_string(op.messages) + " messages in flight";
   if (op.bytes < 0 || op.offset < 0 || op.offset > buffer || op.all_bytes() > buffer - op.offset)
@@ -176,7 +177,7 @@ std::uint64_t fingerprint(const Programs& programs) {
     for (const Op& op : ops) {
       mix(op.kind), mix(op.channel), mix(op.rail), mix(op.peer), mix(op.bytes), mix(op.offset);
       mix(op.after[0]), mix(op.after[1]), mix(op.forwards), mix(op.origin), mix(op.slot), mix(op.since);
-      mix(op.divisor * 1024), mix(op.sample_bytes), mix(op.messages);
+      mix(op.divisor * 1024), mix(op.sample_bytes), mix(op.messages), mix(op.rails);
     }
   }
   return hash;

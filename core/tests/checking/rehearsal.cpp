@@ -66,6 +66,10 @@ std::string disagreement(const Programs& programs, Place sent, Place received) {
     return at_operation(
         sent.rank, sent.index,
         "sends " + std::to_string(send.messages) + " messages;" + where + std::to_string(receive.messages));
+  if (send.rails != receive.rails)
+    return at_operation(
+        sent.rank, sent.index,
+        "takes " + std::to_string(send.rails) + " rails;" + where + std::to_string(receive.rails));
   if (send.bytes > 0 && send.offset != receive.offset)
     return at_operation(
         sent.rank, sent.index,

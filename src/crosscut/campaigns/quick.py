@@ -155,7 +155,7 @@ def _job(baseline: Run, known: Pace, planned: QuickPlan, out: Path, decided: Dec
         options={
             "repetitions": planned.repetitions,
             "time_limit_seconds": max(end - time.monotonic(), 0.1),
-            **{key: given[key] for key in ("sync", "seed", "wait", "window") if key in given},
+            **{key: given[key] for key in ("sync", "seed", "wait", "window", "rails") if key in given},
         },
     )
 

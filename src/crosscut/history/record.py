@@ -167,8 +167,9 @@ def _series(view: View, cluster: str, index: int) -> RunSeries:
     given = dig(view.attributes, "pattern", "parameters")
     pairs = sorted(given.items()) if isinstance(given, Mapping) else []
     words = [f"{key} {value}" for key, value in pairs if str(value)]
-    if (window := number(view.attributes, "window")) > 1:
-        words.append(f"window {window:.0f}")
+    words += [
+        f"{name} {count:.0f}" for name in ("window", "rails") if (count := number(view.attributes, name)) > 1
+    ]
     return RunSeries(
         cluster, text(view.attributes, "place"), view.pattern, ", ".join(words)[:_LONGEST_WORDS],
         text(view.attributes, "backend", "name"), view.sizes_bytes[index],

@@ -21,6 +21,7 @@ from crosscut.run.run import Run
 _MUST_AGREE = (
     (("pattern", "parameters"), "parameters of the pattern"),
     (("window",), "messages in flight per route"),
+    (("rails",), "rails"),
     (("cadence",), "order of phases"),
     (("sync", "policy"), "sync policy"),
     (("job", "compute"), "--compute"),
@@ -49,8 +50,8 @@ class Match:
     notes: tuple[str, ...]
 
 
-_ALONE = {"window": 1}
-"""What runs from before there was a window do not record."""
+_ALONE = {"window": 1, "rails": 1}
+"""What runs from before there were windows and rails do not record."""
 
 
 def match(first: Run, second: Run) -> Match:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """The job's `window` until it is found (campaigns/window.py)."""
+# As in core/src/program/in_flight.hpp.
 WIDEST_WINDOW = 10_000
-"""As in core/src/program/window.hpp."""
+MOST_RAILS = 64
+ALL_RAILS = 0
+"""The job's `rails` for all interfaces that ranks listen on."""
 # Group titles in the help.
 WHERE = "where to measure"
 HOW = "how to measure"
@@ -41,8 +44,8 @@ _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
 _PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-]*)")
 # Members of the job that have an option of the same name.
 _JOB_MEMBERS = (
-    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "window", "sync", "wait",
-    "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
+    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "window", "rails", "sync",
+    "wait", "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
     "raw_budget_bytes",
 )  # fmt: skip
 
@@ -139,7 +142,9 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
                  f"Where ranks run: {', '.join(map(typed_as, places))}. "
                  "Default local; with --backend mpi or rma: mpi.")  # fmt: skip
     add_place_options(group, places)
-    typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
+    typed_option(
+        group, "--interface NAME", str, "Address or interface that ranks listen on; A,B for several rails."
+    )
     typed_option(group, "--control-interface NAME", str,
                  "Address or interface for barriers and control, which then take no part of the measured "
                  "network. Default: as --interface.")  # fmt: skip
@@ -189,6 +194,9 @@ def add_how(parser: argparse.ArgumentParser) -> None:
                  "Messages in flight at once on each route of a phase; times are those of one of them. auto: "
                  "the smallest number that fills a route, found before the run on one route with the "
                  "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
+    typed_option(group, "--rails N", _rails,
+                 "Interfaces that share each message, cut into as many parts, of those that ranks listen on "
+                 "(--interface A,B); all: all of them. Default 1.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
          help="barrier (the default): ranks wait for each other between phases. none: they do not "
          "(streaming), so that phases overlap.")  # fmt: skip
@@ -218,6 +226,10 @@ def _window(text: str) -> int | str:
     return text if text == AUTO else whole(1, WIDEST_WINDOW)(text)
 
 
+def _rails(text: str) -> int:
+    return ALL_RAILS if text == "all" else whole(1, MOST_RAILS)(text)
+
+
 def parameter_help(parameter: Parameter) -> str:
     """Returns the help as a sentence, then unit and default: `Buffer of a socket. In bytes; default 4MiB.`"""
     sentence = f"{parameter.help[:1].upper()}{parameter.help[1:].rstrip('.')}."
@@ -240,17 +252,22 @@ def _add_parameter(
         _add(group, flag, *also, dest=dest, choices=choices or None, metavar=metavar, help=text)
 
 
+def pattern_flag(pattern: Pattern, parameter: Parameter, taken: Container[str]) -> str:
+    """Returns an option such as `--stride`, or `--pairwise-seed` for a name that options of every run have;
+    but `--rails`, which the core gives to a pattern that has such a parameter."""
+    flag = f"--{parameter.name}"
+    return f"--{pattern.name}-{parameter.name}" if flag in taken and flag != "--rails" else flag
+
+
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
-    """Adds options such as `--stride`, or `--pairwise-seed` for a name that options of every run have."""
+    """Adds the options of a pattern alone."""
     if not pattern.parameters:
         return
     taken = set(vars(parser)["_option_string_actions"])
     group = parser.add_argument_group(f"parameters of {pattern.name}")
     for parameter in pattern.parameters:
-        flag = f"--{parameter.name}"
-        if flag in taken:
-            flag = f"--{pattern.name}-{parameter.name}"
-        _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
+        if (flag := pattern_flag(pattern, parameter, taken)) not in taken:
+            _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
 
 
 def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:

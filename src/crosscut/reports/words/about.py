@@ -142,9 +142,12 @@ def how(view: View) -> list[str]:
 
 
 def in_flight(view: View) -> list[str]:
-    """`8 messages in flight per route`; nothing if they go one by one."""
-    window = number(view.attributes, "window")
-    return [f"{window:,.0f} messages in flight per route"] if window > 1 else []
+    """`8 messages in flight per route`, `messages share 2 rails`; nothing if neither."""
+    window, rails = (number(view.attributes, name) for name in ("window", "rails"))
+    return [
+        *([f"{window:,.0f} messages in flight per route"] if window > 1 else []),
+        *([f"messages share {rails:.0f} rails"] if rails > 1 else []),
+    ]
 
 
 def _how_imported(view: View, other: Imported) -> list[str]:

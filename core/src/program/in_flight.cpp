@@ -1,5 +1,6 @@
-#include "program/window.hpp"
+#include "program/in_flight.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -12,15 +13,15 @@ std::int64_t times(std::int64_t bytes, std::int32_t window) {
   return bytes > most / window ? most : bytes * window;
 }
 
-class WindowedPhase final : public Phase {
+class PhaseInFlight final : public Phase {
  public:
-  WindowedPhase(std::unique_ptr<Phase> phase, std::int32_t window)
-      : phase_(std::move(phase)), window_(window) {}
+  PhaseInFlight(std::unique_ptr<Phase> phase, std::int32_t window, std::int32_t rails)
+      : phase_(std::move(phase)), window_(window), rails_(rails) {}
 
   void emit(Rank rank, std::vector<Op>& ops) const override {
     phase_->emit(rank, ops);
     for (auto& op : ops) {
-      if (!op.is_signal) op.messages = window_;
+      if (!op.is_signal) op.messages = window_, op.rails = rails_;
       op.offset = times(op.offset, window_);
       if (op.origin_offset >= 0) op.origin_offset = times(op.origin_offset, window_);
       op.divisor *= window_;
@@ -31,24 +32,25 @@ class WindowedPhase final : public Phase {
 
  private:
   std::unique_ptr<Phase> phase_;
-  std::int32_t window_;
+  std::int32_t window_, rails_;
 };
 
-class WindowedPattern final : public Pattern {
+class PatternInFlight final : public Pattern {
  public:
-  WindowedPattern(std::unique_ptr<Pattern> pattern, std::int32_t window)
-      : pattern_(std::move(pattern)), window_(window) {}
+  PatternInFlight(std::unique_ptr<Pattern> pattern, std::int32_t window, std::int32_t rails)
+      : pattern_(std::move(pattern)), window_(window), rails_(rails) {}
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
     auto extent = pattern_->extent(ranks, bytes);
     extent.window = window_;
+    extent.rails = std::max(extent.rails, rails_);  // a pattern with a use of its own has more
     extent.send_bytes = times(extent.send_bytes, window_);
     extent.receive_bytes = times(extent.receive_bytes, window_);
     return extent;
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override { return pattern_->peers(self, ranks); }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    return std::make_unique<WindowedPhase>(pattern_->phase(ranks, bytes, index), window_);
+    return std::make_unique<PhaseInFlight>(pattern_->phase(ranks, bytes, index), window_, rails_);
   }
   std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return pattern_->label(ranks, bytes, index);
@@ -61,14 +63,15 @@ class WindowedPattern final : public Pattern {
 
  private:
   std::unique_ptr<Pattern> pattern_;
-  std::int32_t window_;
+  std::int32_t window_, rails_;
 };
 
 }  // namespace
 
-std::unique_ptr<Pattern> windowed(std::unique_ptr<Pattern> pattern, std::int32_t window) {
-  if (window <= 1) return pattern;
-  return std::make_unique<WindowedPattern>(std::move(pattern), window);
+std::unique_ptr<Pattern> in_flight(std::unique_ptr<Pattern> pattern, std::int32_t window,
+                                   std::int32_t rails) {
+  if (window <= 1 && rails <= 1) return pattern;
+  return std::make_unique<PatternInFlight>(std::move(pattern), window, rails);
 }
 
 }  // namespace crosscut::program
