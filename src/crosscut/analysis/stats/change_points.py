@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,7 @@ def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFo
     found: list[StepFound] = []
     for first in range(0, len(innovations), _SERIES_AT_ONCE):
         block = innovations[first : first + _SERIES_AT_ONCE]
-        least = [_least_probable(block[:, begin:end]) for begin, end in seeded]
+        least = [_least_probable(block[:, begin:end], level / (splits * tests)) for begin, end in seeded]
         doubts = np.array([chance for chance, _ in least]).reshape(len(seeded), len(block)) * splits * tests
         for series in np.nonzero((doubts <= level).any(axis=0))[0].tolist():
             # Innovation i belongs to value i + 1.
@@ -137,9 +138,9 @@ def _useful(count: int, level: float) -> list[_Interval]:
     return found
 
 
-def _least_probable(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _least_probable(values: Floats, level: float) -> tuple[Floats, NDArray[np.int64]]:
     """Returns [series] the probability of the rank sum at the least probable split of [series, time] values,
-    and the number of values before that split."""
+    and the number of values before that split; 1 and 0 for series without a split below the level."""
     count = values.shape[1]
     before = np.arange(FEWEST_ASIDE, count - FEWEST_ASIDE + 1)
     sums = np.cumsum(_ranks(values), axis=1)[:, before - 1]
@@ -148,19 +149,45 @@ def _least_probable(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     below = np.minimum(excess, most - excess)
     aside = np.minimum(before, count - before)
     exact = _EXACT if count > _LONG else count
+    chances, places = np.ones(len(values)), np.zeros(len(values), np.int64)
+    rows = np.nonzero((below <= _rarest(count, exact, level)).any(axis=1))[0]
+    if len(rows):
+        chances[rows], places[rows] = _at_least_probable(below[rows], most, before, aside, exact)
+    return chances, places
+
+
+@lru_cache(maxsize=4096)
+def _rarest(count: int, exact: int, level: float) -> Floats:
+    """Returns [split] the rank sum beyond its least at and below which a split may be below the level."""
+    normal = -NormalDist().inv_cdf(min(level, 1.0) / 2)
+    found: list[float] = []
+    for before in range(FEWEST_ASIDE, count - FEWEST_ASIDE + 1):
+        aside, most = min(before, count - before), before * (count - before)
+        if aside <= exact:
+            found.append(float(np.searchsorted(2 * _tail(count, aside), level, side="right")) - 0.5)
+        else:
+            found.append(most / 2 - 0.5 - normal * math.sqrt(most * (count + 1) / 12) + 1e-6)
+    return np.array(found)
+
+
+def _at_least_probable(
+    below: Floats, most: Floats, before: NDArray[np.int64], aside: NDArray[np.int64], exact: int
+) -> tuple[Floats, NDArray[np.int64]]:
+    """As `_least_probable`. `below`: [series, split] rank sum beyond its least, of the lesser side."""
+    count = int(before[0] + before[-1])
     few = np.nonzero(aside <= exact)[0]
-    chance = np.ones((len(values), len(few) + 1))
+    chance = np.ones((len(below), len(few) + 1))
     for at, split in enumerate(few):
         index = np.ceil(below[:, split] - 1e-9).astype(np.int64)
         chance[:, at] = 2 * _tail(count, int(aside[split]))[index]
-    places = np.tile(np.append(before[few], 0), (len(values), 1))
+    places = np.tile(np.append(before[few], 0), (len(below), 1))
     if len(many := np.nonzero(aside > exact)[0]):
         deviations = (most[many] / 2 - 0.5 - below[:, many]) / np.sqrt(most[many] * (count + 1) / 12)
         farthest = deviations.argmax(axis=1)
         chance[:, -1] = _two_sided(deviations.max(axis=1).clip(0))
         places[:, -1] = before[many][farthest]
     best = chance.argmin(axis=1)
-    rows = np.arange(len(values))
+    rows = np.arange(len(below))
     return np.minimum(chance[rows, best], 1.0), places[rows, best]
 
 
