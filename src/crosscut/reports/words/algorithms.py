@@ -11,30 +11,32 @@ from crosscut.reports.words import figures
 
 
 def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
-    """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`, where the library's own call is
-    slow, and the highest rate."""
+    """The fastest algorithms, where the library's own call is slow, and the highest rate."""
+    lines = [fastest(found, view, names), *slow_library(found, view, names)]
+    last = len(found.size_bytes) - 1
+    if found.ranges() and (best := found.fastest(last)) and found.size_bytes[last] > 0:
+        rate = figures.at(found.rates[last], best[0]).rate()
+        lines.append(f"bus bandwidth at {units.size(found.size_bytes[last])}: {rate} ({names[best[0]]})")
+    return lines
+
+
+def fastest(found: AlgorithmTimes, view: View, names: Sequence[str]) -> str:
+    """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`"""
     ranges = found.ranges()
     if not ranges:
-        return ["nothing was measured"]
+        return "nothing was measured"
     parts = []
     for at, one in enumerate(ranges):
         every = len(one.algorithms) == len(names) > 1
         who = "none stands out" if every else " or ".join(names[algorithm] for algorithm in one.algorithms)
         parts.append(who + _sizes(at, len(ranges), one.first_bytes, one.last_bytes))
     alike = len(parts) == 1 and parts[0].startswith("none")
-    lines = [
+    said = (
         f"{_operation(view)}: no algorithm stands out"
         if alike
         else f"fastest {_operation(view)}: {'; '.join(parts)}"
-    ]
-    if len(found.size_bytes) == 1:
-        lines = [f"{units.size(found.size_bytes[0])}: {lines[0]}"]
-    lines += slow_library(found, view, names)
-    last = len(found.size_bytes) - 1
-    if (fastest := found.fastest(last)) and found.size_bytes[last] > 0:
-        rate = figures.at(found.rates[last], fastest[0]).rate()
-        lines.append(f"bus bandwidth at {units.size(found.size_bytes[last])}: {rate} ({names[fastest[0]]})")
-    return lines
+    )
+    return f"{units.size(found.size_bytes[0])}: {said}" if len(found.size_bytes) == 1 else said
 
 
 LIBRARY = "library"

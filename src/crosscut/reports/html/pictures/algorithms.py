@@ -20,7 +20,7 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
     quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
-    lines = algorithms.sentences(found, one.view, names)[:1] + algorithms.slow_library(found, one.view, names)
+    lines = (algorithms.fastest(found, one.view, names), *algorithms.slow_library(found, one.view, names))
     said = " ".join(map(sentence, lines))
     size_axis = Axis("size of the vector, bytes", log=True)
     return [
