@@ -1,6 +1,9 @@
-// Every registered pattern refuses parameters from a stranger, or its programs are sound.
+// Every registered pattern refuses parameters from a stranger, or its programs are sound, with any number of
+// messages in flight and of rails.
+#include <algorithm>
 #include <map>
 
+#include "program/in_flight.hpp"
 #include "program/registry.hpp"
 #include "tests/checking/check_program.hpp"
 #include "tests/fuzz.hpp"
@@ -64,7 +67,11 @@ void check_one(FuzzedDataProvider& input) {
   for (const Parameter& parameter : info.parameters)
     if (input.ConsumeBool() || (tame && parameter.maximum > 40))
       given[std::string(parameter.name)] = value_for(parameter, input, tame);
-  const auto pattern = info.make(Parameters(info.parameters, given, "pattern"));
+  const bool has_rails =
+      std::ranges::any_of(info.parameters, [](const Parameter& p) { return p.name == "rails"; });
+  const auto window = input.ConsumeIntegralInRange(1, tame ? 3 : widest_window);
+  const auto rails = has_rails ? 1 : input.ConsumeIntegralInRange(1, tame ? 3 : most_rails);
+  const auto pattern = in_flight(info.make(Parameters(info.parameters, given, "pattern")), window, rails);
   if (!pattern->refuse(ranks).empty()) return;
   check_extent(*pattern, ranks, bytes);
   if (!tame || pattern->extent(ranks, bytes).slots > 100) return;

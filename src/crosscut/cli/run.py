@@ -102,7 +102,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for pattern in known.patterns:
         words = pattern.summary.replace("%", "%%")
-        one = subparsers.add_parser(pattern.name, help=words, **_described(known, pattern))
+        one = subparsers.add_parser(
+            pattern.name, help=words, conflict_handler="resolve", **_described(known, pattern)
+        )
         _add_common(one, known)
         options.add_pattern_parameters(one, pattern)
         options.add_backend_parameters(one, known.backends)

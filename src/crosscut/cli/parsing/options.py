@@ -31,6 +31,7 @@ AUTO = "auto"
 # As in core/src/program/in_flight.hpp.
 WIDEST_WINDOW = 10_000
 MOST_RAILS = 64
+RAILS = "--rails"
 ALL_RAILS = 0
 """The job's `rails` for all interfaces that ranks listen on."""
 # Group titles in the help.
@@ -194,7 +195,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
                  "Messages in flight at once on each route of a phase; times are those of one of them. auto: "
                  "the smallest number that fills a route, found before the run on one route with the "
                  "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
-    typed_option(group, "--rails N", _rails,
+    typed_option(group, f"{RAILS} N", _rails,
                  "Interfaces that share each message, cut into as many parts, of those that ranks listen on "
                  "(--interface A,B); all: all of them. Default 1.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
@@ -256,17 +257,20 @@ def pattern_flag(pattern: Pattern, parameter: Parameter, taken: Container[str]) 
     """Returns an option such as `--stride`, or `--pairwise-seed` for a name that options of every run have;
     but `--rails`, which the core gives to a pattern that has such a parameter."""
     flag = f"--{parameter.name}"
-    return f"--{pattern.name}-{parameter.name}" if flag in taken and flag != "--rails" else flag
+    return f"--{pattern.name}-{parameter.name}" if flag in taken and flag != RAILS else flag
 
 
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
-    """Adds the options of a pattern alone."""
+    """Adds the options of a pattern alone. `parser` lets later options replace earlier ones."""
     if not pattern.parameters:
         return
     taken = set(vars(parser)["_option_string_actions"])
     group = parser.add_argument_group(f"parameters of {pattern.name}")
     for parameter in pattern.parameters:
-        if (flag := pattern_flag(pattern, parameter, taken)) not in taken:
+        if (flag := pattern_flag(pattern, parameter, taken)) == RAILS:
+            help_text = f"{parameter_help(parameter)} all: all that ranks listen on."
+            typed_option(group, f"{RAILS} N", _rails, help_text)
+        else:
             _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
 
 
