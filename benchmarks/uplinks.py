@@ -45,8 +45,17 @@ def network() -> str:
 def measured(folder: Path, place: str, rails: int, connections: int, launch: int) -> Floats:
     """Returns [repetition] the rate of all routes together, of what the uplinks of these rails carry."""
     out = folder / f"{launch}-{rails}-{connections}.zarr"
-    words = ["run", "simple-pairwise", "--on", place, "--size", "1MB", "--rails", str(rails), "--quiet"]
-    words += ["--tcp-connections", str(connections), "--repetitions", "6", "--out", str(out)]
+    words = ["run", "simple-pairwise", "--on", place, "--size", "1MB", "--phases", "1", "--quiet"]
+    words += [
+        "--rails",
+        str(rails),
+        "--tcp-connections",
+        str(connections),
+        "--repetitions",
+        "6",
+        "--out",
+        str(out),
+    ]
     crosscut(words, LIMIT_SECONDS)
     seconds = Run.open(out).rank_seconds(0).values.reshape(-1, HOSTS).max(axis=1)
     carried = 2 * rails * SPINES * MEGABITS * 1e6 / 8 * _PAYLOAD
