@@ -131,8 +131,7 @@ class Chain final : public PhasedPattern {
 
 const std::array parameters = {
     bytes_parameter("segment", "128KiB", "Size of a segment; the message size is the total", 1, 1e12),
-    integer_parameter("rails", "interfaces", "1", 64,
-                      "Interfaces over which the segments are striped in turn"),
+    integer_parameter("rails", "", "1", 64, "Interfaces that the segments take in turn"),
     list_parameter("order", Parameter::Kind::ranks,
                    "The ranks along the chain, first to last; without it all ranks, in order"),
     list_parameter(

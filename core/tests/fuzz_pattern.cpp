@@ -1,6 +1,5 @@
 // Every registered pattern refuses parameters from a stranger, or its programs are sound, with any number of
 // messages in flight and of rails.
-#include <algorithm>
 #include <map>
 
 #include "program/in_flight.hpp"
@@ -67,10 +66,8 @@ void check_one(FuzzedDataProvider& input) {
   for (const Parameter& parameter : info.parameters)
     if (input.ConsumeBool() || (tame && parameter.maximum > 40))
       given[std::string(parameter.name)] = value_for(parameter, input, tame);
-  const bool has_rails =
-      std::ranges::any_of(info.parameters, [](const Parameter& p) { return p.name == "rails"; });
   const auto window = input.ConsumeIntegralInRange(1, tame ? 3 : widest_window);
-  const auto rails = has_rails ? 1 : input.ConsumeIntegralInRange(1, tame ? 3 : most_rails);
+  const auto rails = info.has_rails() ? 1 : input.ConsumeIntegralInRange(1, tame ? 3 : most_rails);
   const auto pattern = in_flight(info.make(Parameters(info.parameters, given, "pattern")), window, rails);
   if (!pattern->refuse(ranks).empty()) return;
   check_extent(*pattern, ranks, bytes);

@@ -35,9 +35,8 @@ receive_overhead = "250 ms"
 std::pair<std::vector<double>, std::vector<double>> simulated(std::string_view name, Rank ranks,
                                                               std::int32_t window,
                                                               std::int64_t eager_bytes = 65536,
-                                                              std::int32_t rails = 1,
-                                                              std::string_view text = slow_crossbar) {
-  const auto network = parse_network(std::string(text), "slow.toml");
+                                                              std::int32_t rails = 1) {
+  const auto network = parse_network(slow_crossbar, "slow.toml");
   const NetworkPaths paths(*network, 1);
   const auto pattern = in_flight(make_pattern(name), window, rails);
   const auto extent = pattern->extent(ranks, 1000);

@@ -58,7 +58,7 @@ def test_a_message_takes_as_long_as_its_slowest_part(
     assert run.attributes["rails"] == used
     assert _known(run.message_rates(0)) == pytest.approx(megabits * 1e6 / 8 * _PAYLOAD, rel=1e-3)
     shown = " ".join(crosscut("show", "r.zarr", folder=unequal).stdout.split())
-    assert ("messages share 2 rails" in shown) == (used > 1)
+    assert ("each message split over 2 rails" in shown) == (used > 1)
 
 
 def test_a_short_message_takes_the_first_rail(unequal: Path) -> None:

@@ -127,9 +127,7 @@ void JobRun::take_rails() {
     throw UsageError("--rails: backend " + job_.backend +
                      " leaves the choice of interfaces to its library; leave out --rails");
   if (job_.rails == 0) job_.rails = group_.rails();
-  const bool has_its_own = std::ranges::any_of(
-      info_.parameters, [](const program::Parameter& parameter) { return parameter.name == "rails"; });
-  if (has_its_own && job_.rails > 1)
+  if (info_.has_rails() && job_.rails > 1)
     job_.pattern_parameters.insert_or_assign("rails", std::to_string(std::exchange(job_.rails, 1)));
 }
 

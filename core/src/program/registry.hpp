@@ -1,6 +1,7 @@
 // The registry of patterns and backends. Each one has a file or folder of its own and a line in a .def file.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,11 @@ struct PatternInfo {
   std::int32_t window = 1;  // default; messages in flight per route (window.hpp)
   std::span<const Parameter> parameters;
   std::unique_ptr<Pattern> (*make)(const Parameters&);
+
+  // True if the pattern has a use of its own for rails (in_flight.hpp), and receives their number.
+  bool has_rails() const {
+    return std::ranges::any_of(parameters, [](const Parameter& one) { return one.name == "rails"; });
+  }
 };
 
 // What a backend can use on this machine, for `crosscut doctor`.

@@ -196,8 +196,8 @@ def add_how(parser: argparse.ArgumentParser) -> None:
                  "the smallest number that fills a route, found before the run on one route with the "
                  "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
     typed_option(group, f"{RAILS} N", _rails,
-                 "Interfaces that share each message, cut into as many parts, of those that ranks listen on "
-                 "(--interface A,B); all: all of them. Default 1.")  # fmt: skip
+                 "Split each message over the first N of the interfaces that ranks listen on (--interface "
+                 "A,B); all: over all of them. Default 1.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
          help="barrier (the default): ranks wait for each other between phases. none: they do not "
          "(streaming), so that phases overlap.")  # fmt: skip

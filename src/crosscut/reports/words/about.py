@@ -142,11 +142,11 @@ def how(view: View) -> list[str]:
 
 
 def in_flight(view: View) -> list[str]:
-    """`8 messages in flight per route`, `messages share 2 rails`; nothing if neither."""
+    """`8 messages in flight per route`, `each message split over 2 rails`; nothing if neither."""
     window, rails = (number(view.attributes, name) for name in ("window", "rails"))
     return [
         *([f"{window:,.0f} messages in flight per route"] if window > 1 else []),
-        *([f"messages share {rails:.0f} rails"] if rails > 1 else []),
+        *([f"each message split over {rails:.0f} rails"] if rails > 1 else []),
     ]
 
 
