@@ -174,8 +174,11 @@ def test_what_no_measurement_gives_is_refused_with_file_and_line(
     [
         (b"", "it is empty"),
         (b"\x7fELF\0\0", "it is not text"),
-        (b"hello\n", "no format that crosscut knows"),
-        (b"START mpiGraph v1.5\n# OSU MPI Latency Test v7.4\n", "in several formats; give --format .osu: "),
+        (b"hello\n", "not the output of a program that crosscut reads .osu, mpigraph, hp2p, "),
+        (
+            b"START mpiGraph v1.5\n# OSU MPI Latency Test v7.4\n",
+            "several formats; give --format osu or mpigr",
+        ),
         (b'{"start": {"version": ' + b"[" * 100_000, "nested too deeply|not valid JSON"),
     ],
 )
@@ -224,6 +227,22 @@ def test_what_was_cut_off_or_killed_is_told_in_the_run(imported: Callable[..., R
     assert any("BAD TERMINATION" in one for one in lacks)
 
 
+@pytest.mark.parametrize("name", ["perftest-ib_write_bw.txt", "perftest-ib_write_lat-each.txt"])
+def test_a_table_of_perftest_that_no_line_closes_may_lack_sizes(
+    name: str, imported: Callable[..., Run], tmp_path: Path
+) -> None:
+    said = "the table may lack sizes: no line of dashes closes it"
+    assert said not in imported(name).attributes["imported"]["lacks"]  # type: ignore[index]
+    lines = (FILES / name).read_text().splitlines(keepends=True)
+    (tmp_path / "cut.txt").write_text("".join(lines[:-1]))
+    assert said in imported("cut.txt").attributes["imported"]["lacks"]  # type: ignore[index]
+
+
+def test_a_folder_is_no_file_to_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", str(tmp_path)]) == 2
+    assert f"{tmp_path} is a directory; name the output of a benchmark" in capsys.readouterr().err
+
+
 def test_odd_names_of_hosts_stay_names(imported: Callable[..., Run], tmp_path: Path) -> None:
     odd = "=n\x1b]0;title\x07 ü:"
     run = imported(str(changed(tmp_path, "mpigraph-slow-host.txt", ("r06:", f"{odd}:"))))
@@ -244,6 +263,8 @@ def test_outputs_of_repeated_runs_are_repetitions_of_one_run(
     two = Run.open(Path("two.zarr"))
     assert two.dataset["repetitions_done"].values[-2:, 0].tolist() == [2, 1]
     assert fsck.check(two.path).ok
+    lacks = two.attributes["imported"]["lacks"]  # type: ignore[index]
+    assert f"{shorter.name} lacks 1 of the 21 sizes: 1 MiB" in lacks
 
 
 def test_a_few_outputs_on_each_side_can_be_compared(
@@ -264,7 +285,9 @@ def test_a_few_outputs_on_each_side_can_be_compared(
 
 def test_hosts_can_be_named(imported: Callable[..., Run], capsys: pytest.CaptureFixture[str]) -> None:
     assert imported("netpipe.out", "--hosts", "n1, n2").node_names == ("n1", "n2")
-    assert main(["import", str(FILES / "netpipe.out"), "-o", "x.zarr", "--hosts", "n1"]) == 2
+    assert main(["import", str(FILES / "netpipe.out"), "-o", "x.zarr", "--hosts", "n1,n1"]) == 0
+    assert "ranks share a host (n1): messages between them crossed no network" in capsys.readouterr().out
+    assert main(["import", str(FILES / "netpipe.out"), "-o", "y.zarr", "--hosts", "n1"]) == 2
     assert "--hosts names 1 host, but NetPIPE 3 measured between 2 ranks" in capsys.readouterr().err
 
 
@@ -278,6 +301,9 @@ def test_the_time_of_a_measurement_can_be_given(
     assert "start" not in imported("osu_latency.txt").attributes
     assert main(["history", "add", "x.db", "run.zarr"]) == 2
     assert "import it again with --started TIME" in capsys.readouterr().err
+    assert main(["history", "add", "x.db", "."]) == 0
+    assert "left out, as nothing says when they were measured" in capsys.readouterr().out
+    assert not Path("x.db").exists()
     assert imported("osu_latency.txt", "--started", typed).attributes["start"] == start
     with pytest.raises(SystemExit):
         main(["import", str(FILES / "osu_latency.txt"), "--started", "Monday"])

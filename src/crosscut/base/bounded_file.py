@@ -25,6 +25,8 @@ def _read(opened: Callable[[], BinaryIO], path: Path, most_bytes: int, expected:
     try:
         with opened() as file:
             content = file.read(most_bytes + 1)
+    except IsADirectoryError as error:
+        raise UsageError(f"{path} is a directory; name {expected}") from error
     except OSError as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
     if len(content) > most_bytes:

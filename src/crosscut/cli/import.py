@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ examples:
   crosscut compare monday.zarr friday.zarr                   needs a few outputs on each side
 
 formats: osu (osu_latency, osu_bw, osu_bibw), mpigraph, hp2p (its page), iperf3 (-J), netpipe (np.out of
-NetPIPE 3), sockperf (ping-pong --full-log), perftest (ib_write_bw, ib_send_lat and their kin). A run that is
+NetPIPE 3), sockperf (ping-pong --full-log), perftest (ib_write_bw, ib_send_lat and the like). A run that is
 imported says what it lacks.
 """
 _UNNAMED = "hosts are not named: give their names with --hosts if you want to compare runs"
@@ -94,11 +95,16 @@ def execute(args: argparse.Namespace) -> int:
 
 def _tell(measured: Measured, out: Path, lacks: tuple[str, ...]) -> None:
     sizes, repetitions, phases = measured.message_seconds.shape[:3]
+    smallest, largest = units.size(measured.size_bytes[0]), units.size(measured.size_bytes[-1])
+    span = smallest if sizes == 1 else f"{smallest} to {largest}"
     counts = (
-        units.count(sizes, "size"), units.count(repetitions, "repetition"), units.count(phases, "phase"),
-        units.count(len(measured.hosts), "rank"),
+        f"{units.count(sizes, 'size')} ({span})", units.count(repetitions, "repetition"),
+        units.count(phases, "phase"), units.count(len(measured.hosts), "rank"),
     )  # fmt: skip
     print(f"{measured.program}: {', '.join(counts)}")
-    for one in (*lacks, *(() if measured.hosts_named else (_UNNAMED,))):
+    shared = [name for name, ranks in Counter(measured.hosts).items() if ranks > 1]
+    one_host = f"ranks share a host ({', '.join(shared[:3])}): messages between them crossed no network"
+    notes = (*(() if measured.hosts_named else (_UNNAMED,)), *((one_host,) if shared else ()))
+    for one in (*lacks, *notes):
         print(f"  {one}")
     print(f"wrote {out}")

@@ -26,6 +26,10 @@ def guessed(output: OutputFile) -> Format:
     found = [one for one in _ALL if one.recognises(output)]
     if len(found) == 1:
         return found[0]
-    what = "may be in several formats" if found else "has no format that crosscut knows"
-    names = "; ".join(f"{one.name}: {one.what}" for one in found or _ALL)
-    raise output.fault(f"its content {what}; give --format ({names})")
+    names = [one.name for one in found or _ALL]
+    if found:
+        raise output.fault(f"its content fits several formats; give --format {' or '.join(names)}")
+    raise output.fault(
+        f"not the output of a program that crosscut reads ({', '.join(names)}); crosscut import --help says "
+        "which files these are"
+    )

@@ -1,4 +1,4 @@
-"""NetPIPE 3: the file that NPtcp, NPmpi and their kin write (`-o`, np.out by default).
+"""NetPIPE 3: the file that NPtcp and NPmpi write (`-o`, np.out by default).
 
 Units, from netpipe.c of 3.7: a line is `bytes, Mbps, seconds` (printed as `%8d %lf %12.8lf`). Mbps are 2^20
 bits per second (`bps = bits / (t * 1024 * 1024)`), and seconds are those of a message one way. Both are those

@@ -1,4 +1,4 @@
-"""perftest: what ib_write_bw, ib_send_lat and their kin show.
+"""perftest: what ib_write_bw, ib_send_lat and its other tests show.
 
 Units, from src/perftest_parameters.c of perftest 4.5: a bandwidth is `size * iterations` of all queue pairs
 over the time, in 2^20 bytes per second (`0x100000`; the column is called MB/sec, later MiB/sec) or, with
@@ -33,6 +33,7 @@ _SETTING = re.compile(r"([A-Z][\w ]*?)\s*: (\S{1,40})")
 _KEPT = {"Number of qps": "queue-pairs", "Connection type": "connection", "TX depth": "depth", "Mtu": "mtu"}
 _LIST = re.compile(r"#, (\w+)")
 _ENTRY = re.compile(r"\d+, (\S+)")
+_RULE = re.compile(r"-{20,}\s*")
 _MOST_ITERATIONS = 1 << 50
 _FIRST_LINES, _HEAD_LINES = 200, 60
 # By how much a rate and the message rate may differ, beside their rounding.
@@ -196,6 +197,8 @@ def _rows(output: OutputFile, head: int, columns: _Columns) -> _Listing:
             if entries:
                 listed[line], entries = np.array(entries), []
     rows, left_out = tables.rows(output, lines, columns.count, columns.places)
+    if rows and not any(map(_RULE.fullmatch, output.lines[lines[-1] + 1 :])):
+        left_out.append("the table may lack sizes: no line of dashes closes it")
     if entries:
         left_out.append("the file ends before the row of a size: the times listed for it are left out")
     # -H sorts: such a list does not say when a message was slow.
@@ -232,4 +235,4 @@ def _seconds(output: OutputFile, row: tables.Row, columns: _Columns, test: _Perf
     return output.seconds(row.size_bytes / rate * (2 if test.both_ways else 1), row.line), step / rate
 
 
-FORMAT = Format("perftest", "what ib_write_bw, ib_send_lat and their kin show", _recognises, _parse)
+FORMAT = Format("perftest", "what ib_write_bw, ib_send_lat and the like show", _recognises, _parse)

@@ -19,6 +19,7 @@ from crosscut.run import writing
 from crosscut.run.format import MEASURED, UNMEASURED
 
 _MOST_REPETITIONS = 1 << 20
+_SIZES_NAMED = 4
 
 
 def joined(parts: Sequence[tuple[OutputFile, Measured]]) -> Measured:
@@ -50,10 +51,21 @@ def joined(parts: Sequence[tuple[OutputFile, Measured]]) -> Measured:
         rank_seconds=_stacked([(one.size_bytes, one.rank_seconds) for one in every], sizes),
         credited_bytes=credited,
         lacks=tuple(dict.fromkeys(word for one in every for word in one.lacks)),
-        left_out=tuple(dict.fromkeys(word for one in every for word in one.left_out)),
+        left_out=(
+            *dict.fromkeys(word for one in every for word in one.left_out),
+            *(said for output, one in parts if (said := _missing(output, one.size_bytes, sizes))),
+        ),
         start=min(starts, default=""),
         end=max((one.end for one in every), default="") if len(parts) == 1 else "",
     )
+
+
+def _missing(output: OutputFile, mine: tuple[int, ...], sizes: tuple[int, ...]) -> str:
+    """Says which of all sizes an output lacks; empty if none."""
+    if not (missing := [size for size in sizes if size not in mine]):
+        return ""
+    named = ", ".join(map(units.size, missing[:_SIZES_NAMED])) + (", …" if missing[_SIZES_NAMED:] else "")
+    return f"{output.path.name} lacks {len(missing)} of the {len(sizes)} sizes: {named}"
 
 
 def _difference(first: Measured, other: Measured) -> str:
