@@ -154,12 +154,15 @@ static struct profile_header layout(int rank, int ranks) {
   return header;
 }
 
-/* Leaves a file that tells crosscut of another job in the same folder. */
-static void note_again(const char* folder) {
+/* Leaves a file that tells crosscut why profiles are missing. Returns false if it cannot. */
+static bool leave_note(const char* folder, const char* name, const char* text) {
   char path[4096];
-  if (snprintf(path, sizeof path, "%s/" PROFILE_AGAIN, folder) >= (int)sizeof path) return;
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return false;
   const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file >= 0) close(file);
+  if (file < 0) return false;
+  const bool written = write(file, text, strlen(text)) == (ssize_t)strlen(text);
+  close(file);
+  return written;
 }
 
 /* Maps the rank's file; returns NULL, after a complaint, if it cannot. Allocates all blocks at once: a disk
@@ -174,7 +177,7 @@ static char* map_file(const char* folder, int rank, size_t bytes) {
                      "by one. The file exists"
                    : "not profiled: cannot make a file",
              path);
-    if (again) note_again(folder);
+    if (again) leave_note(folder, PROFILE_AGAIN, "");
     return NULL;
   }
   const int refused = posix_fallocate(file, 0, (off_t)bytes);
@@ -210,11 +213,10 @@ void profile_open(int thread_level) {
   int rank = 0, ranks = 1;
   if (folder == NULL || profile_header != NULL) return;
   const bool same = same_mpi(&library);
-  if (!same) {
-    complain(
-        "not profiled: this profiler was built for another MPI than the program's; build one with crosscut "
-        "build-profiler",
-        library);
+  if (!same) { /* crosscut says so once, not each rank */
+    if (!leave_note(folder, PROFILE_OTHER_MPI, library)) {
+      complain("not profiled: this profiler was built for another MPI than the program's", library);
+    }
     return;
   }
   if (!helpers_are_there()) {

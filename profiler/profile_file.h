@@ -14,6 +14,8 @@
 #define PROFILE_MOST_PEERS 8192U
 /* Name of a file that a job makes in a folder in which another job has left its profiles. */
 #define PROFILE_AGAIN "again"
+/* Name of a file that names the program's MPI library, for which this profiler was not built. */
+#define PROFILE_OTHER_MPI "other-mpi"
 
 enum profile_kind {
   SETUP,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from crosscut.base import whole_file
+from crosscut.base import bounded_file, whole_file
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import count, parse_seconds
 from crosscut.cli.parsing.parser import flag, operations_per_second, option
@@ -85,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     ran = profiler.run(started, variables, args.timeout, sys.stderr.buffer if args.json else None)
     words = shlex.join(command)
     profiler.write_about(folder, command, ran, {})
-    _need_something(folder, words, ran)
+    _need_something(folder, words, ran, library)
     _need_one_job(folder, words)
     if args.section and not any(one.sections for one in program.load(folder).found):
         raise CrosscutError(
@@ -132,12 +132,24 @@ def _make_folder(given: Path | None) -> Path:
     return folder
 
 
-def _need_something(folder: Path, words: str, ran: profiler.CommandOutcome) -> None:
+def _need_something(folder: Path, words: str, ran: profiler.CommandOutcome, library: Path) -> None:
     if any(folder.glob("rank-*.profile")):
         return
     (folder / program.ABOUT).unlink(missing_ok=True)
+    other_mpi = folder / program.OTHER_MPI
+    program_uses = (
+        bounded_file.read_regular(other_mpi, 1 << 16, "a note of the profiler").decode("utf-8", "replace")
+        if other_mpi.exists()
+        else ""
+    )
+    other_mpi.unlink(missing_ok=True)
     folder.rmdir()
-    profiler.complain(ran, words)
+    if program_uses:
+        raise CrosscutError(
+            f"{words}: not profiled: {library} was built for another MPI than the program's, {program_uses}. "
+            "Build it for that one, then try again: crosscut build-profiler --mpicc mpicc --replace"
+        )
+    profiler.complain(ran, words, "no rank left a profile")
     raise CrosscutError(
         f"{words}: no rank left a profile. It must be an MPI program, linked dynamically; "
         "its launcher must pass on LD_PRELOAD and CROSSCUT_PROFILE_FOLDER; and every node must see "

@@ -181,13 +181,15 @@ def write_about(
     whole_file.write(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
 
 
-def complain(ran: CommandOutcome, words: str) -> None:
-    """Raises CrosscutError or Interrupted if the command failed. Call it once the profile has been shown."""
+def complain(
+    ran: CommandOutcome, words: str, left: str = "the profile covers the program until then"
+) -> None:
+    """Raises CrosscutError or Interrupted if the command failed. Call it once the profile has been shown.
+
+    `left`: what the command left."""
     if ran.stopped == "interrupted":
-        raise Interrupted("interrupted; the profile covers the program until then")
+        raise Interrupted(f"interrupted; {left}")
     if ran.stopped:
-        raise CrosscutError(f"{words}: {ran.stopped}; the profile covers the program until then")
+        raise CrosscutError(f"{words}: {ran.stopped}; {left}")
     if ran.status != 0:
-        raise CrosscutError(
-            f"{words} ended with status {ran.status}; the profile covers the program until then"
-        )
+        raise CrosscutError(f"{words} ended with status {ran.status}; {left}")

@@ -18,6 +18,8 @@ from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfil
 ABOUT = "profile.json"
 AGAIN = "again"
 """A file that the library makes if there is a profile of another job (profiler/profile_file.h)."""
+OTHER_MPI = "other-mpi"
+"""A file that the library makes if it was built for another MPI than the program's, which the file names."""
 LARGEST_ABOUT_BYTES = 64 << 20
 # No matrix is made for more ranks than this, only a list of the pairs that communicate.
 MOST_MATRIX_RANKS = 4096
