@@ -1,4 +1,4 @@
-"""`crosscut place`: ranks divided among hosts, bytes over narrow ways, and when an order helps."""
+"""`crosscut place`: ranks divided among hosts, bytes over narrow links, and when an order helps."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_capacity_of_a_switch_counts_once_for_each_message():
     assert (narrow.name, narrow.narrowness) == ("through root", pytest.approx(HOSTS))
 
 
-def test_bytes_over_narrow_ways_count_once_and_the_busiest_way_is_named():
+def test_bytes_over_narrow_links_count_once_and_the_busiest_is_named():
     found = crossing(pairs(), surveyed(), IN_TURN)
     assert found.bytes == HOSTS * 1000
     assert found.busiest_bytes == EACH * 1000

@@ -1,4 +1,4 @@
-"""What an order sends over the narrow ways, for people: bytes, and the busiest of these ways."""
+"""What an order sends over the narrow links, for people: bytes, and the busiest of these links."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crosscut.ordering.traffic import RankTraffic
 @dataclass(frozen=True)
 class Crossing:
     bytes: float
-    """All bytes that pass a narrow way."""
+    """All bytes that pass a narrow link."""
     busiest: SharedWay | None
-    """The narrow way that needs most time; None if none is narrow."""
+    """The narrow link that needs most time; None if none is narrow."""
     busiest_bytes: float
     busiest_seconds: float
     """Its bytes at its rate, as if nothing else took time."""

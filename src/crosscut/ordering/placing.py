@@ -180,5 +180,5 @@ def _fitted(asked: PlacementRequest, traced: Traced, seconds: float) -> tuple[Fi
 def _least(
     tried: Sequence[candidates.TriedOrder], crossing_of: Callable[[tuple[int, ...]], Crossing]
 ) -> candidates.TriedOrder | None:
-    """Returns the order that sends least over narrow ways; of equal ones the cheapest."""
+    """Returns the order that sends least over narrow links; of equal ones the cheapest."""
     return min(tried, key=lambda one: crossing_of(one.order).bytes, default=None)

@@ -16,7 +16,7 @@ def why_not(placed: Placement) -> str:
     if not placed.traffic.messages.any():
         return "the ranks send each other nothing"
     if placed.judged is None:
-        return _structural(placed) or "no order that was tried sends less over the narrow ways"
+        return _structural(placed) or "no order that was tried sends less over the narrow links"
     if placed.judged.gain.ratio <= 1 - LEAST_GAIN:
         said = ratio(placed.judged.gain)
         return f"the best that was tried takes {said} of the present time, which is not certainly less"
@@ -37,7 +37,7 @@ def _structural(placed: Placement) -> str:
         return "the network treats all pairs of these hosts alike"
     if placed.traffic.is_even:
         return (
-            "every rank sends as much to each of the others, so as much passes the narrow ways in any order"
+            "every rank sends as much to each of the others, so as much passes the narrow links in any order"
         )
     if not terrain.narrow.any():
         return "no way of the network is narrower than the hosts behind it"
@@ -48,7 +48,7 @@ def _of_time(placed: Placement, judged: Judged) -> str:
     before, after = placed.before.bytes, placed.after.bytes
     if after < (1 - LEAST_GAIN) * before:
         return (
-            f"the best that was tried sends {units.about_size(after)} over the narrow ways, not "
+            f"the best that was tried sends {units.about_size(after)} over the narrow links, not "
             f"{units.about_size(before)}, but takes {ratio(judged.gain)} of the present time: the program "
             "does not wait for them"
         )

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from crosscut.base import units
-from crosscut.base.node_sets import folded
+from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import spans
 from crosscut.network.description import without_latency
 from crosscut.ordering.crossing import Crossing
@@ -28,8 +28,9 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
         f"{name}: {units.count(ranks, 'rank')} on {units.count(hosts, 'host')} of "
         f"{name_of(placed.terrain.network)}"
     )
+    screen.field("hosts", folded([placed.terrain.hosts[at] for at in placed.terrain.used], LIST_WIDTH))
     screen.field("present order", placed.present.says)
-    screen.field("narrow ways", _narrow(placed))
+    screen.field("narrow links", _narrow(placed))
     if lacks:
         screen.field("left out", lacks)
     if placed.noise is not None:
@@ -42,7 +43,7 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
         screen.warn(without_latency([name_of(placed.terrain.network)]))
     if placed.terrain.spreads:
         screen.warn(
-            "the network spreads messages over equal paths by a hash; bytes of single ways are those of "
+            "the network spreads messages over equal paths by a hash; bytes of single links are those of "
             "forwarding by destination"
         )
     _table(screen, placed)
@@ -51,7 +52,7 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
     if placed.helps:
         if placed.judged is not None and placed.before.busiest and placed.after.bytes >= placed.before.bytes:
             screen.warn(
-                "as much passes the narrow ways as before: the gain comes from when messages meet, of which "
+                "as much passes the narrow links as before: the gain comes from when messages meet, of which "
                 "the model knows least; measure it"
             )
         _hosts(screen, placed.hosts)
@@ -63,7 +64,7 @@ def sentence(placed: Placement) -> str:
     judged = placed.judged
     if judged is None:
         return (
-            f"This order sends {units.about_size(placed.after.bytes)} over the narrow ways instead of "
+            f"This order sends {units.about_size(placed.after.bytes)} over the narrow links instead of "
             f"{units.about_size(placed.before.bytes)}."
         )
     certain = "" if judged.gain.has_interval else " (no noise was fitted, so there is no interval)"
@@ -73,7 +74,7 @@ def sentence(placed: Placement) -> str:
 def _narrow(placed: Placement) -> str:
     narrow = [way for way in placed.terrain.ways if way.is_narrow]
     if not narrow:
-        return "none: no way is narrower than the hosts behind it"
+        return "none: no link is narrower than the hosts behind it"
     worst = max(narrow, key=lambda way: way.narrowness)
     rate = units.rate(worst.bytes_per_second)
     return (
@@ -85,7 +86,7 @@ def _narrow(placed: Placement) -> str:
 def _table(screen: Screen, placed: Placement) -> None:
     judged = placed.judged
     screen.title("Orders of the ranks")
-    rows = Rows("<order", "time", "ratio", "over narrow ways", "busiest narrow way",
+    rows = Rows("<order", "time", "ratio", "over narrow links", "busiest narrow link",
                 dash="not counted for random orders")  # fmt: skip
 
     def add(name: str, seconds: float | None, crossing: Crossing | None) -> None:

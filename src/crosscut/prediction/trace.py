@@ -242,11 +242,12 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         except UnicodeDecodeError as error:
             raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
         if "\0" in str(file) or not file.is_file():
-            # If even the first file is missing, the index may be no trace at all.
-            hint = "" if files else "; is it a trace? crosscut profile --trace makes one"
-            raise UsageError(
-                f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}{hint}"
-            )
+            if not files:  # it is no list of files
+                raise UsageError(
+                    f"{index} is not a trace: line {number} names no file of a rank ({_shown(line)}); "
+                    "crosscut profile --trace makes one"
+                )
+            raise UsageError(f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}")
         files.append(file.absolute())
     if not files:
         raise UsageError(f"{index}: names no files of ranks; is it empty?")
