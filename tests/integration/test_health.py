@@ -143,9 +143,7 @@ def test_slurm_that_does_not_answer_is_told_and_the_next_call_acts_on_what_was_f
     for _ in range(2):
         done = health(cluster, folder, "night", path=str(folder / "bin"))
     assert done.returncode == 1
-    assert (
-        "n0001: drain: Slurm does not do `scontrol update`: Unable to contact slurm controller" in done.stderr
-    )
+    assert "n0001: drain: `scontrol update` failed: Unable to contact slurm controller" in done.stderr
     assert f"is kept in {folder / 'health.jsonl'}, and the next call acts on it" in done.stderr
     assert states(cluster)["n0001"] == ("idle", "none")
     cluster.output("scontrol", "update", "NodeName=n0003", "State=DRAIN", "Reason=bad memory")
@@ -162,7 +160,7 @@ def test_a_controller_that_hangs_is_told_and_nothing_is_measured(cluster: SlurmL
     (folder / "bin" / "sinfo").chmod(0o755)
     done = health(cluster, folder, "night", path=str(folder / "bin"))
     assert done.returncode == 1
-    assert "crosscut: error: Slurm does not do `sinfo --noheader`: slurm_load_partitions" in done.stderr
+    assert "`sinfo --noheader` failed: slurm_load_partitions: Unable to contact; nothing was m" in done.stderr
     assert len(ledger.read(folder / "health.jsonl")) == 5
 
 

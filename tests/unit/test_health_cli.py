@@ -14,7 +14,7 @@ from crosscut.cli import main
     [
         (["--size", "0"], 2, "--size must be at least 1 byte: a node is judged by its rate"),
         (["--ledger", "file/ledger"], 1, "name a file that can be written with --ledger"),
-        (["--history", "file"], 2, "file is no history of crosscut"),
+        (["--history", "file"], 2, "file is not a crosscut history"),
         (["--policy", "file"], 2, "file:1: "),
         (["--spec", "nothing.toml"], 2, "nothing.toml: there is no such file"),
     ],

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units
-from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.base.errors import EXIT_CODES, EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.base.host_list import short
 from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.whole_file import need_folder
@@ -40,6 +40,8 @@ examples:
   crosscut health night --spec acceptance.toml --at-most 2
   crosscut health policy > health.toml       the default policy, to be changed
 
+It needs root (or Slurm's own user), ssh to the nodes without a password, and at least four idle nodes. The
+first five searches only learn what each node reaches; with --spec, nodes are judged from the first one on.
 More in docs/howto-health.md.
 """
 LEDGER = Path("/var/lib/crosscut/health.jsonl")
@@ -55,10 +57,7 @@ execute = run_action
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = actions(parser)
-    status = (
-        "exit status: 0 done, whatever was found; 1 the search or Slurm failed; 2 wrong usage or unreadable "
-        "input; 130 interrupted"
-    )
+    status = f"{EXIT_CODES}; a fault that was found is no failure"
     one = add_action(commands, "night", _night, "search all idle nodes, and those that crosscut drained",
                      epilog=status)  # fmt: skip
     _add_common(one, _NIGHT_SECONDS)
@@ -78,7 +77,7 @@ def _add_common(one: argparse.ArgumentParser, seconds: float) -> None:
            "of them reached in earlier searches.")  # fmt: skip
     option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.", default=_SIZE_BYTES)
     option(group, "--time-limit TIME", units.parse_seconds,
-           f"Measure for at most this long. Default {units.seconds(seconds)}.", default=seconds)  # fmt: skip
+           f"Measure for at most this long. Default {seconds:g}s.", default=seconds)  # fmt: skip
     option(group, "--interface NAME", str, "Address or interface that ranks listen on.", default="")
     option(group, "--launcher PATH", str, "What reaches the nodes in place of ssh.", default="")
     option(group, "--launcher-args WORDS", shlex.split, "Options for it.", default=[])
@@ -89,8 +88,13 @@ def _add_common(one: argparse.ArgumentParser, seconds: float) -> None:
     flag(group, "--busy", "Also measure nodes that run jobs, which this disturbs.")
     group = one.add_argument_group("what follows")
     option(group, "--policy FILE", options.folder, "Policy (TOML). Default: `crosscut health policy`.")
-    option(group, "--at-most N", whole(0), "Keep at most so many nodes drained. Default: as the policy says.")
-    flag(group, "--dry-run", "Measure and remember, but drain and resume nothing: say what would be done.")
+    option(group, "--at-most N", whole(0), "Keep at most N nodes drained. Default: as the policy says.")
+    flag(
+        group,
+        "--dry-run",
+        "Measure, but drain and resume nothing: say what would be done. The search is kept "
+        "in the ledger and counts later.",
+    )
     option(group, "--ledger FILE", Path, f"What searches found so far. Default {LEDGER}.", default=LEDGER)
     option(group, "--history DB", Path, "Add each search's run to this history. It is made if there is none.")
     option(group, "--cluster NAME", str, "Name of the cluster in the history.")
@@ -199,10 +203,16 @@ def _measured(
     how: HealthOptions,
 ) -> tuple[JudgedNodes | None, str, bool]:
     """Returns (what was found, why nothing was measured, whether nobody needs to hear of that)."""
-    from crosscut.health.slurm import NotFree
+    from crosscut.health.slurm import NotFree, SlurmSilent
 
     for attempt in range(1, _ATTEMPTS + 1):
-        chosen = choose(slurm.nodes())
+        try:
+            chosen = choose(slurm.nodes())
+        except SlurmSilent as error:
+            raise SlurmSilent(
+                f"{error}; nothing was measured. Run this on a machine of the Slurm cluster; crosscut doctor "
+                "says what it finds of Slurm here"
+            ) from error
         if not chosen.nodes:
             return None, chosen.why_not, chosen.quiet
         try:

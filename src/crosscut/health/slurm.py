@@ -178,23 +178,19 @@ def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )  # fmt: skip
     except OSError as error:
-        raise SlurmSilent(
-            f"{words[0]} cannot be started: {error.strerror}; is this a Slurm cluster?"
-        ) from error
+        raise SlurmSilent(f"{words[0]} cannot be started: {error.strerror}") from error
 
 
 def _ask(words: Sequence[str]) -> str:
     try:
         done = subprocess.run(words, capture_output=True, timeout=_ANSWER_SECONDS, check=False)
     except OSError as error:
-        raise SlurmSilent(
-            f"{words[0]} cannot be started: {error.strerror}; is this a Slurm cluster?"
-        ) from error
+        raise SlurmSilent(f"{words[0]} cannot be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise SlurmSilent(
             f"Slurm does not answer: {words[0]} took more than {_ANSWER_SECONDS:g} s"
         ) from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise SlurmSilent(f"Slurm does not do `{shlex.join(words[:2])}`: {said[0]}")
+        raise SlurmSilent(f"`{shlex.join(words[:2])}` failed: {said[0]}")
     return done.stdout.decode("utf-8", "replace")
