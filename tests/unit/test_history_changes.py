@@ -11,7 +11,8 @@ from history_records import night, noisy
 
 from crosscut import cli
 from crosscut.history import database, page, queries, store, words
-from crosscut.history.changes import ChangeSettings, ChangesFound, HostFlow, changes
+from crosscut.history.changes import ChangeSettings, ChangesFound, changes
+from crosscut.history.nights import HostFlow
 
 NIGHTS, CHANGED = 60, 40
 
@@ -109,6 +110,7 @@ def test_notes_of_those_days_are_told(tmp_path, capsys):
     file = history(tmp_path / "a.db", {"n0003": 0.8})
     assert cli.main(["history", "note", str(file), "2026-02-10", "firmware 14.32"]) == 0
     assert cli.main(["history", "note", str(file), "2026-02-20", "new chairs"]) == 0
+    assert "noted for 2026-02-20: new chairs" in capsys.readouterr().out
     assert found_in(file).common[0].coincides == ("note of 2026-02-10: firmware 14.32",)
     assert cli.main(["history", "changes", str(file), "--json"]) == 0
     (change,) = json.loads(capsys.readouterr().out)["series"][0]["changes"]
@@ -134,6 +136,53 @@ def test_few_nights_say_so(nights, tmp_path, capsys):
     assert cli.main(["history", "changes", str(tmp_path / "a.db")]) == 0
     assert "too few nights" in capsys.readouterr().out
     assert cli.main(["history", "report", str(tmp_path / "a.db"), "-o", str(tmp_path / "a.html")]) == 0
+
+
+def fallen(file: Path, before: int, after: int, share: float = 0.41) -> ChangesFound:
+    """Twelve hosts, of which two fall to `share` after so many nights."""
+    with database.writing(file) as connection:
+        for at, rates in enumerate(noisy(before + after, hosts=12)):
+            slow = {host: rates[host] * share for host in hosts(3, 11)} if at >= before else {}
+            store.add(connection, night(at, rates | slow))
+    return found_in(file)
+
+
+def test_a_large_fall_is_told_before_it_can_be_significant_and_how_many_nights_it_takes(tmp_path, capsys):
+    early = fallen(tmp_path / "early.db", 10, 6)
+    assert not early.common
+    (step,) = early.early
+    assert step.more
+    said = f"not yet significant: at least {step.more} more such nights are needed"
+    assert words.headline([early]) == (
+        f"n[0003,0011] send and receive 59 % less in the 6 nights since 11 January 2026; {said}"
+    )
+    assert cli.main(["history", "changes", str(tmp_path / "early.db")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert said in told
+    assert f"no change is significant; a step that begins now would show after {early.fewest_after}" in told
+    assert not fallen(tmp_path / "short.db", 10, 6 + step.more - 1).common
+    (change,) = fallen(tmp_path / "long.db", 10, 6 + step.more).common
+    assert {early.nights.hosts[host].name for host in change.hosts} <= {*hosts(3, 11)}
+
+
+def test_a_large_fall_is_told_within_the_first_nights_too(tmp_path):
+    found = fallen(tmp_path / "a.db", 5, 2)
+    assert [step.at for step in found.early] == [5]
+    assert words.none(found).startswith("too few nights")
+
+
+@pytest.mark.parametrize(("after", "share"), [(1, 0.41), (6, 0.93), (20, 0.41)], ids=str)
+def test_one_bad_night_a_small_fall_and_a_known_change_are_no_early_step(after, share, tmp_path):
+    assert not fallen(tmp_path / "a.db", 12, after, share).early
+
+
+def test_all_hosts_that_fall_together_are_one_early_step(tmp_path):
+    with database.writing(tmp_path / "a.db") as connection:
+        for at, rates in enumerate(noisy(16)):
+            store.add(connection, night(at, {h: rate * (0.7 if at > 11 else 1) for h, rate in rates.items()}))
+    (step,) = found_in(tmp_path / "a.db").early
+    assert len(step.hosts) == 16
+    assert words.early(found_in(tmp_path / "a.db").nights, step).startswith("all 16 hosts send and rec")
 
 
 def test_names_from_runs_cannot_become_markup(tmp_path):

@@ -141,7 +141,7 @@ def test_tables_of_a_released_version_never_change():
     [
         (f"PRAGMA user_version = {schema.VERSION + 1}", "written by a newer crosscut"),
         ("PRAGMA user_version = 0", "Make a new one from the runs"),
-        ("PRAGMA application_id = 7", "no history of crosscut"),
+        ("PRAGMA application_id = 7", "not a crosscut history"),
         ("ALTER TABLE run ADD COLUMN mine", "another program changed it"),
         ("CREATE TRIGGER evil AFTER INSERT ON run BEGIN DELETE FROM run; END", "holds a trigger"),
     ],
@@ -246,4 +246,41 @@ def test_notes_follow_all_series_once(file, capsys):
 def test_a_note_is_kept_once(file, capsys):
     for _ in range(2):
         assert cli.main(["history", "note", str(filled(file)), "2026-01-02", "firmware 14.32"]) == 0
+    capsys.readouterr()
     assert json_of(capsys, "list", file)["notes"] == [{"day": "2026-01-02", "words": "firmware 14.32"}]
+
+
+def test_a_history_of_no_run_is_not_made(tmp_path, capsys):
+    damaged = tmp_path / "runs" / "night.zarr"
+    (damaged / "size").mkdir(parents=True)
+    (damaged / "size" / "zarr.json").write_text("{}")
+    for named in (damaged, damaged.parent):
+        assert cli.main(["history", "add", str(tmp_path / "new.db"), str(named)]) == 2
+        told = capsys.readouterr().err
+        assert told.count("crosscut: error") == 1, told
+        assert str(damaged) in told
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_file_and_a_run_in_the_wrong_place_are_told_apart(tmp_path, file, capsys):
+    (tmp_path / "osu_bw.txt").write_text("# OSU\n")
+    assert cli.main(["history", "add", str(file), str(tmp_path / "osu_bw.txt")]) == 2
+    assert "osu_bw.txt is a file, not a run; crosscut import" in capsys.readouterr().err
+    (tmp_path / "r1.zarr").mkdir()
+    assert cli.main(["history", "list", str(tmp_path / "r1.zarr")]) == 2
+    assert "r1.zarr is a run, not a history; crosscut history add DB" in capsys.readouterr().err
+
+
+def test_what_no_series_has_is_named_with_its_options(file, capsys):
+    assert cli.main(["history", "list", str(filled(file)), "--size", "2MB", "--cluster", "x"]) == 2
+    assert "--cluster x --size 2 MB: the history holds no such series; it holds:" in capsys.readouterr().err
+
+
+def test_a_finding_of_many_nights_is_shown_once(file, capsys):
+    with database.writing(file) as connection:
+        for at, rates in enumerate(noisy(6)):
+            store.add(connection, night(at, rates, findings=(slow("n0003"),) if at != 2 else ()))
+    assert cli.main(["history", "trend", str(file), "--host", "n0003"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("n0003 sends at 40%") == 1
+    assert "2026-01-01 to 2026-01-06, 5 runs, the latest: n0003 sends at 40%" in told

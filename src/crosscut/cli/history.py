@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ examples:
 The history keeps a few figures of each host and every finding, not the messages: keep the runs as well.
 """
 
+_NAMED = 5
+
 execute = run_action
 
 
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_add(commands)
     one = _action(commands, "list", _list, "list the runs, with the hosts at fault")
     _choosing(one)
-    option(one, "--last N", whole(1), "Show so many runs of each series. Default 20.", default=20)
+    option(one, "--last N", whole(1), "Show the latest N runs of each series. Default 20.", default=20)
     flag(one, "--json", "Print one JSON object on standard output.")
     _add_trend(commands)
     _add_changes(commands)
@@ -104,7 +106,7 @@ def _add_trend(commands: Any) -> None:
     which.add_argument("--groups", nargs=2, metavar=("A", "B"),
                        help="Two racks, or switches, as the list of cables names them.")  # fmt: skip
     _choosing(one)
-    option(one, "--last N", whole(0), "Also list so many runs. Default 10.", default=10)
+    option(one, "--last N", whole(0), "Also list the latest N runs. Default 10.", default=10)
     flag(one, "--json", "Print one JSON object on standard output.")
 
 
@@ -146,48 +148,69 @@ def _wanted(args: argparse.Namespace, connection: sqlite3.Connection) -> list[Se
     return queries.all_series(connection, queries.Wanted(args.cluster, args.pattern, args.size))
 
 
-def _expanded(named: Path) -> Iterator[Path]:
-    """Yields the runs that a path stands for."""
+def _expanded(named: Path) -> list[Path]:
+    """Returns the runs that a path stands for, damaged ones too."""
     from crosscut.campaigns.campaign import is_campaign, review
     from crosscut.run.launches import is_launches
 
     if is_campaign(named):
-        yield from (result.out for result in review(named) if result.measured)
-    elif not named.is_dir():
+        return [result.out for result in review(named) if result.measured]
+    if named.is_file():
+        raise UsageError(
+            f"{named} is a file, not a run; crosscut import makes a run of what another program measured"
+        )
+    if not named.is_dir():
         raise UsageError(f"{named}: {missing(named, 'directory')}")
-    elif is_launches(named) or (named / "zarr.json").exists():
-        yield named
-    else:
-        found = sorted(path.parent for path in named.glob("*/zarr.json"))
-        if not found:
-            raise UsageError(
-                f"{named}: neither a run nor a folder of runs; crosscut run --out NAME.zarr makes one"
-            )
-        yield from found
+    if is_launches(named) or _is_run(named):
+        return [named]
+    if found := sorted(filter(_is_run, named.iterdir())):
+        return found
+    raise UsageError(f"{named}: neither a run nor a folder of runs; crosscut run --out NAME.zarr makes one")
+
+
+def _is_run(folder: Path) -> bool:
+    """True for a folder that holds a run, even if its zarr.json is lost."""
+    return folder.is_dir() and (
+        folder.suffix == ".zarr"
+        or (folder / "zarr.json").exists()
+        or (folder / "size" / "zarr.json").exists()
+    )
 
 
 def _add(args: argparse.Namespace) -> int:
     from crosscut.history import database, store
-    from crosscut.history.record import record
+    from crosscut.history.record import Undated, record
 
     cabling = options.cabling_of(args)
     runs = [run for named in args.runs for run in _expanded(named)]
-    failed = 0
-    with database.writing(args.history) as connection:
-        judged, last = _verdicts(args.verdicts, runs), ""
+    failed, last = 0, ""
+    undated: list[Path] = []
+    with contextlib.ExitStack() as opened:
+        # A history is made only once there is a run to add.
+        connection = opened.enter_context(database.writing(args.history)) if args.history.exists() else None
+        judged = _verdicts(args.verdicts, runs)
         for run in runs:
             try:
                 kept = record(run, args.cluster, cabling)
             except CrosscutError as error:  # one damaged run does not keep the others out
+                if isinstance(error, Undated) and run not in args.runs:
+                    undated.append(run)
+                    continue
                 failed = max(failed, error.exit_code)
                 print(f"crosscut: error: {error}", file=sys.stderr)
                 continue
+            connection = connection or opened.enter_context(database.writing(args.history))
             done = store.add(connection, kept)
             last = kept.identity
             if not args.quiet:
                 print(f"{run}: {done.value}")
-        if judged and last:
+        if judged and connection and last:
             store.judge(connection, last, judged)
+    if undated and not args.quiet:
+        print(
+            f"left out, as nothing says when they were measured (crosscut import --started TIME does): "
+            f"{', '.join(map(str, undated[:_NAMED]))}{' …' if undated[_NAMED:] else ''}"
+        )
     return failed or EXIT_OK
 
 
@@ -318,6 +341,7 @@ def _note(args: argparse.Namespace) -> int:
         raise UsageError("a note has from 1 to 500 characters")
     with database.writing(args.history) as connection:
         store.note(connection, args.day, args.text)
+    print(f"noted for {args.day}: {args.text}")
     return EXIT_OK
 
 

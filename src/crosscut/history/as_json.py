@@ -7,7 +7,9 @@ from typing import Any
 
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.history import words
-from crosscut.history.changes import ChangesFound, CommonChange, Nights
+from crosscut.history.changes import ChangesFound, CommonChange
+from crosscut.history.early_steps import EarlyStep
+from crosscut.history.nights import Nights
 from crosscut.history.queries import FindingRow, NoteRow, RunRow, SeriesRow, VerdictRow
 from crosscut.history.trends import SubjectTrend
 
@@ -80,10 +82,23 @@ def changes(found: Sequence[ChangesFound]) -> dict[str, Any]:
                     }
                     for drift in one.drifts
                 ],
+                "not_yet_significant": [_early(one.nights, step) for step in one.early],
+                "nights_until_a_step_shows": one.fewest_after,
             }
             for one in found
         ],
         "p_means": words.P_MEANS,
+    }
+
+
+def _early(nights: Nights, one: EarlyStep) -> dict[str, Any]:
+    return {
+        "what": words.early(nights, one),
+        "hosts": [nights.hosts[host].name for host in one.hosts],
+        "ways": [words.way(way) for way in one.ways],
+        "first_night_after": nights.days[one.at],
+        "ratio": one.ratio,
+        "more_nights_needed": one.more,
     }
 
 

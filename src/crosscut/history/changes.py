@@ -12,44 +12,23 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crosscut.analysis.stats import change_points
 from crosscut.analysis.stats.change_points import StepFound
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import median as row_medians
-from crosscut.history import queries
-from crosscut.history.queries import HostRow, NoteRow, SeriesRow
+from crosscut.history import early_steps, queries
+from crosscut.history.early_steps import EarlyStep
+from crosscut.history.nights import HostFlow, Nights, load
+from crosscut.history.queries import NoteRow, SeriesRow
 
 FEWEST_NIGHTS = 2 * change_points.FEWEST_ASIDE + 1
 # Hosts changed together if their dates, with their uncertainty, are no farther apart than this.
 _NIGHTS_APART = 1
 # A smaller change in the number of ranks is not reported; a few hosts are always away.
 _FEW_RANKS = 0.05
-
-
-class HostFlow(Enum):
-    SENT = "sends"
-    RECEIVED = "receives"
-
-
-@dataclass(frozen=True)
-class Nights:
-    """The rates of a series by night: several runs of a day (UTC) count once, by their median."""
-
-    series: SeriesRow
-    days: tuple[str, ...]
-    hosts: tuple[HostRow, ...]
-    rates: dict[HostFlow, Floats]
-    """[night, host] bytes per second; NaN: not measured."""
-
-    @property
-    def middle(self) -> dict[HostFlow, Floats]:
-        """[night] the median host."""
-        return {way: row_medians(rates) for way, rates in self.rates.items()}
 
 
 @dataclass(frozen=True)
@@ -117,6 +96,10 @@ class ChangesFound:
     common: tuple[CommonChange, ...]
     """The oldest first."""
     drifts: tuple[Drift, ...]
+    early: tuple[EarlyStep, ...]
+    """Large falls with too few nights after them to be significant; the deepest first."""
+    fewest_after: int | None
+    """Nights after a step from which on it can be significant, if it comes after the latest night."""
 
 
 @dataclass(frozen=True)
@@ -125,43 +108,6 @@ class ChangeSettings:
     """Probability of any change in all series together if nothing changed, at most."""
     matters: float = 0.03
     nights: int = 366
-
-
-def load(connection: sqlite3.Connection, series: SeriesRow, most: int) -> Nights:
-    """Returns the latest nights of a series, at most `most`."""
-    runs = queries.runs(connection, series.id)
-    days = sorted({run.day for run in runs})[-most:]
-    runs = [run for run in runs if run.day >= days[0]] if days else []
-    hosts = queries.hosts(connection, series.cluster)
-    known = np.array([host.id for host in hosts], np.float64)
-    column = np.argsort(known)
-    every = np.full((2, len(runs), len(hosts)), np.nan)
-    for row, run in enumerate(runs):
-        # As text: a year of 1,000 hosts would be a million Python numbers.
-        found = connection.execute(
-            "SELECT group_concat(host), group_concat(coalesce(sent, 0)), group_concat(coalesce(received, 0)) "
-            "FROM host_rate WHERE run = ?",
-            (run.id,),
-        ).fetchone()
-        if found[0] is not None:
-            ids, *of_run = (np.fromstring(text, sep=",") for text in found)
-            every[:, row, column[np.searchsorted(known, ids, sorter=column)]] = of_run
-    every[every <= 0] = np.nan
-    used = np.isfinite(every).any(axis=(0, 1))
-    night = np.searchsorted(days, [run.day for run in runs])
-    rates = {way: _by_night(every[at][:, used], night, len(days)) for at, way in enumerate(HostFlow)}
-    return Nights(
-        series, tuple(days), tuple(host for host, there in zip(hosts, used, strict=True) if there), rates
-    )
-
-
-def _by_night(values: Floats, night: NDArray[np.int64], nights: int) -> Floats:
-    if len(values) == nights:
-        return values
-    found = np.full((nights, values.shape[1]), np.nan)
-    for at in range(nights):
-        found[at] = row_medians(values[night == at].T)
-    return found
 
 
 def changes(
@@ -204,7 +150,13 @@ def _of_series(
         Drift(tuple(sorted(some)), way, float(np.median([*some.values()])))
         for (way, _), some in drifts.items()
     )  # fmt: skip
-    return ChangesFound(nights, tuple(common), tuple(drifted))
+    told = {(one.host, one.way) for one in single}
+    told |= {(host, way) for (way, _), some in drifts.items() for host in some}
+    return ChangesFound(
+        nights, tuple(common), tuple(drifted),
+        tuple(early_steps.find(nights, told, asked.matters, asked.error_rate, tests)),
+        change_points.fewest_after(len(nights.days), level=asked.error_rate, tests=tests),
+    )  # fmt: skip
 
 
 def _steps(values: Floats, tests: int, asked: ChangeSettings) -> dict[int, list[StepFound]]:

@@ -69,6 +69,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.commit()
 
 
+def file_of(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
 def fetched(
     connection: sqlite3.Connection, kind: type[Row], query: str, parameters: Sequence[object] = ()
 ) -> list[Row]:
@@ -87,6 +91,8 @@ def fetched(
 @contextlib.contextmanager
 def _opened(path: Path, mode: str, patience_seconds: float | None = None) -> Iterator[sqlite3.Connection]:
     if path.is_dir():
+        if path.suffix == ".zarr":
+            raise UsageError(f"{path} is a run, not a history; crosscut history add DB {path} adds it to one")
         raise UsageError(f"{path} is a directory; a history is one file, such as {path / 'history.db'}")
     patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
     with _explained(path, patience):
@@ -120,7 +126,7 @@ def _explained(path: Path, patience: float) -> Iterator[None]:
                 f"later; `fuser {path}` names processes of this machine that use it. {_NOTHING}"
             ) from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, sqlite3.DataError):
-            made = "is no history of crosscut, or it is damaged"
+            made = "is not a crosscut history, or it is damaged"
             raise UsageError(
                 f"{path} {made} ({error}). Restore a copy, or make a new one from the runs: crosscut history "
                 "add NEW.db RUN..."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crosscut.base import units
 from crosscut.base.spelling import sentence, tied
 from crosscut.history import pictures, queries, words
-from crosscut.history.changes import FEWEST_NIGHTS, ChangeSettings, ChangesFound, CommonChange, changes
+from crosscut.history.changes import ChangeSettings, ChangesFound, CommonChange, changes
 from crosscut.history.queries import RunRow, SeriesRow
 from crosscut.reports.html import frame
 from crosscut.reports.html.markup import Markup, element, join, table
@@ -106,9 +106,6 @@ def _kicker(one: ChangesFound) -> str:
 
 def _told(one: ChangesFound, drawn: Sequence[Picture]) -> Markup:
     nights = one.nights
-    if len(nights.days) < FEWEST_NIGHTS:
-        few = f"Fewer than {FEWEST_NIGHTS} nights cannot tell a change from noise."
-        return element("p", few, class_="doubt")
     names = {picture.name: picture for picture in drawn}
     series = drawn[0].name.partition("-")[0] if drawn else ""
     entries = [
@@ -119,7 +116,11 @@ def _told(one: ChangesFound, drawn: Sequence[Picture]) -> Markup:
         element("li", element("p", tied(sentence(words.drift(nights, drift)))))
         for drift in one.drifts[:_CHANGES_TOLD]
     ]
-    more = len(one.common) + len(one.drifts) - len(entries)
+    entries += [
+        element("li", element("p", tied(sentence(words.early(nights, step)))))
+        for step in one.early[:_CHANGES_TOLD]
+    ]
+    more = len(one.common) + len(one.drifts) + len(one.early) - len(entries)
     return join(
         element("ol", entries, class_="findings") if entries else None,
         element(
@@ -128,6 +129,9 @@ def _told(one: ChangesFound, drawn: Sequence[Picture]) -> Markup:
         if more > 0
         else None,
         element("p", f"{words.P_MEANS} {words.NOT_FAULTS}", class_="doubt") if one.common else None,
+        element("p", tied(sentence(words.none(one))), class_="doubt")
+        if not one.common and not one.drifts
+        else None,
     )
 
 

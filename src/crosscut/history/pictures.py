@@ -14,7 +14,8 @@ from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.base import units
 from crosscut.base.spelling import sentence
 from crosscut.history import words
-from crosscut.history.changes import CommonChange, HostFlow, Nights
+from crosscut.history.changes import CommonChange
+from crosscut.history.nights import HostFlow, Nights
 from crosscut.reports.html.pictures.picture import Column, Picture, rate_axis
 
 # A deviation from usual that has the strongest colour.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.base.spelling import hint
-from crosscut.history.database import fetched
+from crosscut.history.database import fetched, file_of
 
 
 class SeriesRow(NamedTuple):
@@ -127,15 +127,24 @@ def all_series(connection: sqlite3.Connection, wanted: Wanted = ANY) -> list[Ser
         "max(start) FROM series s JOIN run r ON r.series = s.id GROUP BY s.id ORDER BY max(start) DESC, s.id",
     )  # fmt: skip
     if not found:
-        raise UsageError("the history holds no run; crosscut history add DB RUN... adds some")
+        file = file_of(connection)
+        raise UsageError(f"{file} holds no run; crosscut history add {file} RUN... adds some")
     fits = [
         one for one in found
         if wanted.cluster in ("", one.cluster) and wanted.pattern in ("", one.pattern)
         and wanted.message_bytes in (0, one.message_bytes)
     ]  # fmt: skip
     if not fits:
+        asked = " ".join(
+            f"--{name} {value}"
+            for name, value in (
+                ("cluster", wanted.cluster), ("pattern", wanted.pattern),
+                ("size", units.size(wanted.message_bytes) if wanted.message_bytes else ""),
+            )
+            if value
+        )  # fmt: skip
         there = "\n  ".join(one.name for one in found[:10])
-        raise UsageError(f"the history holds no such series; it holds:\n  {there}")
+        raise UsageError(f"{asked}: the history holds no such series; it holds:\n  {there}")
     return fits
 
 

@@ -31,6 +31,10 @@ MOST_PARTS = 64
 _LONGEST_WORDS = 2000
 
 
+class Undated(UsageError):
+    """A run does not say when it was measured."""
+
+
 @dataclass(frozen=True)
 class RunSeries:
     """What runs must have in common to be points of one series."""
@@ -157,7 +161,7 @@ def _start(view: View) -> str:
         moment = datetime.fromisoformat(text(view.attributes, "start"))
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError) as error:
-        raise UsageError(
+        raise Undated(
             f"{view.path} does not record when it started, so it has no place in a history; if it was "
             "imported, import it again with --started TIME"
         ) from error

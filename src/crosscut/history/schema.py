@@ -69,7 +69,7 @@ def refuse_others(connection: sqlite3.Connection, name: str) -> None:
     identity = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if identity != APPLICATION_ID:
-        raise UsageError(f"{name} is an SQLite database but no history of crosscut; name another file")
+        raise UsageError(f"{name} is an SQLite database, but not a crosscut history; name another file")
     if version > VERSION:
         raise UsageError(
             f"{name} was written by a newer crosscut (version {version} of the history; this crosscut reads "

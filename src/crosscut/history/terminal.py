@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ import numpy as np
 from crosscut.base import units
 from crosscut.base.spelling import sentence
 from crosscut.history import words
-from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound
+from crosscut.history.changes import ChangesFound
 from crosscut.history.queries import FindingRow, NoteRow, RunRow, SeriesRow, VerdictRow
 from crosscut.history.trends import Curve, SubjectTrend
 from crosscut.reports.terminal.glyphs import Glyphs
@@ -18,6 +19,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 
 _LABEL = 12
 _FINDINGS_SHOWN = 8
+_EARLY_SHOWN = 8
 
 
 def render_runs(
@@ -63,21 +65,31 @@ def render_trend(screen: Screen, trend: SubjectTrend, last: int) -> None:
     if trend.starts and last:
         screen.line()
         _rows(screen, trend, last)
-    for finding in trend.findings[-_FINDINGS_SHOWN:]:
-        screen.line(f"{finding.start[:10]}: {finding.what}", "yellow" if finding.fault else "")
-    if (more := len(trend.findings) - _FINDINGS_SHOWN) > 0:
+    repeated = [
+        list(same) for _, same in itertools.groupby(
+            sorted(trend.findings, key=_same_finding), key=_same_finding
+        )
+    ]  # fmt: skip
+    repeated.sort(key=lambda same: same[-1].start)
+    for same in repeated[-_FINDINGS_SHOWN:]:
+        first, last_ = same[0].start[:10], same[-1].start[:10]
+        when = last_ if len(same) == 1 else f"{first} to {last_}, {len(same)} runs, the latest"
+        screen.line(f"{when}: {same[-1].what}", "yellow" if same[-1].fault else "")
+    if (more := len(repeated) - _FINDINGS_SHOWN) > 0:
         screen.line(f"{units.count(more, 'older finding')} more; --json has all", "dim")
+
+
+def _same_finding(one: FindingRow) -> tuple[str, str, str]:
+    return one.kind, one.direction or "", one.parts
 
 
 def _curve(screen: Screen, curve: Curve) -> None:
     values = np.array([math.nan if value is None else value for value in curve.rates])
     known = values[np.isfinite(values)]
     drawn = sparkline(values, screen.width - _LABEL - 2, screen.glyphs)
-    screen.field(
-        curve.name,
-        f"{drawn}\nfrom {units.rate(float(known.min()))} to {units.rate(float(known.max()))}; median "
-        f"{units.rate(float(np.median(known)))}; columns begin at 0",
-    )
+    least, middle, most = (units.rate(float(f(known))) for f in (np.min, np.median, np.max))
+    span = f"{middle} in every run" if least == most else f"from {least} to {most}; median {middle}"
+    screen.field(curve.name, f"{drawn}\n{span}; columns begin at 0")
 
 
 def sparkline(values: np.ndarray[tuple[int], np.dtype[np.float64]], width: int, glyphs: Glyphs) -> str:
@@ -118,9 +130,6 @@ def render_changes(screen: Screen, found: Sequence[ChangesFound]) -> None:
         screen.line(
             f"{units.count(len(nights.days), 'night')}{span}, {units.count(len(nights.hosts), 'host')}", "dim"
         )
-        if len(nights.days) < FEWEST_NIGHTS:
-            screen.line(f"too few nights to tell a change from noise: at least {FEWEST_NIGHTS} are needed")
-            continue
         for change in one.common:
             said = f"{sentence(words.change(nights, change))} {words.chance(change.doubt)}"
             if change.worse:
@@ -131,14 +140,13 @@ def render_changes(screen: Screen, found: Sequence[ChangesFound]) -> None:
                 screen.line(f"  – at the same time: {also}", "dim")
         for drift in one.drifts:
             screen.line(sentence(words.drift(nights, drift)))
+        for step in one.early[:_EARLY_SHOWN]:
+            screen.warn(sentence(words.early(nights, step)))
+        if (more := len(one.early) - _EARLY_SHOWN) > 0:
+            screen.line(f"{more} more that are not yet significant; --json has all", "dim")
         if not one.common and not one.drifts:
-            screen.line("no host has changed")
+            screen.line(words.none(one))
     if any(one.common for one in found):
         screen.line()
         screen.line(words.P_MEANS, "dim")
         screen.line(words.NOT_FAULTS, "dim")
-
-
-def findings(screen: Screen, found: Sequence[FindingRow]) -> None:
-    for one in found:
-        screen.line(one.what, "yellow" if one.fault else "")

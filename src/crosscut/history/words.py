@@ -8,7 +8,9 @@ from datetime import date
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
-from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound, CommonChange, Drift, HostFlow, Nights
+from crosscut.history.changes import FEWEST_NIGHTS, ChangesFound, CommonChange, Drift
+from crosscut.history.early_steps import EarlyStep
+from crosscut.history.nights import HostFlow, Nights
 
 P_MEANS = (
     "p: probability of any such change in all of the series together if nothing had changed (an upper bound)."
@@ -40,9 +42,9 @@ def hosts(nights: Nights, which: tuple[int, ...]) -> str:
     return folded([nights.hosts[at].name for at in which], LIST_WIDTH)
 
 
-def does(change: CommonChange) -> str:
+def does(one: CommonChange | EarlyStep) -> str:
     """`sends and receives`, in the plural for several hosts."""
-    return " and ".join(_verb(way, change.hosts) for way in change.ways)
+    return " and ".join(_verb(way, one.hosts) for way in one.ways)
 
 
 def _verb(way: HostFlow, which: tuple[int, ...]) -> str:
@@ -72,6 +74,29 @@ def drift(nights: Nights, one: Drift) -> str:
     return f"{who} {size} than at the beginning; it came little by little, so there is no date"
 
 
+def early(nights: Nights, one: EarlyStep) -> str:
+    """`r11 sends 59 % less in the 6 nights since 11 March 2026; not yet significant: …`."""
+    every = f"all {len(nights.hosts):,} hosts" if len(one.hosts) == len(nights.hosts) > 1 else ""
+    said = (
+        f"{every or hosts(nights, one.hosts)} {does(one)} {100 * (1 - one.ratio):.0f} % less in the "
+        f"{len(nights.days) - one.at} nights since {day(nights.days[one.at])}; not yet significant"
+    )
+    if one.more is None:
+        return said
+    more = "one more such night is" if one.more == 1 else f"{one.more} more such nights are"
+    return f"{said}: at least {more} needed"
+
+
+def none(one: ChangesFound) -> str:
+    """What is said of a series without a change: how soon one would show."""
+    if len(one.nights.days) < FEWEST_NIGHTS:
+        return f"too few nights to tell a change from noise: at least {FEWEST_NIGHTS} are needed"
+    said = "no change is significant" if one.early else "no host has changed"
+    if one.fewest_after is None:
+        return f"{said}; with so few nights, a step that begins now would not show within a year"
+    return f"{said}; a step that begins now would show after {one.fewest_after} nights at the earliest"
+
+
 def chance(doubt: float) -> str:
     """`p < 1 %`: no smaller probability than was calibrated is claimed."""
     if doubt <= SMALLEST_CLAIMED:
@@ -91,13 +116,18 @@ def headline(found: Sequence[ChangesFound]) -> str:
         return change(nights, most)
     if not any(one.nights.hosts for one in found):
         return "No rates between different hosts were measured"
+    if steps := [(one.nights, step) for one in found for step in one.early]:
+        nights, deepest = min(steps, key=lambda pair: pair[1].ratio)
+        return early(nights, deepest)
     if all(len(one.nights.days) < FEWEST_NIGHTS for one in found):
         return f"Too few nights to tell whether a host changed: it takes {FEWEST_NIGHTS}"
-    if any(one.common for one in found):
-        return "Some hosts became faster; none became slower"
-    if any(one.drifts for one in found):
-        return "Some hosts changed little by little; none changed from one night to the next"
-    return "No host has changed"
+    others = {
+        "Some hosts became faster; none became slower": any(one.common for one in found),
+        "Some hosts changed little by little; none changed from one night to the next": any(
+            one.drifts for one in found
+        ),
+    }
+    return next((said for said, true in others.items() if true), "No host has changed")
 
 
 def way(which: HostFlow) -> str:

@@ -39,6 +39,7 @@ _MOST_CORRELATION = 0.95
 _UNSURE = 1.5
 _KEPT = 0.9
 _SERIES_AT_ONCE = 500
+_MOST_AFTER = 366
 # A split is as likely as the best one if it is less likely by no more than this, in the logarithm of the
 # likelihood of values with Laplace's distribution about two levels; benchmarks/history.py calibrates it.
 _LIKELY = 4.0
@@ -107,7 +108,7 @@ def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFo
         return []
     innovations = np.ascontiguousarray((values[1:] - rho * values[:-1]).T)
     seeded = _useful(len(values) - 1, level / tests)
-    splits = sum(end - begin - 2 * FEWEST_ASIDE + 1 for begin, end in seeded)
+    splits = _splits(seeded)
     found: list[StepFound] = []
     for first in range(0, len(innovations), _SERIES_AT_ONCE):
         block = innovations[first : first + _SERIES_AT_ONCE]
@@ -136,6 +137,21 @@ def _useful(count: int, level: float) -> list[_Interval]:
         found += [(begin, begin + length) for begin in begins]
         length = math.ceil(length / 2)
     return found
+
+
+def _splits(seeded: Sequence[_Interval]) -> int:
+    return sum(end - begin - 2 * FEWEST_ASIDE + 1 for begin, end in seeded)
+
+
+def fewest_after(before: int, *, level: float, tests: int) -> int | None:
+    """Returns how many values must follow a step for it to be significant, with `before` values before it and
+    all values after it beyond all of those; None if more than `_MOST_AFTER` would be needed."""
+    for after in range(FEWEST_ASIDE, _MOST_AFTER + 1):
+        count = before - 1 + after
+        seeded = _useful(count, level / tests) if before > FEWEST_ASIDE else []
+        if seeded and 2 / math.comb(count, after) * _splits(seeded) * tests <= level:
+            return after
+    return None
 
 
 def _least_probable(values: Floats, level: float) -> tuple[Floats, NDArray[np.int64]]:
