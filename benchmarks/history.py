@@ -88,6 +88,7 @@ def year(hosts: int, nights: int, racks: int) -> Iterator[RunRecord]:
 
 
 def measure_year(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "year.db"
     file.unlink(missing_ok=True)
     runs = list(year(1000, 365, 32))

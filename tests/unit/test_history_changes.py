@@ -152,10 +152,11 @@ def test_a_large_fall_is_told_before_it_can_be_significant_and_how_many_nights_i
     assert not early.common
     (step,) = early.early
     assert step.more
-    said = f"not yet significant: at least {step.more} more such nights are needed"
-    assert words.headline([early]) == (
-        f"n[0003,0011] send and receive 59 % less in the 6 nights since 11 January 2026; {said}"
+    fall = (
+        "n[0003,0011] send and receive 59 % less in the 6 nights since 11 January 2026; not yet significant"
     )
+    said = f"{fall}: at least {step.more} more such nights are needed"
+    assert words.headline([early]) == fall
     assert cli.main(["history", "changes", str(tmp_path / "early.db")]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert said in told

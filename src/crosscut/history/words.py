@@ -75,16 +75,20 @@ def drift(nights: Nights, one: Drift) -> str:
 
 
 def early(nights: Nights, one: EarlyStep) -> str:
-    """`r11 sends 59 % less in the 6 nights since 11 March 2026; not yet significant: …`."""
+    """As `fall`, with the nights that it takes to be significant."""
+    if one.more is None:
+        return fall(nights, one)
+    more = "one more such night is" if one.more == 1 else f"{one.more} more such nights are"
+    return f"{fall(nights, one)}: at least {more} needed"
+
+
+def fall(nights: Nights, one: EarlyStep) -> str:
+    """`r11 sends 59 % less in the 6 nights since 11 March 2026; not yet significant`."""
     every = f"all {len(nights.hosts):,} hosts" if len(one.hosts) == len(nights.hosts) > 1 else ""
-    said = (
+    return (
         f"{every or hosts(nights, one.hosts)} {does(one)} {100 * (1 - one.ratio):.0f} % less in the "
         f"{len(nights.days) - one.at} nights since {day(nights.days[one.at])}; not yet significant"
     )
-    if one.more is None:
-        return said
-    more = "one more such night is" if one.more == 1 else f"{one.more} more such nights are"
-    return f"{said}: at least {more} needed"
 
 
 def none(one: ChangesFound) -> str:
@@ -118,7 +122,7 @@ def headline(found: Sequence[ChangesFound]) -> str:
         return "No rates between different hosts were measured"
     if steps := [(one.nights, step) for one in found for step in one.early]:
         nights, deepest = min(steps, key=lambda pair: pair[1].ratio)
-        return early(nights, deepest)
+        return fall(nights, deepest)
     if all(len(one.nights.days) < FEWEST_NIGHTS for one in found):
         return f"Too few nights to tell whether a host changed: it takes {FEWEST_NIGHTS}"
     others = {
