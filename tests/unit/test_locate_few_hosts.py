@@ -97,3 +97,24 @@ def test_a_capacity_that_all_hosts_share_is_kept_with_the_group_it_names():
     assert not outline.contradiction()
     (written,) = [line for line in network_file.text(outline, "a test").splitlines() if "capacity" in line]
     assert float(written.split('"')[1].split()[0]) == pytest.approx(2 * HOST_RATE * 8e-6, rel=0.01)
+
+
+@pytest.mark.parametrize("ranks", [5, 6])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_slow_cable_that_one_pair_uses_is_named_although_its_messages_are_many_among_few_hosts(
+    ranks: int, seed: int
+) -> None:
+    """A cable between any two hosts."""
+    random, search = np.random.default_rng((seed, ranks)), Search(ranks, seed=seed)
+    pair = {int(rank) for rank in random.choice(ranks, 2, replace=False)}
+    while phases := search.propose():
+        routes = [route for phase in phases for route in phase]
+        spread = random.standard_normal(len(routes))
+        if search.asks_latency:
+            search.learn(1e4 * np.exp(0.03 * spread))
+            continue
+        share = np.array([SHARE if {*route} == pair else 1 for route in routes])
+        search.learn(HOST_RATE * share * np.exp(0.002 * spread))
+    found = of_run.of_located(search.located(), tuple(f"n{rank}" for rank in range(ranks)))
+    alarms = [(one.kind, {*one.ranks}) for one in found if one.kind.fault]
+    assert alarms == [(FindingKind.SLOW_ROUTE, pair)] * 2

@@ -28,6 +28,8 @@ _TOO_FAST = 0.3
 FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
 # Further cuts between slow and fast (logarithms): the best one depends on the load.
 _CUTS = (0.5, 0.9)
+# So many routes, or this share of those measured, may be slow each time without sharing a limit.
+_FEW_ROUTES, _FEW_ROUTES_SHARE = 2, 0.02
 # Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
 SLOW_WITHIN_AT_MOST = 0.05
 # Groupings whose shares of explained slow messages differ by less explain equally much.
@@ -57,6 +59,7 @@ class Inferred:
     explained: float
     """Share of slow messages that the capacities explain."""
     slow_share: float
+    """Share of messages that were slow, apart from those of a few routes that always were."""
     out_suspects: Integers
     """Ranks that never send at the rate of the others."""
     in_suspects: Integers
@@ -106,13 +109,15 @@ def infer(
     slowness = alone.slowness(observed)
     # A slow host hardly loads what it shares with others, so its messages say nothing about groups.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
-    telling &= _something_slow(observed, slowness < alone.threshold)
+    slow = slowness < alone.threshold
+    lonely = _always_slow(observed, slow)
+    telling &= _something_slow(observed, slow & ~lonely) & ~lonely
     if divided:
         explained, placed = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
     if not divided or placed.grouping.count == observed.ranks:  # groups of one rank each say nothing
         placed = _unmoved(grouping.of_one(observed.ranks))
         explained = limits.explain(observed, alone, placed.grouping.labels)
-    share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0
+    share = float((slow & ~lonely).mean()) if len(observed) else 0.0
     found = Inferred(
         alone, placed.grouping, explained.capacities, explained.share, share,
         slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
@@ -158,14 +163,31 @@ def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.b
     return np.asarray((np.bincount(phase, weights=slow) > 0)[phase])
 
 
+def _always_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[message] True if it is of one of a few routes that were slow each time; all False if there are more.
+
+    A bad cable of its own slows such a route, whatever others send: it says nothing about groups. Many routes
+    that are always slow share a limit that is always full.
+    """
+    routes, at = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
+    times, slow_times = np.bincount(at), np.bincount(at, weights=slow)
+    always = (slow_times == times) & (times > 1)
+    if always.sum() > max(_FEW_ROUTES, _FEW_ROUTES_SHARE * len(routes)):
+        return np.zeros(len(observed), bool)
+    return np.asarray(always[at])
+
+
 def doubtful(inferred: Inferred) -> bool:
-    """Returns True if the groups explain hardly any slow message and some ranks may belong elsewhere.
+    """Returns True if the groups explain hardly any slow message, and hardly any is slow or some ranks may
+    belong elsewhere.
 
     If each route was measured only once or twice, chance differences look like groups.
     """
     unsure = inferred.grouping.confidence < SURE_OF_A_RANK
     unsure[inferred.unplaced] = False
-    return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
+    few = inferred.slow_share <= SLOW_WITHIN_AT_MOST
+    explains = inferred.grouping.count == 1 or inferred.explained >= EXPLAINS_HARDLY_ANY
+    return not explains and (few or bool(unsure.any()))
 
 
 def _best(
