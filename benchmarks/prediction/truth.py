@@ -80,7 +80,7 @@ def run(
     printed = folder / "printed"
     with printed.open("wb") as output:
         ran = profiler.run([str(word) for word in words], variables, LIMIT_SECONDS, output)
-    profiler.complain(ran, f"{program.name} in the lab {place.name}")
+    profiler.complain(ran, f"{program.name} in the lab {place.name}", "its profile is not whole")
     text = printed.read_text(encoding="utf-8", errors="replace")
     if program.is_workload and not applications.parse_result(text).verified:
         raise BenchmarkError(f"{program.name} did not verify in the lab {place.name}")

@@ -250,12 +250,26 @@ def test_odd_names_of_hosts_stay_names(imported: Callable[..., Run], tmp_path: P
     assert main(["show", "run.zarr"]) == 0
 
 
+def outputs(folder: Path, name: str, text: str, count: int) -> list[str]:
+    """Files of the same figures that differ in empty lines: the same output twice would be refused."""
+    files = [folder / f"{name}-{number}.txt" for number in range(count)]
+    for number, file in enumerate(files):
+        file.write_text(text + "\n" * number)
+    return [str(file) for file in files]
+
+
+def test_the_same_output_is_no_repetition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(FILES / "osu_bw.txt")
+    assert main(["import", file, file, "-o", str(tmp_path / "x.zarr")]) == 2
+    assert "are the same, so they are not two measurements" in capsys.readouterr().err
+
+
 def test_outputs_of_repeated_runs_are_repetitions_of_one_run(
     imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shorter = changed(tmp_path, "osu_bw.txt", ("1048576              2591.43\n", ""))
     assert "1048576" not in shorter.read_text()
-    run = imported("osu_latency.txt", "osu_latency.txt")
+    run = imported(*outputs(tmp_path, "latency", (FILES / "osu_latency.txt").read_text(), 2))
     assert run.repetitions == 2
     assert main(["import", str(FILES / "osu_bw.txt"), str(FILES / "osu_latency.txt"), "-o", "x.zarr"]) == 2
     assert "not repetitions of one measurement: program: osu_bw 7.4 and osu_" in capsys.readouterr().err
@@ -270,14 +284,15 @@ def test_outputs_of_repeated_runs_are_repetitions_of_one_run(
 def test_a_few_outputs_on_each_side_can_be_compared(
     imported: Callable[..., Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = [str(FILES / "mpigraph-slow-host.txt")] * 5
     text = (FILES / "mpigraph-slow-host.txt").read_text()
-    better = tmp_path / "better.txt"
-    better.write_text(re.sub(r"\b4[67]\d\.", "1150.", text))
+    before = outputs(tmp_path, "before", text, 5)
+    better = outputs(tmp_path, "better", re.sub(r"\b4[67]\d\.", "1150.", text), 5)
     assert main(["import", *before, "-o", "before.zarr"]) == 0
-    assert main(["import", *[str(better)] * 5, "-o", "after.zarr"]) == 0
+    assert main(["import", *better, "-o", "after.zarr"]) == 0
     assert main(["compare", "after.zarr", "before.zarr"]) == 1
-    assert "r06" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "r06" in told
+    assert "two single runs" not in told
     imported("mpigraph-slow-host.txt")
     assert main(["compare", "run.zarr", "run.zarr"]) == 2
     assert "import the outputs of several runs of the program together" in capsys.readouterr().err

@@ -13,7 +13,8 @@ from crosscut.cli import main
     ("words", "status", "said"),
     [
         (["--size", "0"], 2, "--size must be at least 1 byte: a node is judged by its rate"),
-        (["--ledger", "file/ledger"], 1, "name a file that can be written with --ledger"),
+        (["--ledger", "file/ledger"], 2, "is not a folder; name a file in a folder"),
+        (["--ledger", "/dev/full"], 2, "/dev/full is not a plain file; name another --ledger"),
         (["--history", "file"], 2, "file is not a crosscut history"),
         (["--policy", "file"], 2, "file:1: "),
         (["--spec", "nothing.toml"], 2, "nothing.toml: there is no such file"),

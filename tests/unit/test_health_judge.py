@@ -57,7 +57,7 @@ def test_a_small_loss_is_none_and_too_few_repetitions_leave_it_open() -> None:
     assert faults(judged(aapc(1, repetitions=20, out={3: 0.97}))) == {}
     found = judged(aapc(1, repetitions=3))
     assert (found.search.sound, found.search.faults) == ((), ())
-    assert found.notes == ("n[000-007]: left open, by noise or since only some of its routes are slow",)
+    assert found.notes == ("n[000-007]: undecided: too noisy, or only some of its routes are slow",)
 
 
 def test_if_many_nodes_are_slow_none_is_blamed_and_none_cleared() -> None:
@@ -135,7 +135,10 @@ def test_a_node_without_a_history_is_open_unless_it_is_slower_than_others() -> N
         "n003": ("slow host", 40)
     }
     found = judge(aapc(1, repetitions=20), known, [], 0.01)
-    assert "nothing says what n003 should reach; its own history needs 5 searches" in found.notes
+    assert any(
+        note.startswith("nothing says yet what n003 should reach: a node's own history")
+        for note in found.notes
+    )
 
 
 def test_promises_about_nodes_are_judged_for_each_node() -> None:

@@ -284,3 +284,32 @@ def test_a_finding_of_many_nights_is_shown_once(file, capsys):
     told = capsys.readouterr().out
     assert told.count("n0003 sends at 40%") == 1
     assert "2026-01-01 to 2026-01-06, 5 runs, the latest: n0003 sends at 40%" in told
+
+
+def test_a_run_keeps_its_cluster_and_racks_if_a_later_add_names_none(file):
+    (rates,) = noisy(1)
+    first = night(0, rates)
+    again = replace(
+        first, series=replace(first.series, cluster="two-leaves-16"), pairs=(),
+        hosts=tuple(replace(host, rack="", port="", cable="") for host in first.hosts),
+    )  # fmt: skip
+    with database.writing(file) as connection:
+        store.add(connection, first)
+        assert store.add(connection, again, named=False, cabled=False) is Added.KNOWN
+        further = replace(again, sent=again.sent // 2)  # measured on
+        assert store.add(connection, further, named=False, cabled=False) is Added.REPLACED
+    with database.reading(file) as connection:
+        assert [one.cluster for one in queries.all_series(connection)] == ["atlas"]
+
+
+def test_a_note_can_be_removed_and_makes_no_history(file, capsys):
+    words = ["history", "note", str(file), "2026-01-02", "firmware"]
+    assert cli.main(words) == 2
+    assert not file.exists()
+    filled(file)
+    assert cli.main([*words, "--remove"]) == 2
+    assert "there is no such note of 2026-01-02" in capsys.readouterr().err
+    assert cli.main(words) == 0
+    assert cli.main([*words, "--remove"]) == 0
+    capsys.readouterr()
+    assert json_of(capsys, "list", file)["notes"] == []

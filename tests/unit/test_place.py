@@ -137,7 +137,7 @@ def test_the_present_order_is_read_from_a_host_file(tmp_path):
     with pytest.raises(UsageError, match="has places for 4 ranks, but the program has 5"):
         present.of_file(network(), file, 5, 0)
     file.write_text("n1\nm7\n")
-    with pytest.raises(UsageError, match="host 'm7' is none of the network two"):
+    with pytest.raises(UsageError, match="host 'm7' is not in the network two"):
         present.of_file(network(), file, 2, 0)
     file.write_text("n[0-9999] slots=4096\n")
     with pytest.raises(UsageError, match="slots, of at most"):

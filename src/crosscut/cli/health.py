@@ -95,7 +95,8 @@ def _add_common(one: argparse.ArgumentParser, seconds: float) -> None:
         "Measure, but drain and resume nothing: say what would be done. The search is kept "
         "in the ledger and counts later.",
     )
-    option(group, "--ledger FILE", Path, f"What searches found so far. Default {LEDGER}.", default=LEDGER)
+    option(group, "--ledger FILE", Path,
+           f"What searches found so far. Default {LEDGER}; in a lab, a file of the lab.")  # fmt: skip
     option(group, "--history DB", Path, "Add each search's run to this history. It is made if there is none.")
     option(group, "--cluster NAME", str, "Name of the cluster in the history.")
     option(group, "--keep DIR", Path, "Keep each search's run in this folder.")
@@ -153,6 +154,7 @@ def _around(args: argparse.Namespace, states: Sequence[NodeState], job: JobConte
 def _searched(args: argparse.Namespace, choose: Callable[[Sequence[NodeState]], Chosen]) -> int:
     from crosscut.health.slurm import Slurm
 
+    args.ledger = args.ledger or _default_ledger()
     how, policy = _read(args)
     slurm = Slurm(args.partition, args.reservation)
     found, why_not, quiet = _measured(args, slurm, choose, how)
@@ -163,6 +165,15 @@ def _searched(args: argparse.Namespace, choose: Callable[[Sequence[NodeState]], 
     for failure in failures:
         print(f"crosscut: error: {failure}", file=sys.stderr)
     return EXIT_FAILED if failures else EXIT_OK
+
+
+def _default_ledger() -> Path:
+    """Nodes of a lab do not belong among those of the machine's own cluster."""
+    from crosscut.lab import state
+    from crosscut.places.slurm import lab_around
+
+    lab = lab_around()
+    return state.folder(lab) / LEDGER.name if lab else LEDGER
 
 
 def _read(args: argparse.Namespace) -> tuple[HealthOptions, Policy]:
@@ -181,17 +192,19 @@ def _read(args: argparse.Namespace) -> tuple[HealthOptions, Policy]:
             f'{args.spec}: has no promise of kind = "node" for the pattern {judge.PATTERN}, which is what a '
             "search measures; crosscut check judges the others"
         )
+    if args.ledger != LEDGER:
+        need_folder("--ledger", args.ledger)
     with ledger.locked(args.ledger):
         ledger.read(args.ledger)
     if args.history is not None:
         with database.writing(args.history):
             pass
     if args.keep is not None:
-        need_folder("--keep", args.keep / "run")
+        need_folder("--keep", args.keep)
     how = HealthOptions(
         policy=chosen, ledger=args.ledger, size_bytes=args.size, time_limit_seconds=args.time_limit,
         metadata={"command_line": checked_words(args.words)}, spec=promised, history=args.history,
-        cluster=args.cluster, cabling=options.cabling_of(args),
+        cluster=args.cluster, cabling=options.cabling_of(args), kept=args.keep is not None,
     )  # fmt: skip
     return how, chosen
 

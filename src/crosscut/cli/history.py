@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one = _action(commands, "note", _note, "keep what people know about a day, such as new firmware")
     one.add_argument("day", type=_day, metavar="DATE", help="The day, as 2026-03-12.")
     one.add_argument("text", metavar="TEXT", help="What happened then.")
+    flag(one, "--remove", "Remove this note.")
     one = _action(commands, "forget", _forget, "remove old runs, and give their space back")
     option(one, "--before DATE", _day, "Remove the runs that began before this day (UTC).", required=True)
     flag(one, "--dry-run", "Only say how many runs that would be.")
@@ -200,7 +201,7 @@ def _add(args: argparse.Namespace) -> int:
                 print(f"crosscut: error: {error}", file=sys.stderr)
                 continue
             connection = connection or opened.enter_context(database.writing(args.history))
-            done = store.add(connection, kept)
+            done = store.add(connection, kept, named=args.cluster is not None, cabled=cabling is not None)
             last = kept.identity
             if not args.quiet:
                 print(f"{run}: {done.value}")
@@ -339,9 +340,14 @@ def _note(args: argparse.Namespace) -> int:
 
     if not args.text.strip() or len(args.text) > 500:
         raise UsageError("a note has from 1 to 500 characters")
+    if not args.history.exists():
+        raise UsageError(f"{args.history}: {missing(args.history)}; crosscut history add makes one")
     with database.writing(args.history) as connection:
-        store.note(connection, args.day, args.text)
-    print(f"noted for {args.day}: {args.text}")
+        if not args.remove:
+            store.note(connection, args.day, args.text)
+        elif not store.remove_note(connection, args.day, args.text):
+            raise UsageError(f"there is no such note of {args.day}; crosscut history list shows notes")
+    print(f"{'removed' if args.remove else 'noted'} for {args.day}: {args.text}")
     return EXIT_OK
 
 

@@ -53,9 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(f"'{text}': not a time such as 2026-03-12T02:30") from None
+    if moment > datetime.now(UTC):
+        raise UsageError(f"'{text}' has not come yet")
+    return moment
 
 
 def _names(text: str) -> list[str]:
@@ -86,6 +89,8 @@ def execute(args: argparse.Namespace) -> int:
     measured = runs.joined(parts)
     if args.hosts is not None:
         measured = runs.named(measured, args.hosts)
+    if args.started is not None and measured.start:
+        raise UsageError(f"--started: {args.files[0]} says when it began, {measured.start}; leave it out")
     if args.started is not None:
         measured = replace(measured, start=args.started.strftime("%Y-%m-%dT%H:%M:%SZ"), end="")
     runs.write(measured, [text for text, _ in parts], out, overwrite=args.force)

@@ -101,7 +101,8 @@ def execute(args: argparse.Namespace) -> int:
         except CrosscutError as error:
             trouble = error
     _report(program.load(folder), as_json=args.json)
-    profiler.complain(ran, words)
+    left = "the profile covers the program until then"
+    profiler.complain(ran, words, f"{left}, without a trace: {trouble}" if trouble is not None else left)
     if trouble is not None:
         raise trouble
     return EXIT_OK

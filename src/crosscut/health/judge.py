@@ -129,7 +129,7 @@ def judge(
         for node in one.rates
     ]
     search = HealthSearch(
-        text(run.attributes, "start"), (), run=str(run.path), size_bytes=own.promise.size_bytes,
+        text(run.attributes, "start"), (), size_bytes=own.promise.size_bytes,
         reached=_reached(rates[0].usual),
     )  # fmt: skip
     counted = _of_counters(run)
@@ -156,7 +156,7 @@ def judge(
     at_fault = {fault.node for fault in faults}
     sound = tuple(node for node in nodes if node in keeps and node not in at_fault and node not in excused)
     if left := [node for node in nodes if node not in {*sound, *at_fault, *excused}]:
-        notes.append(_open(left, {node for node, _, _ in checked}))
+        notes.append(_open(left, {node for node, _, _ in checked}, _cut_short(run)))
     return JudgedNodes(replace(search, sound=sound, faults=_placed(run, faults, cabling)), tuple(notes))
 
 
@@ -286,7 +286,15 @@ def _where(run: Run, node: str, cabling: Cabling | None) -> str:
     return ", ".join([*adapters, *ports])
 
 
-def _open(nodes: Sequence[str], known: set[str]) -> str:
+def _cut_short(run: Run) -> str:
+    """Says how much was measured if the time limit ended the run; empty if it did not."""
+    if run.attributes.get("state") == "complete":
+        return ""
+    done = run.dataset["repetitions_done"].values
+    return f"the time limit ended the search after {int(done.min())} of its repetitions (--time-limit)"
+
+
+def _open(nodes: Sequence[str], known: set[str], cut_short: str) -> str:
     """Says why nodes were neither sound nor at fault."""
     strangers = [node for node in nodes if node not in known]
     others = [node for node in nodes if node in known]
@@ -294,10 +302,12 @@ def _open(nodes: Sequence[str], known: set[str]) -> str:
     if strangers:
         names = folded(strangers, LIST_WIDTH)
         words.append(
-            f"nothing says what {names} should reach; its own history needs {FEWEST_EARLIER} searches"
+            f"nothing says yet what {names} should reach: a node's own history needs {FEWEST_EARLIER} "
+            "earlier searches of half to twice as many nodes as this one"
         )
     if others:
         words.append(
-            f"{folded(others, LIST_WIDTH)}: left open, by noise or since only some of its routes are slow"
+            f"{folded(others, LIST_WIDTH)}: undecided: "
+            f"{cut_short or 'too noisy, or only some of its routes are slow'}"
         )
     return "; ".join(words)

@@ -50,6 +50,7 @@ class HealthSearch:
     """Nodes that reached what they should."""
     faults: tuple[NodeFault, ...] = ()
     run: str = ""
+    """The run, if it was kept."""
     size_bytes: int = 0
     """Size of the messages whose rates were judged."""
     reached: Mapping[str, int] = field(default_factory=dict)
@@ -110,6 +111,8 @@ def add(path: Path, search: HealthSearch) -> None:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[int]:
     """Locks the ledger, which is made if there is none; yields its descriptor."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a plain file; name another --ledger")
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
         descriptor = _lock(path)

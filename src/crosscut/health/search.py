@@ -55,6 +55,8 @@ class HealthOptions:
     history: Path | None = None
     cluster: str | None = None
     cabling: Cabling | None = None
+    kept: bool = False
+    """The run stays on disk, so the ledger names it."""
 
     @property
     def error_rate(self) -> float:
@@ -88,7 +90,8 @@ def search(
     mine = {host: rates[node] for host, node in names.items() if node in rates}
     own = of_history(mine, how.policy.least_share, how.size_bytes)
     judged = judge(run, own, promised, how.error_rate, how.cabling)
-    found = replace(judged, search=_renamed(judged.search, names))
+    kept = str(run.path) if how.kept else ""
+    found = replace(judged, search=replace(_renamed(judged.search, names), run=kept))
     ledger.add(how.ledger, found.search)
     if how.history is not None:
         with database.writing(how.history) as connection:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from crosscut.base import process_group
-from crosscut.base.errors import CrosscutError
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.base.node_sets import folded
 from crosscut.health.decide import Decision, NodeState, Verb, reason
 
@@ -51,10 +51,14 @@ class Slurm:
             name, state, why = [*line.split("|", 2), "", ""][:3]
             found.setdefault(name, NodeState(name, state.strip().lower(), why.strip()))
         if not found:
-            raise SlurmSilent("sinfo names no node" + (f" of {self.partition}" if self.partition else ""))
+            raise UsageError(f"--partition {self.partition}: it has no node" if self.partition else
+                             "sinfo names no node")  # fmt: skip
         if self.reservation:
-            mine = set(expanded(_field(_ask(["scontrol", "show", "reservation", "--oneliner",
-                                             self.reservation]), "Nodes")))  # fmt: skip
+            words = ["scontrol", "show", "reservation", "--oneliner", self.reservation]
+            try:
+                mine = set(expanded(_field(_ask(words), "Nodes")))
+            except SlurmSilent as error:
+                raise UsageError(f"--reservation {self.reservation}: {error}") from error
             return [_in_reservation(one) for name, one in found.items() if name in mine]
         return list(found.values())
 
@@ -191,6 +195,6 @@ def _ask(words: Sequence[str]) -> str:
             f"Slurm does not answer: {words[0]} took more than {_ANSWER_SECONDS:g} s"
         ) from error
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise SlurmSilent(f"`{shlex.join(words[:2])}` failed: {said[0]}")
+        said = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace").splitlines()
+        raise SlurmSilent(f"`{shlex.join(words[:2])}` failed: {said[-1] if said else 'it gives no reason'}")
     return done.stdout.decode("utf-8", "replace")

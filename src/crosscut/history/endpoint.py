@@ -41,7 +41,7 @@ def parse_listen(typed: str) -> Listen:
     """Parses `[ADDRESS:]PORT`. Raises UsageError."""
     host, _, port = typed.rpartition(":")
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 <= int(port) < 65536):
-        raise UsageError(f"'{typed}' is no address and port; write for example 127.0.0.1:9847 or 9847")
+        raise UsageError(f"'{typed}' is not an address and port; write for example 127.0.0.1:9847 or 9847")
     return Listen(host.strip("[]") or "127.0.0.1", int(port))
 
 

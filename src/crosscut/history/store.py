@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -19,19 +19,29 @@ if TYPE_CHECKING:  # they import numpy and xarray, which most of this module's u
 
 class Added(Enum):
     NEW = "added"
-    REPLACED = "replaced, as it was resumed or read anew since"
+    REPLACED = "replaced: it has changed since it was added"
     KNOWN = "already there"
 
 
-def add(connection: sqlite3.Connection, run: RunRecord) -> Added:
-    """Adds a run; one that is there with the same content changes nothing."""
-    content = run.content()
+def add(connection: sqlite3.Connection, run: RunRecord, *, named: bool = True, cabled: bool = True) -> Added:
+    """Adds a run; one that is there with the same content changes nothing.
+
+    Not `named`: nobody gave the cluster's name, so a run that is there keeps its cluster. Not `cabled`:
+    nobody gave a list of cables, so a run that was added with one, and is as it was, stays so.
+    """
     with transaction(connection):
         known = connection.execute(
-            "SELECT id, content FROM run WHERE identity = ?", (run.identity,)
+            "SELECT r.id, content, cluster, (r.state, ranks, sent, received) = (?, ?, ?, ?) "
+            "FROM run r JOIN series s ON s.id = r.series WHERE identity = ?",
+            (run.state, run.ranks, run.sent, run.received, run.identity),
         ).fetchone()
-        if known is not None and known[1] == content:
-            return Added.KNOWN
+        if known is not None and not named:
+            run = replace(run, series=replace(run.series, cluster=known[2]))
+        content = run.content()
+        if known is not None:
+            stays = not cabled and known[3] and _cabled(connection, known[0])
+            if stays or known[1] == content:
+                return Added.KNOWN
         judged = []
         if known is not None:
             judged = connection.execute("SELECT * FROM verdict WHERE run = ?", (known[0],)).fetchall()
@@ -42,6 +52,17 @@ def add(connection: sqlite3.Connection, run: RunRecord) -> Added:
             _finding(connection, at, number, finding, run.series.cluster)
         connection.executemany(_VERDICT, [(at, *rest) for _, *rest in judged])
     return Added.REPLACED if known is not None else Added.NEW
+
+
+def _cabled(connection: sqlite3.Connection, run: int) -> bool:
+    """True if a list of cables says where hosts of the run are plugged in."""
+    return bool(
+        connection.execute(
+            "SELECT EXISTS(SELECT 1 FROM host_rate JOIN host o ON o.id = host "
+            "WHERE run = ? AND (o.rack <> '' OR o.port <> '' OR o.cable <> ''))",
+            (run,),
+        ).fetchone()[0]
+    )
 
 
 def _run(connection: sqlite3.Connection, run: RunRecord, content: str) -> int:
@@ -140,6 +161,13 @@ def judge(connection: sqlite3.Connection, identity: str, judged: Iterable[Promis
     ]
     with transaction(connection):
         connection.executemany(_VERDICT, rows)
+
+
+def remove_note(connection: sqlite3.Connection, day: str, words: str) -> bool:
+    """Removes a note; returns False if there is none like it."""
+    with transaction(connection):
+        done = connection.execute("DELETE FROM note WHERE day = ? AND words = ?", (day, words))
+    return done.rowcount > 0
 
 
 def note(connection: sqlite3.Connection, day: str, words: str) -> None:

@@ -224,7 +224,10 @@ def _seconds(output: OutputFile, row: tables.Row, columns: _Columns, test: _Perf
         if one.strip("0.")
     ]
     if not rates:
-        raise output.fault("both BW average and MsgRate are 0", row.line)
+        raise output.fault(
+            "both BW average and MsgRate are 0: nothing was counted between the margins of -D; run it longer",
+            row.line,
+        )
     (rate, step), *_ = sorted(rates, key=lambda one: one[1] / one[0])
     if any(abs(rate - other) > step + off + _ARITHMETIC * rate for other, off in rates):
         raise output.fault(

@@ -26,6 +26,12 @@ def joined(parts: Sequence[tuple[OutputFile, Measured]]) -> Measured:
     """Returns one measurement with the repetitions of all. Raises UsageError if they measured different
     things."""
     (first_output, first), *others = parts
+    seen: dict[str, OutputFile] = {}
+    for output, _ in parts:
+        if (same := seen.setdefault(output.sha256, output)) is not output:
+            raise UsageError(
+                f"{output.path} and {same.path} are the same, so they are not two measurements; name one"
+            )
     for output, other in others:
         if difference := _difference(first, other):
             raise UsageError(

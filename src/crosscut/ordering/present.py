@@ -31,7 +31,7 @@ def of_names(network: Ways, names: Sequence[str], says: str, per_host: int = 0) 
     numbers = [hosts.get(name, by_short.get(short(name), -1)) for name in names]
     if -1 in numbers:
         wrong = names[numbers.index(-1)]
-        raise UsageError(f"{says}: host {wrong!r} is none of the network {network.name}")
+        raise UsageError(f"{says}: host {wrong!r} is not in the network {network.name}")
     most = max(per_host or network.hosts[0].ranks, *Counter(numbers).values())
     there: Counter[int] = Counter()
     places = []

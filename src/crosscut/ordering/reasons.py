@@ -23,7 +23,7 @@ def why_not(placed: Placement) -> str:
     if placed.judged.gain.ratio >= 1 + LEAST_GAIN:
         said = ratio(placed.judged.gain)
         return (
-            f"the present order is better than any other that was tried (the best takes {said} of its time)"
+            f"the present order is better than any other that was tried (the best takes {said} times as long)"
         )
     return _structural(placed) or _of_time(placed, placed.judged)
 

@@ -29,16 +29,17 @@ def tell(screen: Screen, name: str, placed: Placement, lacks: str) -> None:
         f"{name_of(placed.terrain.network)}"
     )
     screen.field("hosts", folded([placed.terrain.hosts[at] for at in placed.terrain.used], LIST_WIDTH))
-    screen.field("present order", placed.present.says)
+    screen.field("at present", placed.present.says)
     screen.field("narrow links", _narrow(placed))
-    if lacks:
+    if lacks and placed.is_traced:
         screen.field("left out", lacks)
     if placed.noise is not None:
         tell_noise(screen, placed.noise)
     if placed.doubt:
         screen.warn(f"replayed without noise: {placed.doubt}")
     if not placed.is_traced:
-        screen.warn("time was not predicted: this profile has no trace (crosscut profile --trace makes one)")
+        why = lacks or "crosscut profile --trace makes one"
+        screen.warn(f"time was not predicted: this profile has no trace ({why})")
     if placed.is_traced and not placed.terrain.latency.any():
         screen.warn(without_latency([name_of(placed.terrain.network)]))
     if placed.terrain.spreads:

@@ -14,6 +14,7 @@ from crosscut.prediction.calibrating import Fitted
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest
 from crosscut.prediction.replay import PROTOCOL
 from crosscut.prediction.source import ComputeSource
+from crosscut.profile import tit
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
 _TOO_LONG = 1.1
@@ -72,7 +73,9 @@ def tell_noise(screen: Screen, noise: Fitted) -> None:
 
 
 def _noise(noise: Fitted) -> str:
-    took = f"{units.seconds(noise.measured_seconds)} on {name_of(noise.network)}"
+    profiled = Path(noise.network).name == tit.NETWORK
+    where = "where it was profiled" if profiled else f"on {name_of(noise.network)}"
+    took = f"{units.seconds(noise.measured_seconds)} {where}"
     if noise.noise_seconds <= 0:
         return f"none: the program took {took}, and {units.seconds(noise.without_seconds)} replayed there"
     return (

@@ -123,7 +123,7 @@ class _Header:
         if len(data) != file_bytes:
             raise UsageError(
                 f"{file}: ends at byte {len(data)}, where its header says {file_bytes}: "
-                "truncated, or written on"
+                "truncated, or still being written"
             )
         self._need(self.current_call <= self.calls, 128, f"in call {self.current_call}")
 

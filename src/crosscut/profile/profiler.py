@@ -181,9 +181,7 @@ def write_about(
     whole_file.write(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
 
 
-def complain(
-    ran: CommandOutcome, words: str, left: str = "the profile covers the program until then"
-) -> None:
+def complain(ran: CommandOutcome, words: str, left: str) -> None:
     """Raises CrosscutError or Interrupted if the command failed. Call it once the profile has been shown.
 
     `left`: what the command left."""

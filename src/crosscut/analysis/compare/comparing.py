@@ -64,6 +64,8 @@ class Comparison:
     """Both runs were computed without noise, so every difference is real."""
     of_launches: bool = False
     """The repetitions of each run are launches."""
+    single: str = ""
+    """What to do about repetitions that are all of one run of a program; empty: each is of another run."""
 
     @property
     def worse(self) -> bool:
@@ -110,7 +112,16 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
         notes=tuple(notes),
         computed=computed,
         of_launches=of_launches(first) > 0,
+        single=_single(first, second),
     )
+
+
+def _single(first: Run, second: Run) -> str:
+    """Returns `Comparison.single`."""
+    outputs = [imported(run.attributes) for run in (first, second)]
+    if of_launches(first) or all(one is not None and len(one.files) > 1 for one in outputs):
+        return ""
+    return "measure each with --launches 5" if None in outputs else MORE
 
 
 def _refuse_limited(first: Run, second: Run, matched: Match) -> None:

@@ -42,10 +42,9 @@ def render(
         screen.line(f"{words.fault(one)}.", _style(one.worse))
     for note in found.notes:
         screen.warn(note)
-    if found.changes and not found.of_launches and not found.computed:
+    if found.changes and found.single and not found.computed:
         screen.warn(
-            "two single runs cannot tell a change from ordinary variation between runs; measure each with "
-            "--launches 5"
+            f"two single runs cannot tell a change from ordinary variation between runs; {found.single}"
         )
     rest = [change for change in news if not touches(change, causes)]
     if rest or not causes:
@@ -147,7 +146,7 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
         return f"{units.count(found.tests, 'figure')} compared; both runs were computed without noise."
     one, other = found.repetitions
     repeated = "launches" if found.of_launches else "repetitions"
-    proviso = "" if found.of_launches else ", if only repetitions vary"
+    proviso = ", if only repetitions vary" if found.single else ""
     return (
         f"{units.count(found.tests, 'figure')} compared over {one} and {other} {repeated}. By chance: the "
         f"probability of such a change in any figure if nothing changed{proviso} (step-down permutation of "

@@ -18,6 +18,8 @@ MOST_EXACT_RANKS = 8
 MOST_DRAWN_RANKS = 48
 PAIRS_SHOWN = 8
 BAR = 30
+# Of tables: bytes and names of units, the largest first; blanks between columns.
+_UNITS, _GAP = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0, "bytes")), 3
 _GROUPS = {
     "point to point": ("point", "persistent", "wait", "probe"),
     "collective": ("collective", "neighbour", "persistent collective", "persistent neighbour"),
@@ -167,14 +169,18 @@ def _traffic(screen: Screen, profile: Profile) -> None:
     moved = profile.matrix()[:, :, 1].astype(np.float64)
     if not moved.any():
         return
-    screen.title("Bytes from rank (row) to rank (column): point to point, one-sided and collective")
-    if profile.ranks <= MOST_EXACT_RANKS:
+    sums = np.column_stack([moved, moved.sum(axis=1)])
+    factor, unit = next((max(factor, 1), unit) for factor, unit in _UNITS if sums.max() >= factor)
+    cells = [[f"{value / factor:.3g}" if value else "–" for value in row] for row in sums.tolist()]
+    exact = len(str(profile.ranks)) + sum(_GAP + max(map(len, column)) for column in zip(*cells, strict=True))
+    if exact <= screen.width and profile.ranks <= MOST_EXACT_RANKS:
+        screen.title(f"{unit} from rank (row) to rank (column): point to point, one-sided and collective")
         table = Rows("<", *(str(rank) for rank in range(profile.ranks)), "all", dash="no bytes")
-        for rank, row in enumerate(moved):
-            table.add(str(rank), *(units.about_size(value) if value else "–" for value in row),
-                      units.about_size(float(row.sum())))  # fmt: skip
+        for rank, row in enumerate(cells):
+            table.add(str(rank), *row)
         screen.table(table)
         return
+    screen.title("Bytes from rank (row) to rank (column): point to point, one-sided and collective")
     density = screen.glyphs.density
     scaled = np.ceil(moved / moved.max() * (len(density) - 1)).astype(int)
     lines = [f"{rank:>4} " + " ".join(density[level] for level in row) for rank, row in enumerate(scaled)]
