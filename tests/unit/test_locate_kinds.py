@@ -77,3 +77,15 @@ def test_equal_hosts_are_not_measured_again() -> None:
     even = everybody()
     phases, kinds = HostKinds().ask(replace(even, rate=np.full(len(even), RATE)), np.random.default_rng(1))
     assert (phases, kinds) == ([], HostKinds())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_host_meets_others_that_can_show_whether_it_is_slow(seed: int) -> None:
+    """In a few permutations, one of the faster kind may meet only slower ones."""
+    ranks, slower = 100, np.arange(45)
+    truth = networks.crossbar(ranks, np.random.default_rng(seed))
+    capacities = truth.capacities.copy()
+    capacities[np.concatenate([slower, slower + ranks])] *= 0.4
+    full = score.search(replace(truth, capacities=capacities), 0.01, seed).observed
+    for ends in (full.source, full.destination):
+        assert np.bincount(ends[full.tells_of(ends)], minlength=ranks).min() >= 2

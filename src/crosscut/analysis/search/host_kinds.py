@@ -62,6 +62,27 @@ class HostKinds:
         return replace(self, of_kind=of_kind)
 
 
+def untold(full: Observed) -> bool:
+    """True if some end has met only hosts of slower kinds, so that nothing shows whether it is slow."""
+    return any(
+        np.bincount(ends[full.tells_of(ends)], minlength=full.ranks).min() < thresholds.FIRST_PERMUTATIONS
+        for ends in (full.source, full.destination)
+    )
+
+
+def among_equals(of_kind: Floats, count: int, random: Generator) -> list[list[Route]]:
+    """Returns phases in which each host sends to one of its own kind, and receives from one."""
+    kinds = [np.nonzero(of_kind == kind)[0] for kind in np.unique(of_kind)]
+    return [
+        [
+            route for members in kinds if len(members) > 1
+            for order in (random.permutation(members),)
+            for route in zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
+        ]
+        for _ in range(count)
+    ]  # fmt: skip
+
+
 def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
     """Returns [rank] True if it may be of a slower kind: all its messages are slow, at one common rate.
 

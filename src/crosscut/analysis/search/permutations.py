@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import slow_messages
-from crosscut.analysis.search import rare_limits, thresholds
+from crosscut.analysis.search import host_kinds, rare_limits, thresholds
 from crosscut.analysis.search.rare_limits import Several
 from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
@@ -30,6 +30,8 @@ class Permutations:
     """Phases in the order of rank numbers still to be judged; None: not proposed yet."""
     inside: tuple[int, ...] | None = None
     """Such phases within the groups found, still to be judged; None: not proposed yet."""
+    among_equals: bool = False
+    """Hosts have sent to others of their own kind."""
     judged: int = 0
     """Number of phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
@@ -100,6 +102,11 @@ class Permutations:
         if state.rare.on:
             phases, rare = state.rare.ask(state.full, state.slow(state.full), count, random)
             return Asked(phases, replace(state, rare=rare), self)
+        if state.kinds.of_kind is not None and state.quiet and not self.among_equals:
+            phases = host_kinds.among_equals(
+                state.kinds.of_kind, min(count, thresholds.FIRST_PERMUTATIONS), random
+            )
+            return Asked(phases, state, replace(self, among_equals=True))
         if state.used and self.ordered is None and state.quiet:
             phases = rare_limits.in_order(state.ranks, count)
             numbers = range(state.used, state.used + len(phases))
@@ -127,6 +134,8 @@ class Permutations:
         if not state.rare.on and state.quiet:
             if state.least_phases:
                 enough = state.measured >= state.least_phases
+            elif state.kinds.of_kind is not None and not self.among_equals:
+                enough = not host_kinds.untold(state.full)
             else:
                 # Two permutations reveal slow hosts; limits that few permutations fill need more.
                 named = bool(slow_messages.of_slow_hosts(state.full).any())
