@@ -212,3 +212,27 @@ def test_a_prolog_measures_the_nodes_of_its_job_and_an_epilog_its_node_with_idle
     assert sorted(document["search"]["sound"]) == list(NODES)
     for node in NODES[1:nodes]:
         assert Path(f"{said}.{node}").read_text() == "status 0\n"
+
+
+def test_a_search_in_a_lab_has_the_lab_s_own_ledger(cluster: SlurmLab, folder: Path) -> None:
+    words = ["health", "night", "--size", str(SIZE), "--policy", f"{folder}/policy.toml", "--dry-run"]
+    done = cluster.run(sys.executable, "-c", _BELIEVING, *words)
+    assert done.returncode == 0, done.stderr
+    assert "No node could be judged; 4 nodes reached" in done.stdout
+    (search,) = ledger.read(state.folder("s") / "health.jsonl")
+    assert set(search.reached) == set(NODES)
+    assert not search.run  # nothing was kept
+
+
+def test_a_search_that_the_time_limit_ends_says_so(cluster: SlurmLab, folder: Path) -> None:
+    done = health(cluster, folder, "night", "--time-limit", "1s", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "--time-limit" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("words", [("--reservation", "nosuch"), ("--partition", "nosuch")], ids=" ".join)
+def test_what_slurm_does_not_know_is_named(words: Sequence[str], cluster: SlurmLab, folder: Path) -> None:
+    done = health(cluster, folder, "night", *words)
+    assert done.returncode == 2
+    assert f"crosscut: error: {' '.join(words)}: " in done.stderr
+    assert "machine of the Slurm cluster" not in done.stderr

@@ -28,7 +28,7 @@ from crosscut.analysis.findings import (
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.kinds import ORDER, FindingKind
-from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
@@ -51,6 +51,8 @@ _FAR_ENOUGH = 0.25
 _NOISY, _FAR = 0.04, 5.0
 NOTHING_STANDS_OUT = "nothing stands out"
 """Begins the finding that a network is sound, as far as the run tells."""
+_SO_FAR = "the search did not finish; so far"
+_AGAIN = "search again, with more time or when less else runs: this search did not finish"
 _MOST_MESSAGES = 300_000
 Load = Callable[[xr.Dataset, int], Samples]
 
@@ -156,7 +158,34 @@ def of_located(
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred, [*hosts, *shared]) if certain else []
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
-    return ordered((facts or HostFacts()).tied(told, nodes or names), inferred, exact=exact)
+    if not located.finished:
+        told += _not_measured_again(located, told, name)
+    tied = (facts or HostFacts()).tied(told, nodes or names)
+    return ordered(tied, inferred, exact=exact, finished=located.finished)
+
+
+def _not_measured_again(
+    located: Located, told: Sequence[Finding], name: Callable[[int], str]
+) -> list[Finding]:
+    """Returns as suspects what seems slow in a search that was ended before it measured that again."""
+    observed, inferred = located.observed, located.inferred
+    slow = observed.relative(inferred.alone.nominal) < inferred.alone.threshold
+    # Among the few messages of a host, a single slow one makes the host seem slow.
+    fast = {
+        Direction.OUT: set(observed.source[~slow].tolist()),
+        Direction.IN: set(observed.destination[~slow].tolist()),
+    }
+    seen = [
+        one for one in slow_parts.hosts(observed, inferred, name)
+        if not any(one.ranks[0] in fast[way] for way in fast if one.direction in (way, Direction.BOTH))
+    ]  # fmt: skip
+    named = {host for one in (*told, *seen) if one.kind.warns for host in one.hosts}
+    routes = slow_routes.suspected(observed, inferred).slow
+    alone = {route: share for route, share in routes.items() if not named & set(map(name, route))}
+    return [
+        replace(one, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=_AGAIN)
+        for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))
+    ]
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:
@@ -166,15 +195,20 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
     return [finding for finder in finders for finding in finder.of_run(evidence)]
 
 
-def ordered(found: list[Finding], inferred: Inferred, *, exact: bool = False) -> list[Finding]:
+def ordered(
+    found: list[Finding], inferred: Inferred, *, exact: bool = False, finished: bool = True
+) -> list[Finding]:
     """Sorts the findings, the most important first; adds one if there is nothing to report.
 
-    `exact`: the run was computed, so what differs is not noise.
+    `exact`: the run was computed, so what differs is not noise. `finished`: no search was ended early.
     """
     if exact:
         found = [each.computed() for each in found]
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
-        found = [*found, _nothing(inferred.alone, inferred.slow_share, exact)]
+        nothing = _nothing(inferred.alone, inferred.slow_share, exact)
+        if not finished:
+            nothing = replace(nothing, what=f"{_SO_FAR}, {nothing.what}", advice=_AGAIN)
+        found = [*found, nothing]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
 
 

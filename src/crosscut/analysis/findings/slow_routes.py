@@ -140,8 +140,13 @@ def after_search(
     return [*partly, *found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
 
 
-def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
-    """Returns at most one finding: on routes that were slow in the only phase that measured them.
+ONLY_ONCE = ("in the only phase that measured it", "each in the only phase that measured it")
+EACH_TIME = ("each time it was measured", "each time they were measured")
+
+
+def once(slow: Mapping[Route, float], name: Names, when: tuple[str, str] = ONLY_ONCE) -> list[Finding]:
+    """Returns at most one finding: on routes that were slow whenever they were measured, as `when` says of
+    one and of several.
 
     `slow`: as in `Suspected`.
     """
@@ -157,9 +162,9 @@ def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
     ]
     more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
     again = ";".join(f"{source}-{destination}" for source, destination in named)
-    what = f"{shares[0]} of what both ends reach, in the only phase that measured it"
+    what = f"{shares[0]} of what both ends reach, {when[0]}"
     if len(slow) > 1:
-        what = f"{len(slow)} routes ran slower than both ends reach, each in the only phase that measured it"
+        what = f"{len(slow)} routes ran slower than both ends reach, {when[1]}"
         what += f": {', '.join(shares)}{more}"
     ranks = tuple(sorted({rank for route in slow for rank in route}))
     return [

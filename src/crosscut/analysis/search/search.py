@@ -48,6 +48,7 @@ class Search:
         )  # fmt: skip
         self.stage: Stage = Permutations()
         self._phases: list[Phase] = []
+        self._finished = False
         self._sent = Sent.EVERYBODY
 
     def propose(self) -> list[Phase]:
@@ -58,6 +59,7 @@ class Search:
             most = len(asked.phases) if asked.sent.free else max(0, self.state.left)
             self._phases = asked.phases[:most]
             if not self._phases and type(self.stage) is before:
+                self._finished = True
                 break
         return self._phases
 
@@ -87,7 +89,7 @@ class Search:
         hosts = tuple(names) or tuple(f"rank{rank}" for rank in range(state.ranks))
         outline = structure(found, hosts, used)
         notes = outline.notes
-        if state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
+        if self._finished and state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
             notes = (*notes[:-1], _crossed(state.crossed) if state.crossed else _UNCROSSED)
             outline = replace(outline, notes=notes)
         inner = () if crowded else state.inner(found)
@@ -104,9 +106,14 @@ class Search:
             outline = with_parts(outline, level)
         rate = state.pairs.rate if crowded else math.nan
         alone, again, few = state.suspects.measured, state.again, state.few
-        return Located(found, outline, state.full, used, state.sure, alone, again, few, inner, rate)
+        if not self._finished:
+            outline = replace(outline, notes=(*outline.notes, _UNFINISHED))
+        return Located(
+            found, outline, state.full, used, state.sure, alone, again, few, inner, rate, self._finished
+        )
 
 
+_UNFINISHED = "the search did not finish, so groups, limits and faults may be missing"
 _UNCROSSED = (
     "neither rates nor latencies reveal groups of hosts; a limit between parts of the network would have "
     "shown only if it were below about half of what their hosts can send"

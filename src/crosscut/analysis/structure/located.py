@@ -31,6 +31,8 @@ class Located:
     """Groups within groups and what they share, the outermost first."""
     few_rate: float = math.nan
     """Bytes per second of a few pairs alone, if significantly faster than when all send; else NaN."""
+    finished: bool = True
+    """False if the search was ended: what seemed slow may not have been measured again."""
 
 
 def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:
