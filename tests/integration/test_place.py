@@ -120,7 +120,7 @@ def test_mistakes_are_named(trace, network, turns, tmp_path):
         trace, "--on", network, "--present", turns
     )
     turns.write_text(IN_TURN.replace("n7", "m7"))
-    assert "host 'm7' is none of the network two" in refused(trace, "--on", network, "--present", turns)
+    assert "host 'm7' is not in the network two" in refused(trace, "--on", network, "--present", turns)
     assert "the folder" in refused(trace, "--on", network, "-o", tmp_path / "none" / "order")
     assert "rank-2.tit:3" in refused_by_damage(trace, network, refused)
     assert "has no profile" in refused(tmp_path, "--on", network)
