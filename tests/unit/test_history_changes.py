@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,3 +196,11 @@ def test_names_from_runs_cannot_become_markup(tmp_path):
     with database.reading(tmp_path / "a.db") as connection:
         text = page.render(connection, queries.all_series(connection), ChangeSettings())
     assert hostile not in text
+
+
+def test_a_rate_that_is_no_number_is_refused(tmp_path, capsys):
+    file = history(tmp_path / "a.db", {})
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE host_rate SET sent = 'fast' WHERE run = 7")
+    assert cli.main(["history", "changes", str(file)]) == 2
+    assert "holds a value of the wrong type" in capsys.readouterr().err

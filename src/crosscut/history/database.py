@@ -83,9 +83,11 @@ def fetched(
     try:
         return msgspec.convert(connection.execute(query, parameters).fetchall(), list[kind])  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
-        raise UsageError(
-            f"the history holds a value of the wrong type ({error}): another program changed it"
-        ) from error
+        raise wrong_type(error) from error
+
+
+def wrong_type(error: Exception) -> UsageError:
+    return UsageError(f"the history holds a value of the wrong type ({error}): another program changed it")
 
 
 @contextlib.contextmanager

@@ -6,12 +6,14 @@ import sqlite3
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.history import queries
+from crosscut.history.database import wrong_type
 from crosscut.history.queries import HostRow, SeriesRow
 
 
@@ -53,7 +55,7 @@ def load(connection: sqlite3.Connection, series: SeriesRow, most: int) -> Nights
             (run.id,),
         ).fetchone()
         if found[0] is not None:
-            ids, *of_run = (np.fromstring(text, sep=",") for text in found)
+            ids, *of_run = map(_numbers, found)
             every[:, row, column[np.searchsorted(known, ids, sorter=column)]] = of_run
     every[every <= 0] = np.nan
     used = np.isfinite(every).any(axis=(0, 1))
@@ -62,6 +64,13 @@ def load(connection: sqlite3.Connection, series: SeriesRow, most: int) -> Nights
     return Nights(
         series, tuple(days), tuple(host for host, there in zip(hosts, used, strict=True) if there), rates
     )
+
+
+def _numbers(text: str) -> Floats:
+    try:
+        return np.array(msgspec.json.decode(f"[{text}]", type=list[int]), np.float64)
+    except msgspec.DecodeError as error:
+        raise wrong_type(error) from error
 
 
 def _by_night(values: Floats, night: NDArray[np.int64], nights: int) -> Floats:

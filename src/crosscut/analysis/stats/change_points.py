@@ -112,7 +112,11 @@ def _dense(values: Floats, rho: Floats, level: float, tests: int) -> list[StepFo
     found: list[StepFound] = []
     for first in range(0, len(innovations), _SERIES_AT_ONCE):
         block = innovations[first : first + _SERIES_AT_ONCE]
-        least = [_least_probable(block[:, begin:end], level / (splits * tests)) for begin, end in seeded]
+        ordered = np.sort(block, axis=1)
+        ties = bool((ordered[:, 1:] == ordered[:, :-1]).any())
+        least = [
+            _least_probable(block[:, begin:end], level / (splits * tests), ties=ties) for begin, end in seeded
+        ]
         doubts = np.array([chance for chance, _ in least]).reshape(len(seeded), len(block)) * splits * tests
         for series in np.nonzero((doubts <= level).any(axis=0))[0].tolist():
             # Innovation i belongs to value i + 1.
@@ -154,12 +158,13 @@ def fewest_after(before: int, *, level: float, tests: int) -> int | None:
     return None
 
 
-def _least_probable(values: Floats, level: float) -> tuple[Floats, NDArray[np.int64]]:
+def _least_probable(values: Floats, level: float, *, ties: bool) -> tuple[Floats, NDArray[np.int64]]:
     """Returns [series] the probability of the rank sum at the least probable split of [series, time] values,
-    and the number of values before that split; 1 and 0 for series without a split below the level."""
+    and the number of values before that split; 1 and 0 for series without a split below the level. `ties`:
+    some values of a series may be equal."""
     count = values.shape[1]
     before = np.arange(FEWEST_ASIDE, count - FEWEST_ASIDE + 1)
-    sums = np.cumsum(_ranks(values), axis=1)[:, before - 1]
+    sums = np.cumsum(_ranks(values, ties=ties), axis=1)[:, before - 1]
     excess = sums - before * (before + 1) / 2
     most = (before * (count - before)).astype(np.float64)
     below = np.minimum(excess, most - excess)
@@ -211,13 +216,16 @@ def _two_sided(deviations: Floats) -> Floats:
     return np.array([math.erfc(deviation) for deviation in (deviations / math.sqrt(2)).tolist()])
 
 
-def _ranks(values: Floats) -> Floats:
-    """Returns ranks along the second axis, from 1; equal values share the mean of their ranks."""
+def _ranks(values: Floats, *, ties: bool = True) -> Floats:
+    """Returns ranks along the second axis, from 1; equal values share the mean of their ranks. Not `ties`: no
+    values of a series are equal."""
     order = np.argsort(values, axis=1)
     rows = np.arange(len(values))[:, None]
-    ordered = values[rows, order]
     ranks = np.empty(values.shape)
     ranks[rows, order] = np.arange(1.0, values.shape[1] + 1)
+    if not ties:
+        return ranks
+    ordered = values[rows, order]
     for row in np.nonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))[0]:
         below, above = (np.searchsorted(ordered[row], values[row], side) for side in ("left", "right"))
         ranks[row] = (below + above + 1) / 2
