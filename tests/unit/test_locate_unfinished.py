@@ -60,3 +60,18 @@ def test_a_search_that_ends_by_itself_says_nothing_of_that(slow: set[Route]) -> 
     found, notes = ended(slow, 1000)
     assert [one.kind for one in found] == [FindingKind.SLOW_HOST if slow else FindingKind.NOTHING]
     assert not any("did not finish" in text for text in (*notes, *(one.what for one in found)))
+
+
+def test_a_route_that_was_fast_when_measured_again_is_no_suspect() -> None:
+    """Its first message alone was slow; the search is ended once it has measured the route again."""
+    random, search, route = np.random.default_rng(1), Search(RANKS, seed=1), first_route()
+    once = True
+    while not len(search.state.again):
+        asked = search.propose()
+        routes = [one for phase in asked for one in phase]
+        share = np.array([0.4 if once and one == route else 1 for one in routes])
+        once = once and route not in routes
+        search.learn(RATE * share * (1 + 0.003 * random.standard_normal(len(routes))))
+    found = of_run.of_located(search.located(NAMES), NAMES)
+    assert [one.kind for one in found] == [FindingKind.NOTHING]
+    assert found[0].what.startswith("the search did not finish")

@@ -291,7 +291,9 @@ def _cut_short(run: Run) -> str:
     if run.attributes.get("state") == "complete":
         return ""
     done = run.dataset["repetitions_done"].values
-    return f"the time limit ended the search after {int(done.min())} of its repetitions (--time-limit)"
+    return (
+        f"the time limit ended the search after {units.count(int(done.min()), 'repetition')} (--time-limit)"
+    )
 
 
 def _open(nodes: Sequence[str], known: set[str], cut_short: str) -> str:

@@ -31,6 +31,10 @@ class SlurmSilent(CrosscutError):
     """Slurm did not answer, or refused."""
 
 
+class SlurmRefused(SlurmSilent):
+    """Slurm answered that it will not do what was asked."""
+
+
 class NotFree(CrosscutError):
     """Nodes that were idle have been taken meanwhile."""
 
@@ -51,13 +55,14 @@ class Slurm:
             name, state, why = [*line.split("|", 2), "", ""][:3]
             found.setdefault(name, NodeState(name, state.strip().lower(), why.strip()))
         if not found:
-            raise UsageError(f"--partition {self.partition}: it has no node" if self.partition else
-                             "sinfo names no node")  # fmt: skip
+            if self.partition:
+                raise UsageError(f"--partition {self.partition}: it has no node")
+            raise SlurmSilent("sinfo names no node")
         if self.reservation:
             words = ["scontrol", "show", "reservation", "--oneliner", self.reservation]
             try:
                 mine = set(expanded(_field(_ask(words), "Nodes")))
-            except SlurmSilent as error:
+            except SlurmRefused as error:
                 raise UsageError(f"--reservation {self.reservation}: {error}") from error
             return [_in_reservation(one) for name, one in found.items() if name in mine]
         return list(found.values())
@@ -196,5 +201,5 @@ def _ask(words: Sequence[str]) -> str:
         ) from error
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace").splitlines()
-        raise SlurmSilent(f"`{shlex.join(words[:2])}` failed: {said[-1] if said else 'it gives no reason'}")
+        raise SlurmRefused(f"`{shlex.join(words[:2])}` failed: {said[-1] if said else 'it gives no reason'}")
     return done.stdout.decode("utf-8", "replace")

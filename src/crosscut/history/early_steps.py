@@ -16,9 +16,9 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import median as row_medians
 from crosscut.history.nights import HostFlow, Nights
 
-LARGE = 0.1
+_LARGE = 0.1
 # A single bad night is no step.
-FEWEST_AFTER = 2
+_FEWEST_AFTER = 2
 _NIGHTS_BEFORE = 30
 
 
@@ -44,7 +44,7 @@ def find(
 
     `told`: hosts whose changes are known. The other arguments are those of the test for changes.
     """
-    least = max(matters, LARGE)
+    least = max(matters, _LARGE)
     found: dict[int, list[tuple[int, HostFlow, float, int | None]]] = {}
     for way, rates in nights.rates.items():
         logs = np.log(rates)
@@ -85,9 +85,9 @@ def _falls(values: Floats) -> Iterator[tuple[int, int]]:
     count = len(values)
     highest = np.fmax.accumulate(values[::-1], axis=0)[::-1]
     gaps = np.full(values.shape, -np.inf)
-    for at in range(max(change_points.FEWEST_ASIDE, count - _NIGHTS_BEFORE), count - FEWEST_AFTER + 1):
+    for at in range(max(change_points.FEWEST_ASIDE, count - _NIGHTS_BEFORE), count - _FEWEST_AFTER + 1):
         lowest = np.fmin.reduce(values[max(0, at - _NIGHTS_BEFORE) : at], axis=0)
-        known = np.isfinite(values[at:]).sum(axis=0) >= FEWEST_AFTER
+        known = np.isfinite(values[at:]).sum(axis=0) >= _FEWEST_AFTER
         gaps[at] = np.where(known & np.isfinite(lowest), lowest - highest[at], -np.inf)
     if count:
         for series in np.nonzero((gaps > 0).any(axis=0))[0].tolist():

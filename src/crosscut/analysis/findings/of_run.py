@@ -175,13 +175,19 @@ def _not_measured_again(
         Direction.OUT: set(observed.source[~slow].tolist()),
         Direction.IN: set(observed.destination[~slow].tolist()),
     }
+    measured_again = {*located.alone.source.tolist(), *located.alone.destination.tolist()}
     seen = [
         one for one in slow_parts.hosts(observed, inferred, name)
-        if not any(one.ranks[0] in fast[way] for way in fast if one.direction in (way, Direction.BOTH))
+        if not measured_again & set(one.ranks)
+        and not any(one.ranks[0] in fast[way] for way in fast if one.direction in (way, Direction.BOTH))
     ]  # fmt: skip
     named = {host for one in (*told, *seen) if one.kind.warns for host in one.hosts}
     routes = slow_routes.suspected(observed, inferred).slow
-    alone = {route: share for route, share in routes.items() if not named & set(map(name, route))}
+    fast_since = slow_routes.refuted(routes, located.again, inferred)
+    alone = {
+        route: share for route, share in routes.items()
+        if route not in fast_since and not named & set(map(name, route))
+    }  # fmt: skip
     return [
         replace(one, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=_AGAIN)
         for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))

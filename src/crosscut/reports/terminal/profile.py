@@ -18,7 +18,7 @@ MOST_EXACT_RANKS = 8
 MOST_DRAWN_RANKS = 48
 PAIRS_SHOWN = 8
 BAR = 30
-# Of tables: bytes and names of units, the largest first; blanks between columns.
+# Units that a table may have, the largest first, and the blanks between its columns.
 _UNITS, _GAP = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0, "bytes")), 3
 _GROUPS = {
     "point to point": ("point", "persistent", "wait", "probe"),
