@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LEAVES = frozenset({int, str, bool, tuple})
-"""A list of only these is not searched for nulls: most are long lists of integers; our tuples hold none."""
+"""These are known and hold no nulls (our tuples hold none). Most lists are long ones of integers."""
 
 
 def parse(value: object, kind: type[T]) -> T:
@@ -45,7 +45,11 @@ def finite(value: float) -> float | None:
 
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _known(member) for key, member in value.items() if _is_known(member)}
+        return {
+            key: member if type(member) in _LEAVES else _known(member)
+            for key, member in value.items()
+            if type(member) in _LEAVES or _is_known(member)
+        }
     if isinstance(value, list) and not _LEAVES.issuperset(map(type, value)):
         return [_known(item) if _is_known(item) else math.nan for item in value]
     return value
