@@ -207,10 +207,12 @@ class _Paths:
         """
         cable = random.integers(0, cables, self._routes)[self._route]
         up, down = self._out * cables + cable, (self._trunks + self._in) * cables + cable
-        used, numbers = np.unique(np.concatenate([up, down]), return_inverse=True)
         count = len(self._own)
-        passed = np.stack([numbers[:count], numbers[count:], len(used) + np.arange(count)], axis=1)
-        rates = max_min(passed, np.concatenate([np.full(len(used), rate), self._own]))
+        used = np.zeros(2 * self._trunks * cables, bool)
+        used[up] = used[down] = True
+        number, cables_used = np.cumsum(used) - 1, int(used.sum())
+        passed = np.stack([number[up], number[down], cables_used + np.arange(count)], axis=1)
+        rates = max_min(passed, np.concatenate([np.full(cables_used, rate), self._own]))
         return np.asarray(np.log(rates / self._own) + random.normal(0, self._noise, count))
 
 
