@@ -133,3 +133,21 @@ def test_the_interval_of_correlated_samples_has_its_nominal_coverage(rho: float,
         samples[now] += rho * samples[now - 1]
     found = medians(samples)
     assert ((found.low <= 0) & (found.high >= 0)).mean() > 0.94
+
+
+@given(st.integers(1, 12), st.floats(0, 0.6), st.integers(0, 2**32 - 1))
+def test_medians_and_bounds_are_order_statistics_of_what_is_there(count: int, lost: float, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 9, (count, 5, 4)).astype(float)
+    values[random.random(values.shape) < lost] = np.nan
+    found = medians(values)
+    for cell in np.ndindex(values.shape[1:]):
+        there = np.sort(values[(slice(None), *cell)])
+        there = there[np.isfinite(there)]
+        assert found.count[cell] == len(there)
+        ranks = interval_ranks(len(there))
+        bounds = (np.nan, np.nan) if ranks is None else there[list(ranks)]
+        middle = np.median(there) if len(there) else np.nan
+        np.testing.assert_equal(
+            [found.median[cell], found.low[cell], found.high[cell]], [middle, *bounds], str(there)
+        )

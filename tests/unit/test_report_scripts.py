@@ -82,6 +82,15 @@ return Array.from(cells, (level) => m.rateOf(level, given));"""
     assert np.isnan(np.diag(found)).all()
 
 
+@pytest.mark.parametrize("noisy", [True, False])
+def test_the_page_unpacks_what_was_packed_by_either_way(tmp_path, noisy):
+    cells = np.random.default_rng(1).integers(1, 60 if noisy else 2, (400, 400)).astype(np.uint8)
+    packed = matrix.packed(cells)
+    body = "const cells = await m.unpack(given); return [cells.length, ...cells.slice(-50)];"
+    assert run("matrix_model.js", body, packed, tmp_path) == [160_000, *cells.ravel()[-50:].tolist()]
+    assert len(packed) < (1 if noisy else 0.01) * cells.size
+
+
 def test_an_order_moves_rows_and_columns_alike(tmp_path):
     cells = np.arange(16).reshape(4, 4)
     body = "return Array.from(m.arranged(Uint8Array.from(given.cells), 4, given.order));"

@@ -91,8 +91,10 @@ def test_a_sweep_gives_latency_peak_and_half_rate_size() -> None:
     assert found.half_rate_bytes() == 10_000  # 10 us + 1 ns a byte: half of 1 GB/s at 10 KB
 
 
+@pytest.mark.parametrize("at_once", [1 << 20, 64])
 @pytest.mark.parametrize("timed", [False, True])
-def test_the_slowest_few_are_those_of_a_full_sort_ties_included(timed):
+def test_the_slowest_few_are_those_of_a_full_sort_ties_included(timed, at_once, monkeypatch):
+    monkeypatch.setattr(summary, "_AT_ONCE", at_once)
     random = np.random.default_rng(4)
     values = random.integers(1, 6, 500).astype(float)
     values[::7] = np.nan

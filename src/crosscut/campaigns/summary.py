@@ -22,7 +22,7 @@ from crosscut.reports.json import launches as json_launches
 from crosscut.reports.terminal import findings, headline
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View
-from crosscut.reports.words import about, figures
+from crosscut.reports.words import about
 from crosscut.reports.words import launches as words
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.shape import Shape
@@ -125,8 +125,7 @@ def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
         measured = view.measured_sizes()
         if len(measured) > 1 and view.shape not in (Shape.SWEEP, Shape.LOADED):
             rates[name] = {
-                view.sizes_bytes[index]: figures.middle(summary.phase_rates(view.samples(index)))
-                for index in measured
+                view.sizes_bytes[index]: summary.phase_rates(view.samples(index)).middle for index in measured
             }
     return rates
 

@@ -99,10 +99,11 @@ def _block(part: Samples) -> _Block:
     received, seconds = summary.rank_spent(part)
     if part.of_phases:
         received = np.zeros(1)
+    rates = summary.message_rates(part)
     return _Block(
         phases=_slim(part),
-        messages=_spread(part),
-        routes=summary.routes(part),
+        messages=_spread(part, rates.median),
+        routes=summary.routes(part, of_messages=rates),
         received_bytes=received,
         seconds=seconds,
         moved=summary.moved_bytes(part),
@@ -121,10 +122,10 @@ def _slim(part: Samples) -> Samples:
     )
 
 
-def _spread(part: Samples) -> Floats:
-    """[3, P] bytes per second of each phase's slowest, median and fastest message; NaN: unknown."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rates = part.bytes / medians(part.message_seconds).median
+def _spread(part: Samples, rates: Floats) -> Floats:
+    """[3, P] bytes per second of each phase's slowest, median and fastest message; NaN: unknown.
+
+    `rates`: [P, N, K] of the messages."""
     flat = np.where(np.isfinite(rates) & (part.bytes > 0), rates, np.nan).reshape(len(rates), -1)
     if part.of_phases:
         flat = np.full_like(flat, np.nan)

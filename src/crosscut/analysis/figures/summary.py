@@ -73,6 +73,10 @@ def rates_of_ranks(received: Floats, seconds: Floats, *, exact: bool = False) ->
     return inverted(times, np.where(received > 0, received, np.nan))
 
 
+# Routes looked at together, to save memory.
+_AT_ONCE = 1 << 20
+
+
 @dataclass(frozen=True)
 class Routes:
     """One entry per route (source, destination), over all its samples of one size."""
@@ -86,48 +90,77 @@ class Routes:
 
     def slowest(self, count: int) -> NDArray[np.int64]:
         """Returns the indices of the slowest routes, slowest first."""
-        known = np.isfinite(self.rates.median)
-        values = np.where(known, -self.rates.median if self.timed else self.rates.median, np.inf)
-        count = min(count, int(known.sum()))
-        if count == 0:
-            return np.zeros(0, np.int64)
-        # Sort only the slowest few of millions, of which many may be equal.
-        last = np.partition(values, count - 1)[count - 1]
-        slower, equal = np.flatnonzero(values < last), np.flatnonzero(values == last)
-        slower = slower[np.argsort(values[slower], kind="stable")]
-        return np.concatenate([slower, equal[: count - len(slower)]])
+        slowest = np.zeros(0, np.int64)
+        for first in range(0, len(self.source), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            values = -self.rates.median[part] if self.timed else self.rates.median[part]
+            there = np.flatnonzero(np.isfinite(values))
+            if len(there) > count:  # sort only those up to the last of the slowest; many may be equal
+                there = there[values[there] <= np.partition(values[there], count - 1)[count - 1]]
+            both = np.concatenate([slowest, first + there])
+            rates = self.rates.median[both]
+            slowest = both[np.argsort(-rates if self.timed else rates, kind="stable")][:count]
+        return slowest
 
 
-def routes(samples: Samples, *, timed: bool = False) -> Routes:
+def message_rates(samples: Samples) -> Medians:
+    """[P, N, K] rate of each message: the median over repetitions."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rates = samples.bytes / samples.message_seconds
+    return medians(rates, exact=samples.exact)
+
+
+def routes(samples: Samples, *, timed: bool = False, of_messages: Medians | None = None) -> Routes:
     """Returns every route's median rate or, if `timed`, its median time (for messages whose sizes differ).
 
-    The rank that timed a sample is the destination, its peer the source.
+    The rank that timed a sample is the destination, its peer the source. `of_messages`: [P, N, K] the same
+    of each message, if known: that of the route if it has only one message.
     """
-    phase, rank, slot = np.nonzero((samples.peer >= 0) & (not samples.of_phases))
-    source = samples.peer[phase, rank, slot].astype(np.int64)
-    values = samples.message_seconds[:, phase, rank, slot]
-    if not timed:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values = samples.bytes[phase, rank, slot] / values
-    keyed = source * samples.ranks + rank
-    order = np.argsort(keyed, kind="stable")
-    keyed = keyed[order]
-    first = np.nonzero(np.diff(keyed, prepend=-1))[0]
-    keys, cells = keyed[first], np.diff(first, append=len(keyed))
-    figures = np.full((4, len(keys)), np.nan)
-    for number in np.unique(cells):  # routes with the same number of samples at once
-        group = np.nonzero(cells == number)[0]
+    there = (samples.peer >= 0) & (not samples.of_phases)
+    source = samples.peer[there].astype(np.int64)
+    destination = np.broadcast_to(np.arange(samples.ranks)[:, None], there.shape)[there]
+    keyed = source * samples.ranks + destination
+    order = np.argsort(keyed)
+    ordered = keyed[order]
+    starts = np.diff(ordered, prepend=-1) != 0
+    if starts.all():
+        keys = ordered
+        if of_messages is None:
+            found = medians(_values(samples, there, timed=timed)[:, order], exact=samples.exact)
+        else:
+            found = of_messages.where(there).where(order)
+    else:
+        order = np.argsort(keyed, kind="stable")  # a route's samples stay in the order of time
+        first = np.nonzero(starts)[0]
+        keys, counts = ordered[first], np.diff(first, append=len(keyed))
+        found = _pooled(_values(samples, there, timed=timed), order, first, counts, exact=samples.exact)
+    if not (measured := found.count > 0).all():
+        keys, found = keys[measured], found.where(measured)
+    sources, destinations = (ends.astype(np.int32) for ends in np.divmod(keys, samples.ranks))
+    same_node = samples.node[sources] == samples.node[destinations]
+    return Routes(sources, destinations, found.compact(), same_node, timed)
+
+
+def _values(samples: Samples, there: NDArray[np.bool_], *, timed: bool) -> Floats:
+    """Returns [repetition, message] the rate or, if `timed`, the time of each message that is `there`."""
+    seconds: Floats = samples.message_seconds[:, there]
+    if timed:
+        return seconds
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(samples.bytes[there] / seconds)
+
+
+def _pooled(
+    values: Floats, order: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64], *,
+    exact: bool,
+) -> Medians:  # fmt: skip
+    """[route] medians over all its messages: in `order`, those from `first` on, `counts` of them."""
+    figures = np.full((4, len(first)), np.nan)
+    for number in np.unique(counts):  # routes with the same number of messages at once
+        group = np.nonzero(counts == number)[0]
         columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
         pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))
-        found = medians(pooled, exact=samples.exact)
+        found = medians(pooled, exact=exact)
         figures[:, group] = found.median, found.low, found.high, found.count
-    sources, destinations = keys // samples.ranks, keys % samples.ranks
-    measured = figures[3] > 0
-    median, low, high, count = figures[:, measured]
-    return Routes(
-        source=sources[measured].astype(np.int32),
-        destination=destinations[measured].astype(np.int32),
-        rates=Medians(median, low, high, count.astype(np.int64)).compact(),
-        same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
-        timed=timed,
-    )
+    median, low, high, count = figures
+    return Medians(median, low, high, count.astype(np.int64))

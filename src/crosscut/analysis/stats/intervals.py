@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import EllipsisType
 from typing import Any
 
@@ -29,6 +29,8 @@ FEWEST_FOR_CORRELATION = 20
 _MOST_CORRELATION = 0.99
 # Cells whose samples are ranked at once, to bound memory.
 _CELLS_AT_ONCE = 1 << 18
+# Up to so many samples of a cell, comparing rows in turn beats sorting each cell. Cells that stay in cache.
+_MOST_ROWS_COMPARED, _CELLS_IN_CACHE = 8, 1 << 13
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,16 @@ class Medians:
     def compact(self) -> Medians:
         """Returns a copy in which a column with one value throughout takes no memory."""
         return Medians.joined([self])
+
+    @cached_property
+    def middle(self) -> float:
+        """The median of the finite medians, or NaN if there is none."""
+        there = self.median[np.isfinite(self.median)]
+        return float(np.median(there, overwrite_input=True)) if len(there) else math.nan
+
+    def where(self, kept: NDArray[Any]) -> Medians:
+        """Returns those that a mask keeps or indices choose."""
+        return Medians(self.median[kept], self.low[kept], self.high[kept], self.count[kept])
 
     def relative_width(self) -> Floats:
         """Returns the width of the interval as a share of the median."""
@@ -122,24 +134,27 @@ def medians(values: Floats, *, in_time_order: bool = True, exact: bool = False) 
     """
     there = np.isfinite(values)
     if there.all():
-        timed, ordered = values, np.sort(values, axis=0)
+        ordered, timed = _ordered(values), values
+        counts = np.full(values.shape[1:], len(values))
+        there_are = [len(values)]
     else:
-        ordered = np.sort(np.where(there, values, np.nan), axis=0)  # NaN goes last
-        timed = np.take_along_axis(values, np.argsort(~there, axis=0, kind="stable"), axis=0)
-    counts = there.sum(axis=0, dtype=np.int64)
+        ordered, timed = _ordered(np.where(there, values, np.nan)), None
+        counts = there.sum(axis=0, dtype=np.int64)
+        there_are = np.unique(counts).tolist()
     low = np.full(counts.shape, np.nan)
     high, middle = low.copy(), low.copy()
-    there_are = np.unique(counts)
     for count in there_are:
         cells: NDArray[np.bool_] | EllipsisType = counts == count if len(there_are) > 1 else ...
         if count == 0:
             continue
         column = ordered[(slice(None), cells)]
         middle[cells] = (column[(count - 1) // 2] + column[count // 2]) / 2
-        if exact or (ranks := interval_ranks(int(count))) is None:
+        if exact or (ranks := interval_ranks(count)) is None:
             continue
         low[cells], high[cells] = column[ranks[0]], column[ranks[1]]
         if in_time_order and count >= FEWEST_FOR_CORRELATION:
+            if timed is None:
+                timed = np.take_along_axis(values, np.argsort(~there, axis=0, kind="stable"), axis=0)
             samples = column[:count].reshape(count, -1)
             factor = stretch(timed[(slice(None), cells)][:count].reshape(count, -1))
             upper = np.ceil((count - 1) / 2 * (1 - factor) + factor * ranks[1] - 1e-9)
@@ -147,6 +162,22 @@ def medians(values: Floats, *, in_time_order: bool = True, exact: bool = False) 
             for bound, places in ((low, count - 1 - upper), (high, upper)):
                 bound[cells] = np.take_along_axis(samples, places, axis=0).reshape(column.shape[1:])
     return Medians(middle, low, high, counts)
+
+
+def _ordered(values: Floats) -> Floats:
+    """Returns a copy that is sorted along the first axis, NaN last."""
+    count = len(values)
+    if count > _MOST_ROWS_COMPARED:
+        return np.sort(values, axis=0)
+    cells: Floats = values.reshape(count, math.prod(values.shape[1:])).copy()
+    for first in range(0, cells.shape[1], _CELLS_IN_CACHE):
+        rows = cells[:, first : first + _CELLS_IN_CACHE]
+        for turn in range(count):  # odd-even transposition sort (Knuth, volume 3, section 5.3.4)
+            for at in range(turn % 2, count - 1, 2):
+                smaller = np.fmin(rows[at], rows[at + 1])
+                np.maximum(rows[at], rows[at + 1], out=rows[at + 1])
+                rows[at] = smaller
+    return cells.reshape(values.shape)
 
 
 def inverted(times: Medians, numerator: Floats) -> Medians:

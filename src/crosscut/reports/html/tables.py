@@ -87,7 +87,7 @@ def slowest_routes(one: RunAtSize) -> Markup:
     order = routes.slowest(SLOWEST_ROUTES)
     if len(order) == 0 or (len(routes.source) == 1 and one.view.shape is Shape.SWEEP):
         return Markup("")  # the table by message size has the only route
-    middle = figures.middle(routes.rates)
+    middle = routes.rates.middle
     if figures.alike(routes.rates):
         return element("p", f"{capital(figures.none_slower('route'))} than the median, {units.rate(middle)}.")
     unit = units.rate_unit(middle)
@@ -120,7 +120,7 @@ def phases(one: RunAtSize) -> Markup:
     if len(there) > MOST_PHASES:
         shown = there[np.argsort(rates.median[there], kind="stable")][:MOST_PHASES]
         caption += f": the slowest {MOST_PHASES} of {len(there):,}; the picture's CSV has them all"
-    unit = units.rate_unit(figures.middle(rates))
+    unit = units.rate_unit(rates.middle)
     rows = []
     for index in shown:
         figure = figures.at(rates, int(index))

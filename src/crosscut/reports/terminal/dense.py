@@ -97,7 +97,7 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
         formula_text = text(view.attributes, "pattern", "formula") + (f", per {per}" if per else "")
         rate = figures.at(formula, slowest).rate()
         if worst != best and not figures.alike(formula):
-            rate = f"{units.rate(figures.middle(formula))} in the median phase, {rate} in the slowest"
+            rate = f"{units.rate(formula.middle)} in the median phase, {rate} in the slowest"
         screen.field("formula", f"{rate}: {formula_text}")
         if source := text(view.attributes, "pattern", "source"):
             screen.field("", f"({source})")
@@ -181,7 +181,7 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
 
 def slowest(screen: Screen, view: View, found: Routes) -> None:
     """Lists the slowest routes by node and rank."""
-    order, middle = found.slowest(SLOWEST_SHOWN), figures.middle(found.rates)
+    order, middle = found.slowest(SLOWEST_SHOWN), found.rates.middle
     if len(order) == 0:
         return
     if figures.alike(found.rates, timed=found.timed):
@@ -251,7 +251,7 @@ def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
     worst = figures.extreme(rates)
     if worst is None or np.isfinite(rates.median).sum() < FEWEST_FOR_STEADINESS:
         return
-    middle, least = figures.middle(rates), figures.at(rates, worst)
+    middle, least = rates.middle, figures.at(rates, worst)
     share = units.percent(least.median / middle)
     slowest = f"slowest {view.rank_name(worst)} with {least.rate()}, {share} of the median"
     lacks = figures.none_slower("rank") if figures.alike(rates) else slowest

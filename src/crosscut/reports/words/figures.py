@@ -135,7 +135,7 @@ def extreme(medians: Medians, largest: bool = False) -> int | None:
 def alike(medians: Medians, *, timed: bool = False) -> bool:
     """Returns True if none is slower than the middle one by more than `ALIKE`: to name the slowest would make
     chance look like a fault. `timed`: of times, not rates."""
-    worst, usual = extreme(medians, largest=timed), middle(medians)
+    worst, usual = extreme(medians, largest=timed), medians.middle
     if worst is None or np.isfinite(medians.median).sum() < 2:
         return False
     value = float(medians.median[worst])
@@ -191,9 +191,3 @@ def in_the_middle(medians: Medians) -> Figure | None:
         (one.high + other.high) / 2,
         min(one.count, other.count),
     )
-
-
-def middle(medians: Medians) -> float:
-    """Returns the median of `in_the_middle`, or NaN if there is none, without ordering millions of routes."""
-    there = medians.median[np.isfinite(medians.median)]
-    return float(np.median(there, overwrite_input=True)) if len(there) else math.nan

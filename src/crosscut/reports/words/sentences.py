@@ -120,7 +120,7 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     if route is not None and len(routes.source) > 1:
         ends = routes.source[route], routes.destination[route]
         names = " → ".join(view.rank_name(int(rank)) for rank in ends)
-        median = units.rate(figures.middle(routes.rates))
+        median = units.rate(routes.rates.middle)
         slowest = f"slowest {figures.at(routes.rates, route).rate()}, {names}"
         if figures.alike(routes.rates):
             slowest = figures.none_slower("route")

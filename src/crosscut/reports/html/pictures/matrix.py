@@ -22,6 +22,8 @@ from crosscut.reports.words import figures
 LEVELS, LEVELS_OF_MANY, MANY_RANKS = 255, 63, 1500
 FEWEST_ROUTES = 2
 _PART = 1 << 21  # routes that are copied at once
+# Bytes that are compressed both ways, to choose one; a search that saves less is not worth its time.
+_TRIED, _WORTH_SEARCHING = 1 << 17, 0.95
 LEAST_FILLED = 0.05  # share of all cells; a sparser map is clearer as a table
 
 
@@ -33,7 +35,7 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
         return None
     levels = LEVELS if ranks <= MANY_RANKS else LEVELS_OF_MANY
     values = np.where(routes.rates.median > 0, routes.rates.median, np.nan)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    low, high, middle = float(np.nanmin(values)), float(np.nanmax(values)), routes.rates.middle
     found = quantise(values, low, high, levels)
     rates, error = means(values, found, levels)
     cells = np.zeros((ranks, ranks), np.uint8)
@@ -44,7 +46,7 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
         title="Every route",
         caption=_caption(one, routes),
         x=Axis("to rank"),
-        y=Axis("from rank", units.rate_unit(float(np.nanmedian(values)))),
+        y=Axis("from rank", units.rate_unit(middle)),
         more={
             "ranks": ranks,
             "levels": levels,
@@ -52,7 +54,7 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
             "high": high,
             "rates": rates,
             "error": error,
-            "middle": float(np.nanmedian(values)),
+            "middle": middle,
             "cells": packed(cells),
             "nodes": one.view.nodes,
             "node_of": one.view.rank_nodes,
@@ -78,28 +80,38 @@ def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np
 def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
     """Returns ([level] mean rate of its routes, NaN if it has none; largest relative error of any route)."""
     numbers, sums = np.zeros(count + 1), np.zeros(count + 1)
-    for part in _parts(levels):
+    for part in _parts(len(levels)):
         there = levels[part] > 0
         numbers += np.bincount(levels[part][there], minlength=count + 1)
         sums += np.bincount(levels[part][there], weights=values[part][there], minlength=count + 1)
     with np.errstate(invalid="ignore"):
         found = sums / numbers
     worst = 0.0
-    for part in _parts(levels):
+    for part in _parts(len(levels)):
         there = levels[part] > 0
         error = np.abs(found[levels[part][there]] / values[part][there] - 1)
         worst = max(worst, float(error.max(initial=0.0)))
     return found, worst
 
 
-def _parts(levels: NDArray[np.uint8]) -> Iterator[slice]:
+def _parts(count: int) -> Iterator[slice]:
     """Yields stretches of all routes, so that copies of millions need little memory."""
-    return (slice(first, first + _PART) for first in range(0, len(levels), _PART))
+    return (slice(first, first + _PART) for first in range(0, count, _PART))
 
 
 def packed(cells: NDArray[np.uint8]) -> str:
     """Compresses cells for the page's DecompressionStream("deflate"), in base64."""
-    return base64.b64encode(zlib.compress(cells.tobytes(), 6)).decode("ascii")
+    whole = cells.tobytes()
+    some = whole[len(whole) // 2 :][:_TRIED]
+    # Noise repeats nothing, and the search for repetitions takes ten times as long as Huffman's code alone.
+    repeats = len(_deflated(some)) < _WORTH_SEARCHING * len(_deflated(some, zlib.Z_HUFFMAN_ONLY))
+    found = _deflated(whole, zlib.Z_DEFAULT_STRATEGY if repeats else zlib.Z_HUFFMAN_ONLY)
+    return base64.b64encode(found).decode("ascii")
+
+
+def _deflated(cells: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
+    by = zlib.compressobj(6, strategy=strategy)
+    return by.compress(cells) + by.flush()
 
 
 def rates(picture: Picture) -> Floats:
@@ -131,11 +143,13 @@ def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object
 def _by_rate(one: RunAtSize) -> dict[str, object]:
     """Orders ranks by the mean rate of their routes, both ways; the slowest comes first."""
     routes = one.digest.routes
-    rates, there = routes.rates.median, np.isfinite(routes.rates.median)
     sums, numbers = np.zeros(one.view.ranks), np.zeros(one.view.ranks)
-    for ends in (routes.source, routes.destination):
-        numbers += np.bincount(ends, there, minlength=one.view.ranks)
-        sums += np.bincount(ends, np.where(there, rates, 0.0), minlength=one.view.ranks)
+    for part in _parts(len(routes.source)):
+        rates = routes.rates.median[part]
+        there = np.isfinite(rates)
+        for ends in (routes.source[part][there], routes.destination[part][there]):
+            numbers += np.bincount(ends, minlength=one.view.ranks)
+            sums += np.bincount(ends, rates[there], minlength=one.view.ranks)
     means = sums / np.maximum(numbers, 1)
     return {"label": "by rate", "rank_at": np.argsort(means, kind="stable"), "ends": [], "names": []}
 
@@ -150,7 +164,7 @@ def _caption(one: RunAtSize, routes: Routes) -> str:
     worst = figures.extreme(routes.rates)
     assert worst is not None  # some route has a rate
     source, destination = int(routes.source[worst]), int(routes.destination[worst])
-    middle = figures.middle(routes.rates)
+    middle = routes.rates.middle
     figure = figures.at(routes.rates, worst)
     told = f"{units.count(len(routes.source), 'route')} at {units.size(one.digest.size_bytes)}"
     if figure.median >= ALIKE * float(np.nanmax(routes.rates.median)):
