@@ -167,6 +167,8 @@ def _line(series: Floats) -> tuple[float, float]:
 
 def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[Finding]:
     """Returns changes of all messages, of hosts relative to them, and of routes of unchanged hosts."""
+    if found.repetitions < FEWEST_REPETITIONS:
+        return []
     common = found.common()
     together = [one for one in changes(common[:, None]) if one.is_step]
     rest = Deviations(found.logs - common[:, None], found.phase, found.source, found.destination)

@@ -54,7 +54,8 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
 def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
     """Returns hosts whose messages vary between repetitions far more than those of others."""
     ends = {Direction.OUT: found.source, Direction.IN: found.destination}
-    spreads = {way: _spread(found.logs, those, samples.ranks) for way, those in ends.items()}
+    squares = _squares(found.logs)
+    spreads = {way: _spread(squares, those, samples.ranks) for way, those in ends.items()}
     doubts = {way: _doubts(spread) for way, spread in spreads.items()}
     told = []
     for rank in range(samples.ranks):
@@ -78,10 +79,14 @@ def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
     return told if len(told) <= max(1, samples.ranks // 8) else []
 
 
-def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
-    """[rank] root mean square, clipped at 4 times the outer 0.5 % quantiles: no single stall decides."""
+def _squares(deviations: Floats) -> Floats:
+    """[repetition, message] squares, clipped at 4 times the outer 0.5 % quantiles: no stall decides."""
     low, high = np.nanquantile(deviations, [0.005, 0.995])
-    squares = np.clip(deviations, 4 * low, 4 * high) ** 2
+    return np.asarray(np.clip(deviations, 4 * low, 4 * high) ** 2)
+
+
+def _spread(squares: Floats, ends: Integers, ranks: int) -> Floats:
+    """[rank] root of their mean over the messages with that end; NaN: too few."""
     there = np.isfinite(squares)
     counts = np.bincount(ends, weights=there.sum(axis=0), minlength=ranks)
     sums = np.bincount(ends, weights=np.where(there, squares, 0.0).sum(axis=0), minlength=ranks)

@@ -70,8 +70,14 @@ def _of_routes(series: Sequence[RunAtSize]) -> list[tuple[str, Floats]]:
 
 def _shown(named: Iterable[tuple[str, Floats]]) -> list[tuple[str, Floats]]:
     """Returns the finite values of each run that has at least `FEWEST`."""
-    finite = [(label, values[np.isfinite(values)]) for label, values in named]
+    finite = [(label, _finite(values)) for label, values in named]
     return [(label, values) for label, values in finite if len(values) >= FEWEST]
+
+
+def _finite(values: Floats) -> Floats:
+    """Returns the finite values: the same array, if all are."""
+    there = np.isfinite(values)
+    return values if there.all() else values[there]
 
 
 def _histogram(
