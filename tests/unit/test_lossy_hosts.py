@@ -85,6 +85,22 @@ def test_if_the_machine_was_the_bottleneck_a_host_that_loses_packets_is_not_a_fa
     assert "or this machine may be too busy" in one.what
 
 
+def test_a_host_that_other_programs_used_meanwhile_is_a_suspect() -> None:
+    """Seen on a lab: a stream of another program filled a host's link, and its queue lost packets."""
+    traffic = Finding(FindingKind.OTHER_TRAFFIC, "n5's eth0 received 2 MB/s", ranks=(5,), hosts=("n5",))
+    into_two = [
+        (rank, host, count) for host, count in ((5, 40), (9, 30)) for rank in range(12) if rank != host
+    ]
+    _, *told = lossy_hosts.tied([traffic], losses(*into_two), NODES)
+    kinds = {one.hosts[0]: one.kind for one in told}
+    assert kinds == {"n5": FindingKind.SUSPECT, "n9": FindingKind.LOSSY_HOST}
+    (shared,) = (one for one in told if one.hosts == ("n5",))
+    assert shared.what.endswith(
+        "Other programs used its adapter meanwhile, and the queues that they fill lose packets, too"
+    )
+    assert shared.advice == "measure again when these programs have ended"
+
+
 def test_losses_of_a_slow_host_are_reported_with_it_and_not_again() -> None:
     slow = Finding(FindingKind.SLOW_HOST, "n5 receives at 40 %", ranks=(5,), hosts=("n5",))
     unsteady = Finding(FindingKind.UNSTABLE, "n1 to n5 varies", ranks=(1, 5), routes=((1, 5),))

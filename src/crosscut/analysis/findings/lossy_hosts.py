@@ -3,8 +3,9 @@
 A connection that retransmits segments has lost packets on its path. If nearly all such connections have one
 host in common, and several others at their other ends, its own link or adapter loses the packets. But full
 queues lose packets, too: before a trunk, by chance mostly those of one host, or before a link that is merely
-slow. So a search calls a host lossy only if it also lost packets while nearly all others were silent, and
-losses of a host that is reported as slow are added to that finding.
+slow, or that other programs use. So a search calls a host lossy only if it also lost packets while nearly all
+others were silent, and losses of a host that is reported as slow are added to that finding. A host whose
+adapter other programs used meanwhile is a suspect.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ _MOST_HOSTS = 3
 _ONE_WAY = 10
 _BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
 _EXPLAINED = (FindingKind.SLOW_ROUTE, FindingKind.SUSPECT, FindingKind.UNSTABLE)
+_ADVICE = (
+    "look at the error counters of its adapter and of its switch port, then clean or swap the cable or the "
+    "optical module"
+)
 
 Connection = tuple[str, str]
 """(source node, destination node)"""
@@ -161,7 +166,10 @@ def tied(
         )
         told.append(replace(one, what=said))
     alone = [(host, its) for host, its in hosts.items() if host not in beside]
-    return told + [_finding(host, its, nodes, is_limited=is_limited) for host, its in alone]
+    shared = {host for one in found if one.kind is FindingKind.OTHER_TRAFFIC for host in one.hosts}
+    return told + [
+        _finding(host, its, nodes, is_limited=is_limited, is_shared=host in shared) for host, its in alone
+    ]
 
 
 def _words(host: str, its: Losses) -> str:
@@ -174,7 +182,7 @@ def _words(host: str, its: Losses) -> str:
     return f"{words}, and on {lost} of {of} while the other hosts were silent" if of else words
 
 
-def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) -> Finding:
+def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool, is_shared: bool) -> Finding:
     out = sum(count for ends, count in its.again.items() if ends[0] == host)
     back = sum(its.again.values()) - out
     direction = Direction.BOTH
@@ -183,13 +191,19 @@ def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool) 
     way = {
         Direction.BOTH: "in both directions", Direction.OUT: "when sending", Direction.IN: "when receiving"
     }[direction]  # fmt: skip
-    sure = len(its.peers(host)) >= _FEWEST_PEERS and its.sure(host, nodes) and not is_limited
-    or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
+    sure = len(its.peers(host)) >= _FEWEST_PEERS and its.sure(host, nodes) and not (is_limited or is_shared)
+    or_else, advice = "", _ADVICE
+    if is_shared:
+        or_else = (
+            ". Other programs used its adapter meanwhile, and the queues that they fill lose packets, too"
+        )
+        advice = "measure again when these programs have ended"
+    elif is_limited:
+        or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
     return Finding(
         FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
         f"{host} {'loses' if sure else 'may lose'} packets {way}: {_words(host, its)}, and hardly any "
-        f"between other hosts{or_else if is_limited else ''}",
+        f"between other hosts{or_else}",
         tuple(rank for rank, name in enumerate(nodes) if name == host), (host,), direction=direction,
-        advice="look at the error counters of its adapter and of its switch port, then clean or swap the "
-        "cable or the optical module",
+        advice=advice,
     )  # fmt: skip
