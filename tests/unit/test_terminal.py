@@ -64,7 +64,7 @@ def test_among_equals_none_is_called_the_slowest() -> None:
     assert "rate 99.55 MB/s [99.21 – 99.90], in each of 3 phases" in text
     assert "No route is more than 5 % slower than the median, 99.6 MB/s." in text
     assert "all at 99.6 MB/s" in text
-    assert "median 99.6 MB/s over all phases; no rank is more than 5 % slower" in text
+    assert "median 99.6 MB/s over all phases; no rank is more than 5 % slower than the median" in text
     assert "Slowest routes" not in text
     assert "slowest" in one_line(drawn(aapc_view(slow_route=(1, 3))))
 

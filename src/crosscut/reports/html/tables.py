@@ -89,7 +89,7 @@ def slowest_routes(one: RunAtSize) -> Markup:
         return Markup("")  # the table by message size has the only route
     middle = routes.rates.middle
     if figures.alike(routes.rates):
-        return element("p", f"{capital(figures.none_slower('route'))} than the median, {units.rate(middle)}.")
+        return element("p", f"{capital(figures.none_slower('route'))}, {units.rate(middle)}.")
     unit = units.rate_unit(middle)
     rows = [
         (

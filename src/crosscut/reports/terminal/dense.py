@@ -187,7 +187,7 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
     if figures.alike(found.rates, timed=found.timed):
         usual = units.seconds(middle) if found.timed else units.rate(middle)
         screen.title("Routes")
-        screen.line(f"{capital(figures.none_slower('route'))} than the median, {usual}.")
+        screen.line(f"{capital(figures.none_slower('route'))}, {usual}.")
         return
     screen.title(f"Slowest routes ({view.rank_words})")
     unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)

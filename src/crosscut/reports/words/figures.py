@@ -144,7 +144,7 @@ def alike(medians: Medians, *, timed: bool = False) -> bool:
 
 
 def none_slower(what: str) -> str:
-    return f"no {what} is more than {100 * ALIKE:.0f} % slower"
+    return f"no {what} is more than {100 * ALIKE:.0f} % slower than the median"
 
 
 def slowest(medians: Medians) -> Figure | None:
