@@ -123,6 +123,11 @@ def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Groupin
     return replace(found, labels=labels, confidence=confidence)
 
 
+def climbed(routes: RouteCounts, found: Grouping) -> Grouping:
+    """Moves ranks and merges groups while that raises the likelihood."""
+    return given(routes, renumbered(_climb(routes, _Blocks(routes), found.labels)))
+
+
 def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> Floats:
     """Returns [rank, group] the log likelihood that a rank is in the group, up to a constant for each rank.
 

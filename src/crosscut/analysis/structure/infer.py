@@ -314,12 +314,33 @@ def candidates(
 
 
 def _grouped(routes: RouteCounts) -> Grouping:
-    """Groups the ranks; if there are many, groups a sample and places the others in the sample's groups."""
+    """Groups the ranks; if there are many, groups a sample, places the others in the sample's groups, and
+    moves and splits these by the routes of all."""
     ranks = routes.ranks
     if ranks <= MOST_RANKS_GROUPED:
         return grouping.group(routes)
     members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
-    return grouping.extended(routes, members, grouping.group(routes.among(members)))
+    found = grouping.extended(routes, members, grouping.group(routes.among(members)))
+    return _parted(routes, grouping.climbed(routes, found))
+
+
+def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
+    """Splits groups within which messages are slow, if that is likelier: a sample may hold too few ranks of a
+    small group to tell it from another."""
+    slow, measured = routes.within(found.labels, found.count)
+    for number in np.nonzero(slow > SLOW_WITHIN_AT_MOST * np.maximum(measured, 1))[0].tolist():
+        members = np.nonzero(found.labels == number)[0]
+        if len(members) == routes.ranks:
+            break
+        parts = _grouped(routes.among(members)).labels
+        if not 0 < parts.max() <= grouping.MOST_GROUPS - found.count:
+            continue
+        labels = found.labels.copy()
+        labels[members] = np.where(parts == 0, number, found.count - 1 + parts)
+        split = grouping.given(routes, labels)
+        if split.log_likelihood > found.log_likelihood:
+            found = split
+    return replace(found, labels=grouping.renumbered(found.labels))
 
 
 def group_name(number: int) -> str:
