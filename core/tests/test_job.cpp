@@ -85,7 +85,7 @@ TEST(every_number_is_bounded) {
 TEST(an_interval_of_the_median_needs_six_repetitions) {
   CHECK_THROWS_SAYING(UsageError, "at least 6",
                       job_from(R"({"pattern": "a", "interval": 0.1, "minimum_repetitions": 5})"));
-  CHECK_THROWS_SAYING(UsageError, "--repetitions 5: with --interval this is the largest number",
+  CHECK_THROWS_SAYING(UsageError, "--repetitions 5 (the maximum, with --interval) is less than",
                       job_from(R"({"pattern": "a", "interval": 0.1, "repetitions": 5})"));
   CHECK_EQ(job_from(R"({"pattern": "a", "repetitions": 5})").repetitions, 5);
 }

@@ -127,7 +127,7 @@ void check_together(const Job& job) {
     refuse("--minimum-repetitions: a 95 % interval of the median needs at least 6");
   if (job.repetitions > 0 && job.repetitions < job.minimum_repetitions)
     refuse("--repetitions " + std::to_string(job.repetitions) +
-           ": with --interval this is the largest number, and below the smallest, --minimum-repetitions " +
+           " (the maximum, with --interval) is less than --minimum-repetitions " +
            std::to_string(job.minimum_repetitions));
 }
 

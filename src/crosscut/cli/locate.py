@@ -113,8 +113,7 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
     found, structure = of_run.look(run, run.size_index(args.size) if args.size is not None else None)
     if structure is None and not found:
         raise UsageError(
-            f"{args.run}: its pattern shows nothing about single routes under load; use a run of aapc or "
-            f"all-pairs"
+            f"{args.run}: its pattern does not load many routes at once; use a run of aapc or all-pairs"
         )
     return found, structure, check_cautions.planted([run])
 

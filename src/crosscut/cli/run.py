@@ -182,6 +182,8 @@ def _execute(args: argparse.Namespace) -> int:
     checked_words(args.words)
     if given.get("force") and not given.keys() & {"out", "resume"}:
         raise UsageError("--force needs --out, the run to replace, or --resume, the run to continue")
+    if "resume" in given and "out" in given:
+        raise UsageError("--out and --resume cannot be combined: a resumed run stays where it is")
     if "resume" in given and "pattern" not in given:
         job, decided = _resumed(known, given)
     else:
@@ -256,8 +258,6 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     if foreign := options.foreign_parameters(given, backend):
         raise UsageError(f"options of the backend {foreign[0]} were given, but the backend is {backend}")
     resume = "resume" in given
-    if resume and "out" in given:
-        raise UsageError("--out and --resume cannot be combined: a resumed run stays where it is")
     default = default_out(given["pattern"], backend, Path.cwd())
     named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
     out = given["resume"].absolute() if resume else checked_out(named, force=given.get("force", False))

@@ -80,11 +80,16 @@ class Finding:
     def computed(self) -> Finding:
         """Returns the finding as that of a computed network. It has no intervals, probabilities or
         repetitions, as nothing random happened, and no cables, ports or other traffic."""
-        advice = IN_ITS_FILE if self.kind.fault else "" if self.kind.sort is Sort.DESIGN else self.advice
         effect = self.effect and Effect(self.effect.share)
         what = self.what.replace(self.effect.text(), effect.text()) if self.effect and effect else self.what
         what = what.replace(self.if_measured, "")
-        return replace(self, what=what, if_measured="", effect=effect, advice=advice, false_alarm=math.nan)
+        found = replace(self, what=what, if_measured="", effect=effect, false_alarm=math.nan)
+        return found.of_description()
+
+    def of_description(self) -> Finding:
+        """Returns the finding with the advice for a network of which only a description exists."""
+        advice = IN_ITS_FILE if self.kind.fault else "" if self.kind.sort is Sort.DESIGN else self.advice
+        return replace(self, advice=advice)
 
     @property
     def chance(self) -> str:

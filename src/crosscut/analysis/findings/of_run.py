@@ -37,7 +37,7 @@ from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
 from crosscut.base import units
-from crosscut.run.realm import is_exact
+from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -119,9 +119,10 @@ def look(
         routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
-    return ordered(found, inferred, exact=is_exact(run.attributes)), infer.structure(
-        inferred, names, observed.phases
-    )
+    found = ordered(found, inferred, exact=is_exact(run.attributes))
+    if is_simulated(run.attributes):
+        found = [one.of_description() for one in found]
+    return found, infer.structure(inferred, names, observed.phases)
 
 
 def _inconclusive(run: Run, why: str) -> tuple[list[Finding], None]:

@@ -118,7 +118,9 @@ def _shape(one: RunAtSize) -> str:
             f"{slowest.rate()} and {fastest.rate()}, overlap."
         )
     are = "is" if short == 1 else "are"
-    even = f" Even the fastest phase waits for a slow message: others reach {free}." if held_back else ""
+    even = (
+        f" Even the fastest phase waits for a slow message: other messages reach {free}." if held_back else ""
+    )
     than = f"{'significantly ' if math.isfinite(fastest.low) else ''}slower than the fastest phase"
     return (
         f"{short:,} of {units.count(count, 'phase')} {are} {than}, down to {share} of its "

@@ -134,4 +134,4 @@ def undecided(one: PromiseVerdict) -> str:
     said = f"{units.count(one.repetitions, *repeated)} cannot decide"
     if one.repetitions_needed is None:
         return f"{said}: they fall on both sides of the bound, so more of them may not help"
-    return f"{said}; about {one.repetitions_needed:,} like these would"
+    return f"{said}; about {one.repetitions_needed:,} would"

@@ -48,7 +48,7 @@ class MatrixView {
     this.scaleChoice.select.addEventListener("change", () => { this.colour(this.scaleChoice.select.value); this.draw(); });
     if (this.model.orders.length > 1) controls.append(this.orderChoice.label);
     controls.append(this.scaleChoice.label, this.button("+", "zoom in", () => this.zoomBy(2)),
-      this.button("−", "zoom out", () => this.zoomBy(0.5)), this.button("whole", "show all ranks", () => this.reset()));
+      this.button("−", "zoom out", () => this.zoomBy(0.5)), this.button("all", "show all ranks", () => this.reset()));
     const words = `${this.picture.title}. ${this.picture.caption} Arrow keys move from route to route, with shift by ${KEY_STEP}; + and − zoom, 0 shows all.`;
     this.canvas = make("canvas", { tabIndex: 0 }, { role: "application", "aria-roledescription": "heat map", "aria-label": words });
     this.readout = make("p", { className: "readout", textContent: this.hint() }, { "aria-live": "polite" });
