@@ -25,4 +25,4 @@ def test_groups_of_which_a_sample_holds_few_are_all_found(groups: int, each: int
     observed = Observed(ranks, phase, source, destination, np.ones(len(source)))
     slow = labels[source] != labels[destination]
     found = infer._grouped(RouteCounts.of(observed, slow))
-    assert found.labels.tolist() == renumbered(labels).tolist()
+    assert renumbered(found.labels).tolist() == renumbered(labels).tolist()

@@ -416,3 +416,12 @@ def test_a_slow_pair_among_several_is_named_before_the_median_of_all() -> None:
     view.dataset["message_seconds"][:, :, 1, 2] *= 2
     first = figures_of(view)[0]
     assert re.match(r"\S+ → \S+ reaches 50 % of the median pair's rate at \d+ MB: ", first), first
+
+
+def test_a_host_with_which_all_pairs_are_slow_is_named() -> None:
+    view = aapc_view(ranks=8, repetitions=10, attributes={"pattern": {"name": "pingpong", "shape": "sweep"}})
+    peer = view.dataset["peer"].values
+    slow = (peer == 5) | (np.arange(8)[None, :, None] == 5)
+    view.dataset["message_seconds"].values[:, :, slow] *= 2
+    first = figures_of(view)[0]
+    assert first.startswith("all 14 pairs with n006 are slow: 50 % of the median pair's rate at "), first

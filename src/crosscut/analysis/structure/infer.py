@@ -321,14 +321,21 @@ def _grouped(routes: RouteCounts) -> Grouping:
         return grouping.group(routes)
     members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
     found = grouping.extended(routes, members, grouping.group(routes.among(members)))
+    if found.count == 1 or not len(_mixed(routes, found)):
+        return found
     return _parted(routes, grouping.climbed(routes, found))
+
+
+def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
+    """Returns the groups within which messages are slow."""
+    slow, measured = routes.within(found.labels, found.count)
+    return np.nonzero(slow > SLOW_WITHIN_AT_MOST * np.maximum(measured, 1))[0]
 
 
 def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
     """Splits groups within which messages are slow, if that is likelier: a sample may hold too few ranks of a
     small group to tell it from another."""
-    slow, measured = routes.within(found.labels, found.count)
-    for number in np.nonzero(slow > SLOW_WITHIN_AT_MOST * np.maximum(measured, 1))[0].tolist():
+    for number in _mixed(routes, found).tolist():
         members = np.nonzero(found.labels == number)[0]
         if len(members) == routes.ranks:
             break

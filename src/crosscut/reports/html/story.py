@@ -17,6 +17,7 @@ from crosscut.reports.html.markup import Markup, element
 from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
+from crosscut.reports.words.sentences import MEDIAN_PAIR
 
 # In characters: about three lines of a heading.
 _LONGEST_HEADLINE = 120
@@ -68,11 +69,12 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
         *verdict,
         *([Told(shape, ("phases",))] if shape else []),
         *design,
-        *(
-            Told(sentence(words), ("routes",) if words.startswith("median route") else proofs)
-            for words in sentences
-        ),
+        *(Told(sentence(words), ("routes",) if _on_routes(words) else proofs) for words in sentences),
     ]
+
+
+def _on_routes(words: str) -> bool:
+    return words.startswith("median route") or MEDIAN_PAIR in words
 
 
 def _of_finding(of: Finding) -> Told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -20,6 +21,10 @@ from crosscut.reports.view import View
 from crosscut.reports.words import algorithms, figures
 from crosscut.reports.words.loggp import mode
 from crosscut.run.shape import Shape
+
+MEDIAN_PAIR = "the median pair's rate"
+# Fewest slow pairs of one host, and their share of all slow pairs, for which it is named instead of a pair.
+_FEWEST_PAIRS, _SHARE_OF_PAIRS = 3, 0.8
 
 
 def figures_of(view: View) -> list[str]:
@@ -53,9 +58,17 @@ def _slow_pair(view: View, measured: list[Samples]) -> list[str]:
     least = figures.at(found.rates, worst)
     if math.isfinite(least.high) and math.isfinite(middle.low) and least.high >= middle.low:
         return []
+    slow = found.rates.median < (least.median + middle.median) / 2
+    rates, of = found.rates.median, f"{MEDIAN_PAIR} at {units.size(samples.size_bytes)}"
+    rank, count = Counter([*found.source[slow].tolist(), *found.destination[slow].tolist()]).most_common(1)[0]
+    mine = (found.source == rank) | (found.destination == rank)
+    if count >= max(_FEWEST_PAIRS, _SHARE_OF_PAIRS * slow.sum()) and slow[mine].all():
+        usual = float(np.median(rates[mine]))
+        share, rate = units.percent(usual / middle.median), units.rate(usual)
+        return [f"all {count:,} pairs with {view.rank_name(rank)} are slow: {share} of {of}, {rate}"]
     ends = (view.rank_name(int(end)) for end in (found.source[worst], found.destination[worst]))
-    share, size = units.percent(least.median / middle.median), units.size(samples.size_bytes)
-    return [f"{' → '.join(ends)} reaches {share} of the median pair's rate at {size}: {least.rate()}"]
+    share = units.percent(least.median / middle.median)
+    return [f"{' → '.join(ends)} reaches {share} of {of}: {least.rate()}"]
 
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:
