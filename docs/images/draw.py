@@ -6,7 +6,10 @@
 In the SVG, block characters become rectangles, since fonts leave gaps between them; other text stays text.
 Pages are captured in Chromium with playwright, offline. `--point X,Y` places the pointer on the map of
 routes, as fractions of its width and height; `--number SELECTOR …` puts ①, ②, … on the first element that
-each CSS selector finds.
+each CSS selector finds. docs/images/page.png, of the page that docs/howto-read.md makes, is drawn with
+
+    --width 1000 --height 2440 --number .kicker h1 ".findings li:nth-child(1)" ".findings li:nth-child(1) a"
+    ".findings li:nth-child(3)" "#run1-phases" "#run1-routes"
 """
 
 import argparse
