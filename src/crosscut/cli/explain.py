@@ -84,7 +84,10 @@ def execute(args: argparse.Namespace) -> int:
         screen.line(line)
     if len(lines) > _SHOWN:
         screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
-    if others := every - {phase for one in found for phase in one.phases}:
+    # A host's fault may slow all phases; what else limits each of them is still of interest.
+    explained = [one.phases for one in found]
+    explained += [one.phases for one in faults if len(one.phases) < len(every)]
+    if others := every.difference(*explained):
         why = explain.unexplained(observed, others, by_run=by_run, found=findings)
         on = advice.place_of(run.attributes)
         screen.line(f"{_named(sorted(others), every)}: {advice.at_place(why, on)}")
