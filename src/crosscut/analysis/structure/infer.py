@@ -47,6 +47,8 @@ MOST_MESSAGES = 150_000
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
 # Most ranks grouped directly, because grouping takes cubic time; other ranks are placed in the groups found.
 MOST_RANKS_GROUPED = 256
+# With more, moving ranks that were placed beside a sample takes longer than a search should.
+MOST_RANKS_MOVED = 2048
 
 
 @dataclass(frozen=True)
@@ -321,7 +323,7 @@ def _grouped(routes: RouteCounts) -> Grouping:
         return grouping.group(routes)
     members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
     found = grouping.extended(routes, members, grouping.group(routes.among(members)))
-    if found.count == 1 or not len(_mixed(routes, found)):
+    if ranks > MOST_RANKS_MOVED or found.count == 1 or not len(_mixed(routes, found)):
         return found
     return _parted(routes, grouping.climbed(routes, found))
 

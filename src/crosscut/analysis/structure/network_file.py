@@ -110,7 +110,9 @@ class _NetworkWriter:
 
     def _uplink(self, group: Group, above: str, free: tuple[float, float], cables: int = 1) -> Iterator[str]:
         """`free`: bytes per second where no limit is known."""
-        ways = zip((Reach.LEAVING, Reach.ENTERING), free, strict=True)
+        ways = list(zip((Reach.LEAVING, Reach.ENTERING), free, strict=True))
+        if open_ := [reach.value for reach, _ in ways if (reach, (group.name,)) not in self._limits]:
+            yield f"# No limit was found on {' or '.join(open_)}: this is what its hosts can do."
         rates = [self._rate_of(reach, (group.name,), most) / cables for reach, most in ways]
         yield from _link(_quoted(group.name), above, *map(_rate, rates))
 
