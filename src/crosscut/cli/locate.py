@@ -46,7 +46,8 @@ def add_arguments(parser: Parser) -> None:
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
            "Measure at most this many phases of full messages. Default: the number of ranks less one, but at "
-           "least 48; fewer if these would have more than two million messages.")  # fmt: skip
+           "least 48; fewer if these would have more than two million messages. Suspected faults are "
+           "measured again in up to eight more.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
            "Measure at least this many phases in which every rank sends, even if nothing looks slow. A "
            "larger number finds limits that few phases fill. Default: the binary logarithm of the number of "

@@ -34,6 +34,8 @@ from crosscut.run.imported import imported
 from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
 
+_COMPUTED = " · computed, not measured"
+
 
 @dataclass(frozen=True)
 class Found:
@@ -222,7 +224,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         "header",
         _kicker(alone.view)
         if alone
-        else element("p", f"crosscut report: {_several(chapters)}", class_="kicker"),
+        else element("p", f"crosscut report: {_several(chapters)}", _how(chapters), class_="kicker"),
         element("h1", head, class_=class_),
         *lead,
         method.cautions(alone.cautions) if alone else None,
@@ -254,8 +256,13 @@ def _several(chapters: Sequence[Chapter]) -> str:
     return f"{units.count(len(chapters), 'run')} side by side" if len(chapters) > 1 else ""
 
 
+def _how(chapters: Sequence[Chapter]) -> str:
+    """Returns how all of the runs came about, if they did so alike."""
+    return _COMPUTED if all(is_simulated(chapter.view.attributes) for chapter in chapters) else ""
+
+
 def _kicker(view: View) -> Markup:
-    how = " · computed, not measured" if is_simulated(view.attributes) else ""
+    how = _COMPUTED if is_simulated(view.attributes) else ""
     if (other := imported(view.attributes)) is not None:
         how = f" · measured by {other.program}, not by crosscut"
     faults = "; ".join(about.planted(view))
@@ -269,12 +276,20 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             "li",
             element("a", chapter.series.name, href=f"#{chapter.name}"),
             f": {tied(story.headline(chapter.told[0].text)[0])}",
-            f" ({units.count(len(chapter.cautions), 'caution')})" if chapter.cautions else None,
+            _in_brackets(
+                (sum(one.warns for one in chapter.told[1:]), "more fault"), (len(chapter.cautions), "caution")
+            ),
             class_=chapter.told[0].class_,
         )
         for chapter in sorted(chapters, key=lambda chapter: not chapter.told[0].warns)
     ]  # fmt: skip
     return element("ol", entries, class_="findings")
+
+
+def _in_brackets(*counts: tuple[int, str]) -> str | None:
+    """` (2 more faults, 1 caution)`, without what there is none of."""
+    said = ", ".join(units.count(count, what) for count, what in counts if count)
+    return f" ({said})" if said else None
 
 
 def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:

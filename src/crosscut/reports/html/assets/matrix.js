@@ -73,8 +73,9 @@ class MatrixView {
 
   hint() {
     const error = this.model.error;
+    const gaps = this.model.gaps ? " Grey cells were not measured." : "";
     const exact = error < 0.0005 ? "" : ` Rates in this map are accurate to ${digits(100 * error, 2)} %.`;
-    return `Rows send, columns receive. Point at a cell, or move with the arrow keys; zoom with + and −, Ctrl and the wheel, or two fingers.${exact}`;
+    return `Rows send, columns receive. Point at a cell, or move with the arrow keys; zoom with + and −, Ctrl and the wheel, or two fingers.${gaps}${exact}`;
   }
 
   button(words, label, act) {

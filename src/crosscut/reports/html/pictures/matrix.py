@@ -54,6 +54,7 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
             "high": high,
             "rates": rates,
             "error": error,
+            "gaps": len(routes.source) < ranks * (ranks - 1),
             "middle": middle,
             "cells": packed(cells),
             "nodes": one.view.nodes,
