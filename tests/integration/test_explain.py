@@ -165,3 +165,19 @@ def test_a_slow_host_that_the_findings_name_is_named_with_its_phases(
     assert "all else is limited by the hosts' own links" in said
     (fault,) = json.loads(crosscut(capsys, "explain", str(run), "--json"))["faults"]
     assert fault["phases"] == list(range(1, 12))
+
+
+def test_phases_that_a_faulty_trunk_slows_are_not_left_without_a_cause(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run.zarr"
+    file = Path(__file__).parents[2] / "docs" / "images" / "two-faults.toml"
+    crosscut(
+        capsys, "run", "aapc", "--on", f"sim:{file}", "--size", "1MB", "--sim-share-spread", "0.01",
+        "--quiet", "--out", str(run),
+    )  # fmt: skip
+    (rest,) = re.findall(r"phases ([\d, ]+): no shared capacity", crosscut(capsys, "explain", str(run)))
+    faults = json.loads(crosscut(capsys, "explain", str(run), "--json"))["faults"]
+    slowed = [fault["phases"] for fault in faults if fault["what"].startswith("traffic")]
+    assert len(slowed) == 2
+    assert sorted({*range(1, 24)}.difference(*slowed)) == [int(phase) for phase in rest.split(", ")]

@@ -156,6 +156,13 @@ def test_an_existing_run_is_never_overwritten(jobs: Jobs, capsys: pytest.Capture
     assert "--resume" in usage_error(["run", "aapc", "--out", "run.zarr"], capsys)
 
 
+def test_a_resumed_run_stays_where_it_is(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    for pattern in ([], ["aapc"]):
+        said = usage_error(["run", *pattern, "--resume", "run.zarr", "--out", "other.zarr"], capsys)
+        assert "--out and --resume cannot be combined" in said
+    assert jobs() == []
+
+
 def test_resume_takes_pattern_ranks_and_parameters_from_the_run(jobs: Jobs) -> None:
     recorded = {
         "pattern": "aapc", "pattern_parameters": {"stride": "2"}, "backend": "null", "backend_parameters": {},
