@@ -257,7 +257,7 @@ def _several(chapters: Sequence[Chapter]) -> str:
 
 
 def _how(chapters: Sequence[Chapter]) -> str:
-    """Returns how all of the runs came about, if they did so alike."""
+    """Says that the runs were computed, if all were."""
     return _COMPUTED if all(is_simulated(chapter.view.attributes) for chapter in chapters) else ""
 
 
@@ -289,7 +289,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
 def _in_brackets(*counts: tuple[int, str]) -> str | None:
     """` (2 more faults, 1 caution)`, without what there is none of."""
     said = ", ".join(units.count(count, what) for count, what in counts if count)
-    return f" ({said})" if said else None
+    return tied(f" ({said})") if said else None
 
 
 def _together(chapters: Sequence[Chapter], shown: Sequence[Picture]) -> Markup:
