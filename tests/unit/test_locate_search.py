@@ -144,6 +144,23 @@ def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
     for host in located.structure.hosts:
         assert f'"{host}"' in text
     assert {limit.reach for limit in located.structure.limits} == {Reach.LEAVING, Reach.ENTERING}
+    assert "No limit" not in text
+
+
+def test_a_network_file_says_where_no_limit_was_found():
+    groups = tuple(Group(f"group{at}", (2 * at, 2 * at + 1)) for at in range(3))
+    limits = (Limit(Reach.LEAVING, ("group0",), 1e8), Limit(Reach.ENTERING, ("group0",), 1e8),
+              Limit(Reach.LEAVING, ("group1",), 1e8))  # fmt: skip
+    structure = Structure(groups, limits, (1e8,) * 6, (1e8,) * 6, tuple(f"n{at}" for at in range(6)))
+    lines = network_file.text(structure, "a test").splitlines()
+    notes = {lines[at + 2]: line for at, line in enumerate(lines) if "No limit" in line}
+    assert notes == {
+        'between = ["group1", "core"]':
+            "# No limit was found on what enters the group: this is the sum of its hosts' rates.",
+        'between = ["group2", "core"]':
+            "# No limit was found on what leaves the group or what enters the group: this is the sum of its "
+            "hosts' rates.",
+    }  # fmt: skip
 
 
 def test_a_network_file_of_a_mesh_separates_limits_of_groups_and_hosts_from_switches(tmp_path):

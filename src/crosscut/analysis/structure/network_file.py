@@ -112,7 +112,7 @@ class _NetworkWriter:
         """`free`: bytes per second where no limit is known."""
         ways = list(zip((Reach.LEAVING, Reach.ENTERING), free, strict=True))
         if open_ := [reach.value for reach, _ in ways if (reach, (group.name,)) not in self._limits]:
-            yield f"# No limit was found on {' or '.join(open_)}: this is what its hosts can do."
+            yield f"# No limit was found on {' or '.join(open_)}: this is the sum of its hosts' rates."
         rates = [self._rate_of(reach, (group.name,), most) / cables for reach, most in ways]
         yield from _link(_quoted(group.name), above, *map(_rate, rates))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.algorithms import algorithm_times
@@ -23,8 +23,8 @@ from crosscut.reports.words.loggp import mode
 from crosscut.run.shape import Shape
 
 MEDIAN_PAIR = "the median pair's rate"
-# Fewest slow pairs of one host, and their share of all slow pairs, for which it is named instead of a pair.
-_FEWEST_PAIRS, _SHARE_OF_PAIRS = 3, 0.8
+# Fewest slow routes of one rank, and their share of all slow ones, for which it is named instead of a pair.
+_FEWEST_ROUTES, _SHARE_OF_ROUTES = 3, 0.8
 
 
 def figures_of(view: View) -> list[str]:
@@ -58,17 +58,25 @@ def _slow_pair(view: View, measured: list[Samples]) -> list[str]:
     least = figures.at(found.rates, worst)
     if math.isfinite(least.high) and math.isfinite(middle.low) and least.high >= middle.low:
         return []
+    of = f"{MEDIAN_PAIR} at {units.size(samples.size_bytes)}"
     slow = found.rates.median < (least.median + middle.median) / 2
-    rates, of = found.rates.median, f"{MEDIAN_PAIR} at {units.size(samples.size_bytes)}"
-    rank, count = Counter([*found.source[slow].tolist(), *found.destination[slow].tolist()]).most_common(1)[0]
-    mine = (found.source == rank) | (found.destination == rank)
-    if count >= max(_FEWEST_PAIRS, _SHARE_OF_PAIRS * slow.sum()) and slow[mine].all():
-        usual = float(np.median(rates[mine]))
+    if (slow_host := _host_of(found, slow)) is not None:
+        rank, mine = slow_host
+        usual = float(np.median(found.rates.median[mine]))
         share, rate = units.percent(usual / middle.median), units.rate(usual)
-        return [f"all {count:,} pairs with {view.rank_name(rank)} are slow: {share} of {of}, {rate}"]
+        return [f"all pairs with {view.rank_name(rank)} are slow: {share} of {of}, {rate}"]
     ends = (view.rank_name(int(end)) for end in (found.source[worst], found.destination[worst]))
     share = units.percent(least.median / middle.median)
     return [f"{' → '.join(ends)} reaches {share} of {of}: {least.rate()}"]
+
+
+def _host_of(found: Routes, slow: NDArray[np.bool_]) -> tuple[int, NDArray[np.bool_]] | None:
+    """Returns the rank that most slow routes have in common and a mask of its routes, if all are `slow`."""
+    ends = np.concatenate([found.source[slow], found.destination[slow]])
+    rank = int(np.bincount(ends).argmax())
+    mine = (found.source == rank) | (found.destination == rank)
+    enough = mine.sum() >= max(_FEWEST_ROUTES, _SHARE_OF_ROUTES * slow.sum())
+    return (rank, mine) if enough and slow[mine].all() else None
 
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:
