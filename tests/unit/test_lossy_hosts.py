@@ -96,7 +96,7 @@ def test_a_host_that_other_programs_used_meanwhile_is_a_suspect() -> None:
     assert kinds == {"n5": FindingKind.SUSPECT, "n9": FindingKind.LOSSY_HOST}
     (shared,) = (one for one in told if one.hosts == ("n5",))
     assert shared.what.endswith(
-        "Other programs used its adapter meanwhile, and the queues that they fill lose packets, too"
+        "Other programs used its adapter at the time, and full queues lose packets, too"
     )
     assert shared.advice == "measure again when these programs have ended"
 

@@ -6,6 +6,7 @@ over the slowest rank's time; a message's rate is its bytes over its own time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,8 +74,12 @@ def rates_of_ranks(received: Floats, seconds: Floats, *, exact: bool = False) ->
     return inverted(times, np.where(received > 0, received, np.nan))
 
 
-# Routes looked at together, to save memory.
 _AT_ONCE = 1 << 20
+
+
+def parts(count: int) -> Iterator[slice]:
+    """Yields stretches of `count` routes, so that copies of millions need little memory."""
+    return (slice(first, first + _AT_ONCE) for first in range(0, count, _AT_ONCE))
 
 
 @dataclass(frozen=True)
@@ -91,13 +96,12 @@ class Routes:
     def slowest(self, count: int) -> NDArray[np.int64]:
         """Returns the indices of the slowest routes, slowest first."""
         slowest = np.zeros(0, np.int64)
-        for first in range(0, len(self.source), _AT_ONCE):
-            part = slice(first, first + _AT_ONCE)
+        for part in parts(len(self.source)):
             values = -self.rates.median[part] if self.timed else self.rates.median[part]
             there = np.flatnonzero(np.isfinite(values))
             if len(there) > count:  # sort only those up to the last of the slowest; many may be equal
                 there = there[values[there] <= np.partition(values[there], count - 1)[count - 1]]
-            both = np.concatenate([slowest, first + there])
+            both = np.concatenate([slowest, part.start + there])
             rates = self.rates.median[both]
             slowest = both[np.argsort(-rates if self.timed else rates, kind="stable")][:count]
         return slowest

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from crosscut.analysis.findings.counters import FEWEST_RETRANSMITTED, MOST_RETRANSMITTED, TIMES_OTHERS
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.analysis.findings.model import AFTER_OTHERS, Direction, Finding
 from crosscut.base import units
 
 # Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
@@ -194,10 +194,8 @@ def _finding(host: str, its: Losses, nodes: Sequence[str], *, is_limited: bool, 
     sure = len(its.peers(host)) >= _FEWEST_PEERS and its.sure(host, nodes) and not (is_limited or is_shared)
     or_else, advice = "", _ADVICE
     if is_shared:
-        or_else = (
-            ". Other programs used its adapter meanwhile, and the queues that they fill lose packets, too"
-        )
-        advice = "measure again when these programs have ended"
+        or_else = ". Other programs used its adapter at the time, and full queues lose packets, too"
+        advice = AFTER_OTHERS
     elif is_limited:
         or_else = ". It may also be slow, or this machine may be too busy to carry all traffic"
     return Finding(

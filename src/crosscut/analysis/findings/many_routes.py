@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.figures.summary import Routes, parts
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
@@ -32,8 +32,6 @@ MOST_MESSAGES = 1 << 21
 FEWEST_PHASES = 64
 # If a larger share of the routes is slow, concurrent messages slow them (as in slow_routes).
 _QUIET = 0.05
-# Routes looked at together, to save memory.
-_AT_ONCE = 1 << 20
 # Fewest of the slowest routes that are judged.
 _FEWEST_JUDGED = 4096
 
@@ -63,10 +61,9 @@ def of_run(evidence: Evidence) -> list[Finding]:
     routes, dataset, inferred = evidence.routes, evidence.dataset, evidence.inferred
     if routes is None or dataset is None or inferred.slow_share > _QUIET:
         return []
-    firsts = range(0, len(routes.source), _AT_ONCE)
-    parts = (_slowness(routes, slice(first, first + _AT_ONCE), inferred) for first in firsts)
+    some = (_slowness(routes, part, inferred) for part in parts(len(routes.source)))
     # Seven digits are more than any clock has, in half of the memory.
-    slowness = np.concatenate([np.zeros(0, np.float32), *(part.astype(np.float32) for part in parts)])
+    slowness = np.concatenate([np.zeros(0, np.float32), *(one.astype(np.float32) for one in some)])
     most = int(_QUIET * np.isfinite(slowness).sum())
     slow, doubt = lowest(slowness, inferred.alone.noise, max(most + 1, _FEWEST_JUDGED))
     told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))

@@ -22,6 +22,8 @@ P_MEANS = "p: probability that a healthy network shows a finding this strong (co
 
 IN_ITS_FILE = "this network is computed: compare the rates in its file"
 """Advice about a fault of a network that exists only as a description."""
+AFTER_OTHERS = "measure again when these programs have ended"
+"""Advice about what other programs disturbed."""
 
 
 def alone(times: int) -> str:

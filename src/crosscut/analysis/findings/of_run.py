@@ -31,6 +31,7 @@ from crosscut.analysis.findings.kinds import ORDER, FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.grouping import SLOW_WITHIN_AT_MOST
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
@@ -222,7 +223,7 @@ def ordered(
 def _nothing(alone: Unshared, slow_share: float, exact: bool) -> Finding:
     hidden = -math.expm1(-_FAR * alone.noise)
     noisy = alone.noise > _NOISY
-    if slow_share > infer.SLOW_WITHIN_AT_MOST and not noisy:
+    if slow_share > SLOW_WITHIN_AT_MOST and not noisy:
         unknown = "no cause found: many messages are slow, but no host, route or group explains them"
         return Finding(FindingKind.NOTHING, unknown)
     slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal

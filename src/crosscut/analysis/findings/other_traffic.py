@@ -16,7 +16,7 @@ from datetime import datetime
 
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.lossy_hosts import retransmissions
-from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.analysis.findings.model import AFTER_OTHERS, Direction, Finding
 from crosscut.base import units
 
 # Backends whose bytes adapters count. Others may bypass the kernel.
@@ -226,5 +226,5 @@ def _finding(
         FindingKind.OTHER_TRAFFIC,
         f"{sentence(of_others, by_node)}{but}",
         tuple(rank for rank, node in enumerate(nodes) if node in hosts), hosts,
-        advice="measure again when these programs have ended",
+        advice=AFTER_OTHERS,
     )  # fmt: skip

@@ -14,13 +14,8 @@ from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.model import alone as measured_alone
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.infer import (
-    SLOW_WITHIN_AT_MOST,
-    SURE_OF_A_RANK,
-    Inferred,
-    group_name,
-    hashed_paths,
-)
+from crosscut.analysis.structure.grouping import SLOW_WITHIN_AT_MOST
+from crosscut.analysis.structure.infer import SURE_OF_A_RANK, Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
 from crosscut.base import units

@@ -29,7 +29,7 @@ FEWEST_FOR_CORRELATION = 20
 _MOST_CORRELATION = 0.99
 # Cells whose samples are ranked at once, to bound memory.
 _CELLS_AT_ONCE = 1 << 18
-# Up to so many samples of a cell, comparing rows in turn beats sorting each cell. Cells that stay in cache.
+# With at most so many samples a cell, comparing whole rows beats sorting each cell; cells that stay in cache.
 _MOST_ROWS_COMPARED, _CELLS_IN_CACHE = 8, 1 << 13
 
 

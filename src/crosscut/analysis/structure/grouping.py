@@ -21,6 +21,8 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.tallies import SLOW, RouteCounts, Tallies, log_factorials
 
+# Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
+SLOW_WITHIN_AT_MOST = 0.05
 # Prior of slow routes within a group: beta(1, 40), about one in forty. Between groups: the overall share,
 # with the weight of _ALIKE_BETWEEN routes, because most networks are regular, and many small groups must not
 # cost much likelihood.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, hashed, limits, placing, totals
-from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure import grouping, hashed, limits, many_ranks, placing, totals
+from crosscut.analysis.structure.grouping import SLOW_WITHIN_AT_MOST, Grouping
 from crosscut.analysis.structure.hashed import Hashed
 from crosscut.analysis.structure.limits import WELL_EXPLAINED, Explained
 from crosscut.analysis.structure.model import LOCATE_ON, Group, Limit, Reach, Structure
@@ -30,8 +30,6 @@ FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
 _CUTS = (0.5, 0.9)
 # So many routes, or this share of those measured, may be slow each time without sharing a limit.
 _FEW_ROUTES, _FEW_ROUTES_SHARE = 2, 0.02
-# Share of routes within a group that may be slow, because of noise or an unnoticed slow host.
-SLOW_WITHIN_AT_MOST = 0.05
 # Groupings whose shares of explained slow messages differ by less explain equally much.
 _AS_WELL = 0.02
 # A group is split if it has so many ranks, and slow messages within it; if that gains so much log likelihood;
@@ -45,10 +43,6 @@ MOST_UNSURE = 0.1
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
-# Most ranks grouped directly, because grouping takes cubic time; other ranks are placed in the groups found.
-MOST_RANKS_GROUPED = 256
-# With more, moving ranks that were placed beside a sample takes longer than a search should.
-MOST_RANKS_MOVED = 2048
 
 
 @dataclass(frozen=True)
@@ -296,7 +290,7 @@ def candidates(
     likelihood over one group). The second merges those of its groups that never slow each other.
     """
     best_routes = RouteCounts.of(observed, slowness < threshold)
-    best = _grouped(best_routes)
+    best = many_ranks.grouped(best_routes)
     # If routes within groups are slow too, another cut may tell more.
     mixed = best.count == 1 or grouping.slow_within(best_routes, best.labels) > SLOW_WITHIN_AT_MOST
     if thorough and mixed:
@@ -305,7 +299,7 @@ def candidates(
             if slow.mean() < 0.02:
                 break
             routes = RouteCounts.of(observed, slow)
-            found = _grouped(routes)
+            found = many_ranks.grouped(routes)
             if found.gain > best.gain + 5:
                 best, best_routes = found, routes
     yield best, best_routes
@@ -313,43 +307,6 @@ def candidates(
         merged = grouping.merged_where_fast(best_routes, best, SLOW_WITHIN_AT_MOST)
         if merged.count < best.count:
             yield merged, best_routes
-
-
-def _grouped(routes: RouteCounts) -> Grouping:
-    """Groups the ranks; if there are many, groups a sample, places the others in the sample's groups, and
-    moves and splits these by the routes of all."""
-    ranks = routes.ranks
-    if ranks <= MOST_RANKS_GROUPED:
-        return grouping.group(routes)
-    members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
-    found = grouping.extended(routes, members, grouping.group(routes.among(members)))
-    if ranks > MOST_RANKS_MOVED or found.count == 1 or not len(_mixed(routes, found)):
-        return found
-    return _parted(routes, grouping.climbed(routes, found))
-
-
-def _mixed(routes: RouteCounts, found: Grouping) -> Integers:
-    """Returns the groups within which messages are slow."""
-    slow, measured = routes.within(found.labels, found.count)
-    return np.nonzero(slow > SLOW_WITHIN_AT_MOST * np.maximum(measured, 1))[0]
-
-
-def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
-    """Splits groups within which messages are slow, if that is likelier: a sample may hold too few ranks of a
-    small group to tell it from another."""
-    for number in _mixed(routes, found).tolist():
-        members = np.nonzero(found.labels == number)[0]
-        if len(members) == routes.ranks:
-            break
-        parts = _grouped(routes.among(members)).labels
-        if not 0 < parts.max() <= grouping.MOST_GROUPS - found.count:
-            continue
-        labels = found.labels.copy()
-        labels[members] = np.where(parts == 0, number, found.count - 1 + parts)
-        split = grouping.given(routes, labels)
-        if split.log_likelihood > found.log_likelihood:
-            found = split
-    return replace(found, labels=grouping.renumbered(found.labels))
 
 
 def group_name(number: int) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.figures.summary import Routes, parts
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.model import UNKNOWN_GROUP, Structure
 from crosscut.base import units
@@ -21,7 +21,6 @@ from crosscut.reports.words import figures
 # Rates are levels from 1; 0 is a route that was not measured. Fewer levels let large maps compress better.
 LEVELS, LEVELS_OF_MANY, MANY_RANKS = 255, 63, 1500
 FEWEST_ROUTES = 2
-_PART = 1 << 21  # routes that are copied at once
 # Bytes that are compressed both ways, to choose one; a search that saves less is not worth its time.
 _TRIED, _WORTH_SEARCHING = 1 << 17, 0.95
 LEAST_FILLED = 0.05  # share of all cells; a sparser map is clearer as a table
@@ -81,23 +80,18 @@ def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np
 def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
     """Returns ([level] mean rate of its routes, NaN if it has none; largest relative error of any route)."""
     numbers, sums = np.zeros(count + 1), np.zeros(count + 1)
-    for part in _parts(len(levels)):
+    for part in parts(len(levels)):
         there = levels[part] > 0
         numbers += np.bincount(levels[part][there], minlength=count + 1)
         sums += np.bincount(levels[part][there], weights=values[part][there], minlength=count + 1)
     with np.errstate(invalid="ignore"):
         found = sums / numbers
     worst = 0.0
-    for part in _parts(len(levels)):
+    for part in parts(len(levels)):
         there = levels[part] > 0
         error = np.abs(found[levels[part][there]] / values[part][there] - 1)
         worst = max(worst, float(error.max(initial=0.0)))
     return found, worst
-
-
-def _parts(count: int) -> Iterator[slice]:
-    """Yields stretches of all routes, so that copies of millions need little memory."""
-    return (slice(first, first + _PART) for first in range(0, count, _PART))
 
 
 def packed(cells: NDArray[np.uint8]) -> str:
@@ -145,7 +139,7 @@ def _by_rate(one: RunAtSize) -> dict[str, object]:
     """Orders ranks by the mean rate of their routes, both ways; the slowest comes first."""
     routes = one.digest.routes
     sums, numbers = np.zeros(one.view.ranks), np.zeros(one.view.ranks)
-    for part in _parts(len(routes.source)):
+    for part in parts(len(routes.source)):
         rates = routes.rates.median[part]
         there = np.isfinite(rates)
         for ends in (routes.source[part][there], routes.destination[part][there]):
