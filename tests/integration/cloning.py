@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ def order(source: Path, *, overwrite: bool = False, resume: bool = False) -> Ord
 
 
 class Copying:
-    """Copies in its own thread, so that the test can act meanwhile."""
+    """Copies in its own thread from `begin` on, so that the test can act meanwhile."""
 
     def __init__(self, session: Session, order: Order, events: list[Event]) -> None:
         self.events = events
@@ -51,6 +52,8 @@ class Copying:
         self.error: CrosscutError | None = None
         self._session, self._order = session, order
         self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def begin(self) -> None:
         self._thread.start()
 
     def _run(self) -> None:
@@ -76,6 +79,7 @@ class Copying:
 
 @contextmanager
 def copying(order: Order, launch: Launch) -> Iterator[Copying]:
+    """Starts the ranks; the copy itself has yet to begin."""
     events: list[Event] = []
     with places.decided(launch) as decided:
         session = open_session(decided, events.append)
@@ -88,6 +92,7 @@ def copying(order: Order, launch: Launch) -> Iterator[Copying]:
 
 def copied(order: Order, launch: Launch) -> CloneOutcome:
     with copying(order, launch) as under_way:
+        under_way.begin()
         return under_way.end()
 
 
@@ -111,6 +116,14 @@ def again_if_too_late(test: Callable[..., None]) -> Callable[..., None]:
         raise AssertionError
 
     return tried
+
+
+def stop(pid: int) -> None:
+    """Stops a rank. Raises TooLate if it has ended."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:
+        raise TooLate(pid) from None
 
 
 def wait_for_bytes(file: Path, least: int = 1) -> None:

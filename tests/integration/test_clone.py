@@ -20,10 +20,11 @@ from cloning import (
     copying,
     image,
     order,
+    stop,
     unfinished,
     wait_for_bytes,
 )
-from processes import await_none, running
+from processes import await_none
 from strangers import Strangers
 from under_way import PATIENCE_SECONDS, private_core, rank_processes, signal_all, wait_until
 
@@ -55,6 +56,19 @@ def folder(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def processes(folder: Path) -> tuple[int, list[int]]:
     return rank_processes(folder.parent / "bin" / core.CORE, PROCESSES)
+
+
+def started(folder: Path) -> list[int]:
+    """Waits until a command has started its ranks; returns their processes."""
+    ranks: list[int] = []
+
+    def all_run() -> bool:
+        with contextlib.suppress(AssertionError, ValueError):
+            ranks.extend(processes(folder)[1])
+        return bool(ranks)
+
+    wait_until(all_run, "ranks are started")
+    return ranks
 
 
 def states(outcome: CloneOutcome) -> list[str]:
@@ -89,8 +103,9 @@ def test_a_node_that_dies_is_skipped_and_a_second_attempt_sends_only_what_is_mis
     with copying(order(source), LAUNCH) as under_way:
         partial = unfinished(made[victim - 1])
         _, ranks = processes(folder)
+        under_way.begin()
         wait_for_bytes(partial)
-        os.kill(ranks[victim], signal.SIGSTOP)
+        stop(ranks[victim])
         if not partial.exists():
             raise TooLate(partial)
         os.kill(ranks[victim], signal.SIGKILL)
@@ -122,8 +137,9 @@ def test_two_neighbours_that_die_at_once_are_skipped(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     with copying(order(source), LAUNCH) as under_way:
         _, ranks = processes(folder)
+        under_way.begin()
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[0]))
-        os.kill(ranks[4], signal.SIGSTOP)  # so that copies do not end before their nodes
+        stop(ranks[4])  # so that copies do not end before their nodes
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[2]))
         signal_all([ranks[2], ranks[3]], signal.SIGKILL)
         os.kill(ranks[4], signal.SIGCONT)
@@ -138,8 +154,9 @@ def test_a_node_that_dies_after_its_copy_is_in_place_has_one(folder: Path) -> No
     made = copies(folder, PROCESSES)
     with copying(order(source), LAUNCH) as under_way:
         _, ranks = processes(folder)
+        under_way.begin()
         wait_for_bytes(unfinished(made[1]))
-        os.kill(ranks[2], signal.SIGSTOP)
+        stop(ranks[2])
         wait_until(lambda: "verified" in under_way.said(), "the first copy is made without the second")
         os.kill(ranks[1], signal.SIGKILL)
         os.kill(ranks[2], signal.SIGCONT)
@@ -154,8 +171,9 @@ def test_a_node_that_falls_silent_is_skipped(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     with copying(order(source), Launch(on=LAUNCH.on, pin=False, timeout_seconds=2)) as under_way:
         _, ranks = processes(folder)
+        under_way.begin()
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[1]))
-        os.kill(ranks[2], signal.SIGSTOP)
+        stop(ranks[2])
         try:
             outcome = under_way.end()
         finally:
@@ -170,6 +188,7 @@ def test_after_all_were_killed_good_chunks_are_kept_and_damaged_ones_sent_again(
     made = copies(folder, PROCESSES)
     with copying(order(source), LAUNCH) as under_way:
         node, ranks = processes(folder)
+        under_way.begin()
         wait_for_bytes(unfinished(made[-1]), 1 << 20)
         signal_all([node, *ranks], signal.SIGKILL)
         with contextlib.suppress(CrosscutError):
@@ -247,12 +266,9 @@ def test_an_interrupted_copy_reports_its_progress_and_can_be_resumed(folder: Pat
     source = image(folder / "source", WHOLE)
     words = ("source", "copy-{rank}", "--on", LAUNCH.on, "--chunk", "4KiB")
     with clone_command(*words, folder=folder) as process:
-        wait_until(
-            lambda: len(running(folder.parent / "bin" / core.CORE)) == 1 + PROCESSES, "ranks are started"
-        )
-        _, ranks = processes(folder)
+        ranks = started(folder)
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[-1]))
-        os.kill(ranks[-1], signal.SIGSTOP)  # so that it cannot end before the signal
+        stop(ranks[-1])  # so that it cannot end before the signal
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         os.kill(ranks[-1], signal.SIGCONT)

@@ -62,6 +62,7 @@ def test_over_two_networks_at_once_each_link_carries_half_and_a_dead_node_is_ski
         before = {adapter: received_bytes(record, f"n{HOSTS}", adapter) for adapter in ("eth0", "eth1")}
         space = on_node(record, "n3", "readlink", "/proc/self/ns/net").strip()
         with copying(order, Launch(on=f"lab:{record.name}", pin=False)) as under_way:
+            under_way.begin()
             wait_for_bytes(unfinished(tmp_path / "copy-n3"), LAB_BYTES // 8)
             for pid in processes_in(space):
                 with contextlib.suppress(ProcessLookupError):  # one may die with another
