@@ -61,6 +61,16 @@ def test_a_slow_host_belongs_to_the_group_whose_trunk_it_shares(rank, way):
     assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_slow_host_is_placed_where_the_limits_explain_most(seed):
+    """In any other group it hides the limits of two of three leaves."""
+    truth = leaves(3, 6, 2.4, (10, "out", 0.44), (10, "in", 0.44))
+    inferred = infer.infer(measured(truth, noise=0.001, seed=seed))
+    assert inferred.grouping.labels.tolist() == truth.labels.tolist()
+    assert not len(inferred.unplaced)
+    assert inferred.explained > 0.9
+
+
 @pytest.mark.parametrize("rank", [0, 5, 12])
 def test_a_host_that_sends_slowly_because_it_receives_slowly_is_not_a_group(rank):
     truth, random = leaves(2, 8, 4.0, (rank, "in", 0.4)), np.random.default_rng(rank)

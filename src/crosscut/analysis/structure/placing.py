@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, limits
+from crosscut.analysis.structure import grouping, limits, totals
 from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.limits import Explained
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.tallies import RouteCounts
-from crosscut.analysis.structure.totals import Capacity, counted
+from crosscut.analysis.structure.totals import LINKS, Capacity, counted
 from crosscut.analysis.structure.unshared import Unshared
 
 # At most this many hosts whose messages to each other are mostly slow are no group.
@@ -32,6 +33,9 @@ _LARGEST_MISFIT = 8.0
 # Totals vary by more than the noise of messages, because messages that end early leave room to others.
 _SMALLEST_SPREAD = 0.01
 _MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
+# Most groups in which to try a host while limits of its group are unknown. A labelling is better if its
+# limits explain a share of the slow messages that is larger by this.
+_MOST_TRIED, _CLEARLY_MORE = 12, 0.02
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,36 @@ def _place(
     """
     groups = gains.shape[1]
     by_totals = 1 < groups <= _MOST_GROUPS
-    known = limits.explain(observed, alone, labels).capacities if by_totals else ()
+    explained = limits.explain(observed, alone, labels) if by_totals else None
     for rank in ranks.tolist():
         tried = [np.where(np.arange(len(labels)) == rank, group, labels) for group in range(groups)]
-        gain = gains[rank] + sum(_fit(capacity, observed, alone, tried, rank) for capacity in known)
+        gain = gains[rank].copy()
+        if explained is not None:
+            explained = _best_explained(explained, observed, alone, tried)
+            gain += sum(_fit(capacity, observed, alone, tried, rank) for capacity in explained.capacities)
         labels[rank] = int(np.argmax(gain))
         confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
+
+
+def _best_explained(
+    known: Explained, observed: Observed, alone: Unshared, tried: list[Integers]
+) -> Explained:
+    """Returns the limits of the labelling that explains most.
+
+    `known`: limits of the labelling so far; `tried`: [group] the labels with the rank in that group. In a
+    wrong group, the rank's messages spoil the totals of that group and of its own. So only groups whose
+    limits are not known yet can be its own.
+    """
+    of_links = [one for one in known.capacities if one.reach in LINKS]
+    limited = [sum(one.groups == (group,) for one in of_links) for group in range(len(tried))]
+    candidates = [group for group, count in enumerate(limited) if count < len(LINKS)]
+    best = known
+    if known.share < limits.WELL_EXPLAINED and len(candidates) <= _MOST_TRIED:
+        for group in candidates:
+            explained = limits.explain(observed, alone, tried[group])
+            if explained.share > best.share + _CLEARLY_MORE:
+                best = explained
+    return best
 
 
 def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
@@ -133,15 +161,15 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
     numbers, phase = np.unique(observed.phase, return_inverse=True)
     slow = alone.slowness(observed) < alone.threshold
     others = mine[0] & ~own
-    full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
+    full = totals.seems_full(observed.rate[others], phase[others], len(numbers), slow[others], alone.noise)
     # Only phases in which the labelling decides whether the rank's messages count are informative.
     differs = np.bincount(phase[mine.any(axis=0) & ~mine.all(axis=0)], minlength=len(numbers)) > 0
     looked_at = np.nonzero(full & differs)[0]
     if not len(looked_at):
         return np.zeros(len(tried))
-    totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in mine]
+    carried = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in mine]
     count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
-    off = np.log(np.array(totals)[:, looked_at])
+    off = np.log(np.array(carried)[:, looked_at])
     off -= np.median(off, axis=1)[:, None]
     # Misfit of the best placement: the part due to noise and unequal ends.
     left = 1.4826 * np.abs(off).min(axis=0)

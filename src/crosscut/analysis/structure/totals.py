@@ -213,12 +213,8 @@ def fit(
     if slack.while_full:
         nominal = float(np.median(alone.of(observed)[at]))
         totals = while_full(rates, phase, nominal)
-    fastest = np.zeros(len(numbers))
-    np.maximum.at(fastest, phase, rates)
-    # Messages whose rate equals the phase's fastest, except for noise.
-    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
-    slow_at_top = np.bincount(phase, weights=at_top & slow[at])
-    full = slow_at_top / np.maximum(np.bincount(phase, weights=at_top), 1) > 0.5
+    at_top = _at_top(rates, phase, len(numbers), alone.noise, slack.top)
+    full = _mostly(slow[at], at_top, phase, len(numbers))
     if possible.reach in OWN:
         full &= counts >= FEWEST_MESSAGES
     if (full & (counts >= FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
@@ -248,6 +244,27 @@ def fit(
         float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
     )  # fmt: skip
     return Fit(estimate, at[at_limit[phase] & at_top & slow[at]])
+
+
+def seems_full(
+    rates: Floats, phase: Integers, phases: int, slow: NDArray[np.bool_], noise: float
+) -> NDArray[np.bool_]:
+    """Returns [phase] True if most of the fastest messages are slow: a limit that counts them may be full."""
+    return _mostly(slow, _at_top(rates, phase, phases, noise), phase, phases)
+
+
+def _at_top(rates: Floats, phase: Integers, phases: int, noise: float, slack: float = 0) -> NDArray[np.bool_]:
+    """Returns [message] True if its rate equals that of its phase's fastest, except for noise."""
+    fastest = np.zeros(phases)
+    np.maximum.at(fastest, phase, rates)
+    return np.asarray(rates > fastest[phase] * np.exp(-5 * noise - slack))
+
+
+def _mostly(
+    slow: NDArray[np.bool_], among: NDArray[np.bool_], phase: Integers, phases: int
+) -> NDArray[np.bool_]:
+    count = np.bincount(phase, weights=among, minlength=phases)
+    return np.asarray(np.bincount(phase, weights=among & slow, minlength=phases) / np.maximum(count, 1) > 0.5)
 
 
 def exceeded(totals: Floats, capacity: float) -> bool:
