@@ -10,7 +10,7 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.parts import HOST_RATE, Builder, idle_of, uplinks
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings import of_run, slow_parts
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction
@@ -140,3 +140,21 @@ def test_a_host_equally_slow_in_both_directions_is_one_finding():
     (slow,) = (finding for finding in found if finding.kind is FindingKind.SLOW_HOST)
     assert slow.direction is Direction.BOTH
     assert slow.what.startswith("n5 sends and receives at ")
+
+
+@pytest.mark.parametrize(("slow", "words"), [(0.01, "fast"), (0.12, "slow")])
+def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, words):
+    truth, random = leaves(3, 8, 4.0), np.random.default_rng(4)
+    seen = measured(truth)
+    inside = truth.labels[seen.source] == truth.labels[seen.destination]
+    late = inside & (random.random(len(seen)) < slow)
+    seen = Observed(24, seen.phase, seen.source, seen.destination, np.where(late, seen.rate / 2, seen.rate))
+    inferred = infer.infer(seen)
+    assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
+    (groups,) = slow_parts.grouped(inferred, lambda rank: f"n{rank}")
+    share = round(100 * late.sum() / inside.sum())
+    expected = {
+        "fast": "within a group messages are fast, between groups they share limits",
+        "slow": f"within a group {share} % of messages are slow, between groups they share limits",
+    }
+    assert groups.what == f"3 groups of 8 hosts: {expected[words]}"

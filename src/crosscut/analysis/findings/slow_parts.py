@@ -357,7 +357,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     told = inferred.grouping.confidence >= _UNSURE
     told[inferred.unplaced] = True
     noun = "rank" if ":" in name(0) else "host"
-    what = f"{_groups(inferred, 'groups', noun)}: within a group messages are fast, {_across(inferred)}"
+    what = f"{_groups(inferred, 'groups', noun)}: {_inside(inferred)}{_across(inferred)}"
     what += _listed("group uncertain:", np.nonzero(~told)[0], name)
     what += _listed("a slow cable hides the group of:", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
@@ -368,9 +368,18 @@ def parts(inner: Inferred) -> list[Finding]:
     """Returns a finding on groups within groups, if they share limits."""
     if not inner.capacities:
         return []
-    what = f"{_groups(inner, 'parts of groups')}: within a part messages are fast, {_across(inner)}"
+    what = f"{_groups(inner, 'parts of groups')}: {_inside(inner)}{_across(inner)}"
     names = tuple(inner.name(number) for number in range(inner.grouping.count))
     return [Finding(FindingKind.GROUPS, what, groups=names, false_alarm=inner.grouping.doubt)]
+
+
+def _inside(inferred: Inferred) -> str:
+    """Returns words about messages within groups; none if no such messages were measured."""
+    if math.isnan(inferred.slow_inside):
+        return ""
+    if inferred.slow_inside > SLOW_WITHIN_AT_MOST:
+        return f"within a group {100 * inferred.slow_inside:.0f} % of messages are slow, "
+    return "within a group messages are fast, "
 
 
 def _across(inferred: Inferred) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -56,6 +57,8 @@ class Inferred:
     """Share of slow messages that the capacities explain."""
     slow_share: float
     """Share of messages that were slow, apart from those of a few routes that always were."""
+    slow_inside: float
+    """The same share of messages within groups; NaN if unknown."""
     out_suspects: Integers
     """Ranks that never send at the rate of the others."""
     in_suspects: Integers
@@ -113,12 +116,18 @@ def infer(
     if not divided or placed.grouping.count == observed.ranks:  # groups of one rank each say nothing
         placed = _unmoved(grouping.of_one(observed.ranks))
         explained = limits.explain(observed, alone, placed.grouping.labels)
-    share = float((slow & ~lonely).mean()) if len(observed) else 0.0
+    labels = placed.grouping.labels
+    inside = labels[observed.source] == labels[observed.destination]
     found = Inferred(
-        alone, placed.grouping, explained.capacities, explained.share, share,
-        slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
+        alone, placed.grouping, explained.capacities, explained.share, _share(slow & ~lonely),
+        _share((slow & ~lonely)[inside], math.nan), slow_out.astype(np.int64), slow_in.astype(np.int64),
+        placed.open_ranks,
     )  # fmt: skip
     return _with_collisions(found, observed)
+
+
+def _share(true: NDArray[np.bool_], without: float = 0.0) -> float:
+    return float(true.mean()) if len(true) else without
 
 
 def _with_collisions(found: Inferred, observed: Observed) -> Inferred:

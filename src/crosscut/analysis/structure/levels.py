@@ -92,7 +92,8 @@ def _known(
     own = tuple(one for one in explained.capacities if not any(whole[group] for group in one.groups))
     inferred = replace(
         outer, grouping=level.grouping, capacities=own, explained=explained.share,
-        slow_share=share, unplaced=np.zeros(0, np.int64), hashed=None, names=tuple(names),
+        slow_share=share, slow_inside=math.nan, unplaced=np.zeros(0, np.int64), hashed=None,
+        names=tuple(names),
     )  # fmt: skip
     return Inner(inferred, seen)
 
