@@ -446,7 +446,8 @@ def test_an_open_table_follows_the_size(tab, sized):
     figure = page.show("run1-phases")
     figure.locator("summary").click()
     figure.locator("table").wait_for()
-    assert figure.locator("table caption").inner_text() == "Rate by communication distance, 1 MB"
+    told = figure.locator("table caption").inner_text()
+    assert told == "Rate by communication distance, 1 MB; rates in bytes per second"
     figure.locator("select[aria-label^='Message size']").select_option(label="10 KB")
     figure.locator("table caption", has_text="10 KB").wait_for()
     assert figure.locator("table").count() == 1

@@ -103,6 +103,20 @@ def test_a_faulty_host_is_named_and_its_link_stands_out(graph: Graph, width: int
     assert graph.vertices[1].name in said
 
 
+@pytest.mark.parametrize("graph", [tree(3, 4), tree(32, 32)])
+def test_a_slow_trunk_of_all_hosts_of_one_switch_stands_out(graph: Graph) -> None:
+    leaf = [vertex.name for vertex in graph.vertices[: graph.hosts] if vertex.group == 1]
+    drawn = [
+        ET.fromstring(network_drawing.svg(Network(FIGURES, graph), behind_slow_trunks=[names]))
+        for names in (leaf, leaf[1:])
+    ]
+    faulty = [[e for e in one.iter() if e.attrib.get("stroke") == network_drawing.FAULT] for one in drawn]
+    # Its link and the legend; nothing for hosts that share no switch of their own.
+    assert [e.tag.partition("}")[2] for e in faulty[0]] == ["path", "path"]
+    assert faulty[1] == []
+    assert "⚠ fault found" in "".join(drawn[0].itertext())
+
+
 @pytest.mark.parametrize("graph", [torus(4, 4, 4), torus(8, 8), torus(16), torus(5, 5, 5), groups(6, 8)])
 def test_no_vertex_hides_another(graph: Graph) -> None:
     at = lay_out(graph).at

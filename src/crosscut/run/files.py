@@ -252,7 +252,7 @@ def file_problems(group: RunGroup) -> Iterator[Problem]:
             if _behind_a_link(group.path, root, shard.path):
                 yield Problem(shard.path, _LINKED, _unread(array))
             else:
-                yield from _shard_problems(shard, size_index)
+                yield from _shard_problems(shard, _of_size(array, size_index))
 
 
 _LINKED = "is reached through a symbolic link, so it lies outside the run"
@@ -268,8 +268,14 @@ def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
     return Path(os.path.realpath(folder)) != real / folder.relative_to(path)
 
 
-def _shard_problems(shard: Shard, size_index: int) -> Iterator[Problem]:
-    lost = f"samples of size number {size_index + 1} are lost"
+def _of_size(array: ArrayMetadata, index: int) -> str:
+    """Returns words such as ` of message size 2 of 7`; none if there is only one size."""
+    sizes = array.extent("size")
+    return f" of message size {index + 1} of {sizes}" if sizes > 1 else ""
+
+
+def _shard_problems(shard: Shard, of_size: str) -> Iterator[Problem]:
+    lost = f"samples{of_size} are lost"
     try:
         elsewhere, beyond = shard.bad_chunks()
     except ValueError as error:

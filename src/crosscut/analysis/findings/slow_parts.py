@@ -15,7 +15,7 @@ from crosscut.analysis.findings.model import alone as measured_alone
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.grouping import SLOW_WITHIN_AT_MOST
-from crosscut.analysis.structure.infer import SURE_OF_A_RANK, Inferred, group_name, hashed_paths
+from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
 from crosscut.base import units
@@ -140,7 +140,7 @@ class _Beside:
     def words(self, rank: int) -> str:
         """Returns `; the other 31 hosts of group2 are sound`, or nothing if the rank's group is unknown."""
         labels, sure = self.inferred.grouping.labels, self.inferred.grouping.confidence
-        if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced or sure[rank] < SURE_OF_A_RANK:
+        if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced or sure[rank] < _UNSURE:
             return ""
         others = set(np.nonzero(labels == labels[rank])[0].tolist()) - {rank}
         too, these = len(others & self.slow), f"the other {units.count(len(others), 'host')} of"

@@ -347,7 +347,9 @@ def _tables(chapter: Chapter) -> list[Markup]:
         parts.append(tables.of_sweep(sweep(view.measured()), loggp.mode(view)))
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=view.by_formula))
-    parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]
+    parts.append(tables.slowest_routes(chapter.series))
+    if view.shape is not Shape.SWEEP or chapter.series.samples.of_phases:  # else a phase is one pair
+        parts.append(tables.phases(chapter.series))
     return [*parts, tables.effort(view)]
 
 

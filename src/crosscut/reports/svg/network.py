@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crosscut.base import units, whole_file
 from crosscut.base.errors import UsageError
-from crosscut.network.description import Graph, Network
+from crosscut.network.description import DescribedLink, Graph, Network
 from crosscut.reports.svg.layout import Layout, lay_out, switch_of
 
 WIDTH, NARROW = 1280, 360
@@ -54,6 +54,8 @@ class _NetworkDrawing:
     head: float
     faulty: frozenset[int]
     """Hosts."""
+    trunks: frozenset[tuple[int, int]]
+    """Both ends (the smaller first) of each slow link between switches."""
 
     @property
     def margin(self) -> float:
@@ -68,10 +70,14 @@ class _NetworkDrawing:
         return at * (self.across, self.height) + ((self.width - self.across) / 2, self.head)
 
 
-def svg(network: Network, *, width: int = WIDTH, faulty: Iterable[str] = ()) -> str:
+def svg(
+    network: Network, *, width: int = WIDTH, faulty: Iterable[str] = (),
+    behind_slow_trunks: Iterable[Collection[str]] = (),
+) -> str:  # fmt: skip
     """Returns the whole drawing, without a heading if narrow. The network must be loaded with its graph.
 
-    `faulty`: names of hosts to mark with their links.
+    `faulty`: names of hosts to mark with their links. `behind_slow_trunks`: names of hosts whose trunk is
+    slow; it is marked if they are all the hosts of one switch.
     """
     assert network.graph is not None
     graph, named = network.graph, frozenset(faulty)
@@ -80,7 +86,10 @@ def svg(network: Network, *, width: int = WIDTH, faulty: Iterable[str] = ()) -> 
     row = 165.0 if wide else 110.0
     height = row * layout.rows - 30 if layout.kind == "rows" else min(_ROUND_HEIGHT, 0.94 * width)
     marked = frozenset(host for host in range(graph.hosts) if graph.vertices[host].name in named)
-    sheet = _NetworkDrawing(graph, layout, _styles(graph), width, height, HEAD if wide else 10, marked)
+    trunks = _trunks(graph, [frozenset(names) for names in behind_slow_trunks])
+    sheet = _NetworkDrawing(
+        graph, layout, _styles(graph), width, height, HEAD if wide else 10, marked, trunks
+    )
     points = sheet.placed(layout.at)
     legend = list(_legend(sheet, sheet.head + height + 30))
     total = sheet.head + height + 42 + _LINE * legend.count(_NEXT_LINE)
@@ -98,6 +107,21 @@ def svg(network: Network, *, width: int = WIDTH, faulty: Iterable[str] = ()) -> 
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _trunks(graph: Graph, behind: Sequence[frozenset[str]]) -> frozenset[tuple[int, int]]:
+    """Returns the links between each switch whose hosts are those of one of `behind`, and other switches."""
+    hosts: dict[int, set[str]] = {}
+    for host, switch in switch_of(graph).items():
+        hosts.setdefault(switch, set()).add(graph.vertices[host].name)
+    slow = {switch for switch, names in hosts.items() if names in behind}
+    return frozenset(
+        pair for pair in map(_ends, graph.edges) if pair[0] >= graph.hosts and not slow.isdisjoint(pair)
+    )
+
+
+def _ends(edge: DescribedLink) -> tuple[int, int]:
+    return min(edge.a, edge.b), max(edge.a, edge.b)
 
 
 def write(network: Network, path: Path) -> None:
@@ -158,21 +182,21 @@ def _head(network: Network) -> Iterator[str]:
 def _links(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
     graph, layout = sheet.graph, sheet.layout
     bundled = {host for bundle in layout.bundles for host in bundle.hosts}
-    parallel = Counter((min(edge.a, edge.b), max(edge.a, edge.b)) for edge in graph.edges)
+    parallel = Counter(map(_ends, graph.edges))
     seen: Counter[tuple[int, int]] = Counter()
     opacity = 0.85 if len(graph.edges) < 300 else 0.45 if len(graph.edges) < 3000 else 0.2
     late: list[str] = []  # over the others
     for edge in graph.edges:
         if edge.a in bundled or edge.b in bundled:
             continue
-        pair = (min(edge.a, edge.b), max(edge.a, edge.b))
+        pair = _ends(edge)
         style = sheet.styles[(edge.bits_per_second, edge.cables, edge.half_duplex)]
         (x1, y1), (x2, y2) = points[edge.a], points[edge.b]
         number, seen[pair] = seen[pair], seen[pair] + 1
         bow = (number - (parallel[pair] - 1) / 2) * 9 if parallel[pair] > 1 else 0.0
         if layout.kind == "rows" and abs(y1 - y2) < 1:  # within one row: bow around the vertices in between
             bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - sheet.head))
-        if sheet.faulty.isdisjoint(pair):
+        if sheet.faulty.isdisjoint(pair) and pair not in sheet.trunks:
             yield _line(x1, y1, x2, y2, bow, style, opacity)
         else:
             late.append(_line(x1, y1, x2, y2, bow, _FAULTY, 1, f' stroke-dasharray="{_DASHES}"'))
@@ -336,7 +360,7 @@ def _legend(sheet: _NetworkDrawing, y: float) -> Iterator[str]:
     """Yields the legend, with `_NEXT_LINE` wherever a line begins."""
     used = Counter((edge.bits_per_second, edge.cables, edge.half_duplex) for edge in sheet.graph.edges)
     entries = [(f"{style.label} × {used[kind]:,}", style, "") for kind, style in sheet.styles.items()]
-    if sheet.faulty:
+    if sheet.faulty or sheet.trunks:
         entries.append((_FAULTY.label, _FAULTY, f' stroke-dasharray="{_DASHES}"'))
     x, y = math.inf, y - _LINE
     for words, style, dashes in entries:

@@ -179,17 +179,17 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
     screen.beside(plots[0], plots[1])
 
 
-def slowest(screen: Screen, view: View, found: Routes) -> None:
-    """Lists the slowest routes by node and rank."""
+def slowest(screen: Screen, view: View, found: Routes, at_size: str = "") -> None:
+    """Lists the slowest routes by node and rank. `at_size`: words such as ` at 1 MB`."""
     order, middle = found.slowest(SLOWEST_SHOWN), found.rates.middle
     if len(order) == 0:
         return
     if figures.alike(found.rates, timed=found.timed):
         usual = units.seconds(middle) if found.timed else units.rate(middle)
-        screen.title("Routes")
+        screen.title(f"Routes{at_size}")
         screen.line(f"{capital(figures.none_slower('route'))}, {usual}.")
         return
-    screen.title(f"Slowest routes ({view.rank_words})")
+    screen.title(f"Slowest routes{at_size} ({view.rank_words})")
     unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
     table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")

@@ -36,8 +36,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     if len(found.size_bytes) > 2:
         _plots(screen, found, timed)
     if len(summary.routes(detailed).source) > 1:
-        screen.title(f"Pairs at {units.size(detailed.size_bytes)}")
-        slowest(screen, view, summary.routes(detailed))
+        slowest(screen, view, summary.routes(detailed), f" at {units.size(detailed.size_bytes)}")
 
 
 def _headline(screen: Screen, found: Sweep, timed: str) -> None:

@@ -176,6 +176,13 @@ function columnsOf(figure, picture) {
   return drawn.get(figure)?.matrix?.columns() ?? picture.columns;
 }
 
+// Columns stay in bytes and seconds, whatever the unit of an axis.
+function unitOf({ x, y }) {
+  const units = [x?.unit ?? "", y?.unit ?? ""];
+  if (units.some((unit) => unit.endsWith("B/s"))) return "; rates in bytes per second";
+  return units.some((unit) => unit.endsWith("s")) ? "; times in seconds" : "";
+}
+
 function asTable(figure) {
   const details = make("details");
   const summary = make("summary", { textContent: "Figures as a table" });
@@ -185,7 +192,7 @@ function asTable(figure) {
     await draw(figure);
     const picture = CHOICES.picture(figure.id);
     const scroll = make("div", { className: "scroll", tabIndex: 0 });
-    scroll.append(table(columnsOf(figure, picture), CHOICES.titled(figure.id)));
+    scroll.append(table(columnsOf(figure, picture), CHOICES.titled(figure.id) + unitOf(picture)));
     details.replaceChildren(summary, scroll);
   });
   return details;

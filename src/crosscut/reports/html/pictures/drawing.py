@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from crosscut.analysis.findings.kinds import OF_ONE_HOST
+from crosscut.analysis.findings.kinds import OF_ONE_HOST, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError
@@ -34,7 +35,7 @@ COLOURS = {
 def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | None:
     """Returns None if the run has no network description, or one that is unreadable or too large to draw.
 
-    Hosts that `faults` call faulty as a whole are marked.
+    Hosts that `faults` call faulty as a whole are marked, and slow trunks of all hosts of one switch.
     """
     description = text(view.attributes, "network", "description")
     if not description or not number(view.attributes, "network", "hosts") <= MOST_HOSTS:
@@ -44,12 +45,17 @@ def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | 
     except CrosscutError:  # another version's description: the report goes on without its picture
         return None
     faulty = {host.partition(":")[0] for one in faults if one.kind in OF_ONE_HOST for host in one.hosts}
-    svg = network_drawing.svg(found, faulty=faulty)
+    trunks = [
+        {view.nodes[view.rank_nodes[rank]] for rank in one.ranks if rank < view.ranks}
+        for one in faults if one.kind is FindingKind.SLOW_TRUNK and len(one.groups) == 1
+    ]  # fmt: skip
+    draw = partial(network_drawing.svg, found, faulty=faulty, behind_slow_trunks=trunks)
+    svg = draw()
     if len(svg) > LARGEST_BYTES:
         return None
     drawn = _themed(svg, "wide", title_of(view))
     if len(svg) <= LARGEST_TWICE:
-        narrow = network_drawing.svg(found, width=network_drawing.NARROW, faulty=faulty)
+        narrow = draw(width=network_drawing.NARROW)
         drawn = join(drawn, _themed(narrow, "narrow", title_of(view)))
     counts = found.figures["counts"]
     hosts, switches = (
