@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.truth import oracle
+from benchmarks.truth.parts import HOST_RATE, Builder, uplinks
 from changed_runs import aapc, halves
 
 from crosscut.analysis.compare import causes
@@ -216,13 +218,43 @@ def test_runs_without_common_phases_are_refused():
         compare(phases(aapc(1), 1, 3), phases(aapc(2), 4, 7), halves(), ASKED)
 
 
+def tree(seed: int, slow: float) -> Run:
+    """An AAPC of 18 hosts on three leaves. `slow`: share that the last leaf's uplink keeps."""
+    builder = Builder.of(np.repeat(np.arange(3), 6))
+    uplinks(builder, 3 * HOST_RATE, {})
+    capacities = np.array(builder.capacities)
+    capacities[[-4, -1]] *= slow
+    phases = [[(rank, (rank + far) % 18) for rank in range(18)] for far in range(1, 18)]
+    rates = oracle.measure(builder.padded(), capacities, phases, 0.0, np.random.default_rng(1))
+    routes = dict(
+        zip((route for phase in phases for route in phase), (rates / HOST_RATE).tolist(), strict=True)
+    )
+    return aapc(seed, ranks=18, route=routes, noise=0.002)
+
+
+def test_a_slow_trunk_comes_before_the_hosts_that_it_slows():
+    before, after = tree(1, 1.0), tree(2, 0.5)
+    found = compare(before, after, NO_GROUPS, ASKED)
+    faults = causes.causes(found, before, after)
+    behind = tuple(range(12, 18))
+    assert {(one.ranks, one.direction, one.worse) for one in faults} == {
+        (behind, Direction.OUT, True), (behind, Direction.IN, True)
+    }  # fmt: skip
+    assert all(any(one.touches(c) for one in faults) for c in found.changes if c.worse and c.subject.ranks)
+    stream = io.StringIO()
+    terminal.render(screen_for(stream), found, ASKED, [f"n{rank}" for rank in range(18)], faults)
+    assert stream.getvalue().startswith("Only in the later run: traffic ")
+    repaired = causes.causes(compare(after, before, NO_GROUPS, ASKED), after, before)
+    assert {one.worse for one in repaired} == {False}
+
+
 def test_a_slow_host_comes_before_the_routes_that_it_slows():
     """Half of its routes were slow already, so its own median does not tell."""
     far = {(a, b): 0.5 for a in range(12) for b in range(12) if (a < 6) != (b < 6)}
     before = aapc(1, ranks=12, route=far)
     after = aapc(2, ranks=12, route={**far, **{(3, other): 0.5 for other in range(12)}})
     found = compare(before, after, halves(12), ASKED)
-    faults = causes.host_causes(found, before, after)
+    faults = causes.causes(found, before, after)
     assert [(one.ranks, one.direction, one.worse) for one in faults] == [((3,), Direction.OUT, True)]
     found = causes.explained(found, faults, ASKED.matters)
     assert all(Family.ROUTE is not family for family, _ in news(found))
@@ -231,4 +263,4 @@ def test_a_slow_host_comes_before_the_routes_that_it_slows():
     terminal.render(screen_for(stream), found, ASKED, names, faults)
     assert stream.getvalue().startswith("Only in the later run: n003 sends at 50 %")
     repaired = compare(after, before, halves(12), ASKED)
-    assert [one.worse for one in causes.host_causes(repaired, after, before)] == [False]
+    assert [one.worse for one in causes.causes(repaired, after, before)] == [False]

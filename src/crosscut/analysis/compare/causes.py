@@ -1,4 +1,4 @@
-"""Hosts whose own fault explains changes between two runs, and the changes that follow from it."""
+"""Faults of hosts and trunks that explain changes between two runs, and changes that follow from them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)
-class HostCause:
-    """A fault of one host that only one of the runs shows."""
+class Cause:
+    """A fault of one host, or of the trunk of several, that only one of the runs shows."""
 
     ranks: tuple[int, ...]
-    """Ranks of the first run."""
+    """Ranks of the first run, on the host or behind the trunk."""
     what: str
     """The finding's sentence."""
     direction: Direction
@@ -31,11 +31,24 @@ class HostCause:
     """Logarithm of the change of rate that the fault explains; NaN if the finding has no effect."""
     worse: bool
     """True if the second run has the fault, False if it was repaired."""
+    trunk: bool
+
+    def touches(self, change: Difference) -> bool:
+        """True for a change in the same sense to the host or to its routes, or to what the trunk carries."""
+        family, ranks = change.subject.family, change.subject.ranks
+        if self.worse != change.worse:
+            return False
+        mine = [rank in self.ranks for rank in ranks]
+        if not self.trunk:
+            return any(mine)
+        if family is Family.ROUTE:
+            return mine == ([True, False] if self.direction is Direction.OUT else [False, True])
+        return family is (Family.OUT if self.direction is Direction.OUT else Family.IN) and all(mine)
 
 
-def host_causes(found: Comparison, first: Run, second: Run) -> list[HostCause]:
-    """Returns the faults of hosts that began or ended between the runs, new ones first, if anything changed
-    there.
+def causes(found: Comparison, first: Run, second: Run) -> list[Cause]:
+    """Returns the faults of hosts and trunks that began or ended between the runs, if anything changed there:
+    new ones first.
 
     Empty if finding takes long (`of_run.is_quick`).
     """
@@ -48,35 +61,39 @@ def host_causes(found: Comparison, first: Run, second: Run) -> list[HostCause]:
     return [one for one in began + ended if any(touches(change, [one]) for change in found.changes)]
 
 
-_Key = tuple[FindingKind, tuple[int, ...]]
+_Key = tuple[FindingKind, tuple[int, ...], Direction | None]
 
 
 def _faults(run: Run, number: NDArray[np.int64]) -> dict[_Key, Finding]:
-    """Returns the faults of hosts. `number`: [rank] its rank in the first run; -1: none."""
-    found = (one for one in of_run.find(run) if one.kind in OF_ONE_HOST)
-    by_key = {(one.kind, tuple(int(number[rank]) for rank in one.ranks)): one for one in found}
+    """Returns the faults of hosts and trunks. `number`: [rank] its rank in the first run; -1: none."""
+    by_key: dict[_Key, Finding] = {}
+    for one in of_run.find(run):
+        trunk = one.kind is FindingKind.SLOW_TRUNK and one.direction in (Direction.OUT, Direction.IN)
+        if trunk or one.kind in OF_ONE_HOST:
+            ranks = tuple(int(number[rank]) for rank in one.ranks)
+            by_key[one.kind, ranks, one.direction if trunk else None] = one
     return {key: one for key, one in by_key.items() if min(key[1], default=-1) >= 0}
 
 
-def _cause(key: _Key, one: Finding, *, worse: bool) -> HostCause:
+def _cause(key: _Key, one: Finding, *, worse: bool) -> Cause:
     shift = math.log(one.effect.share) if one.effect is not None and one.effect.share > 0 else math.nan
-    return HostCause(key[1], one.what, one.direction or Direction.BOTH, shift if worse else -shift, worse)
+    direction, trunk = one.direction or Direction.BOTH, one.kind is FindingKind.SLOW_TRUNK
+    return Cause(key[1], one.what, direction, shift if worse else -shift, worse, trunk)
 
 
-def explained(found: Comparison, causes: Sequence[HostCause], matters: float) -> Comparison:
-    """Returns the comparison with the changes marked that follow from the causes: those of routes to or from
-    the hosts, and of other nodes that changed on no other route."""
+def explained(found: Comparison, causes: Sequence[Cause], matters: float) -> Comparison:
+    """Returns the comparison with the changes marked that follow from the causes in hosts: those of routes to
+    or from the hosts, and of other nodes that changed on no other route."""
+    causes = [one for one in causes if not one.trunk]
     changes = [_route(change, causes, matters) for change in found.changes]
     return replace(found, changes=tuple(_node(change, changes, causes) for change in changes))
 
 
-def touches(change: Difference, causes: Sequence[HostCause]) -> bool:
-    """True for a change to a cause's host, or to its routes, for the worse if the cause is new."""
-    ends = change.subject.ranks
-    return any(one.worse == change.worse and any(rank in one.ranks for rank in ends) for one in causes)
+def touches(change: Difference, causes: Sequence[Cause]) -> bool:
+    return any(one.touches(change) for one in causes)
 
 
-def _route(change: Difference, causes: Sequence[HostCause], matters: float) -> Difference:
+def _route(change: Difference, causes: Sequence[Cause], matters: float) -> Difference:
     subject = change.subject
     if subject.family is not Family.ROUTE or change.explained_by is not None:
         return change
@@ -89,7 +106,7 @@ def _route(change: Difference, causes: Sequence[HostCause], matters: float) -> D
     return change
 
 
-def _node(change: Difference, changes: Sequence[Difference], causes: Sequence[HostCause]) -> Difference:
+def _node(change: Difference, changes: Sequence[Difference], causes: Sequence[Cause]) -> Difference:
     family, ranks = change.subject.family, change.subject.ranks
     if family not in (Family.OUT, Family.IN) or change.explained_by is not None or touches(change, causes):
         return change

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from crosscut.analysis.compare.causes import HostCause
+from crosscut.analysis.compare.causes import Cause
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trends
@@ -18,7 +18,7 @@ SCHEMA = {"name": "crosscut-comparison", "version": 1}
 
 def document(
     comparison: Comparison, asked: ComparisonSettings, names: Sequence[str], found: Trends | None = None,
-    causes: Sequence[HostCause] = (),
+    causes: Sequence[Cause] = (),
 ) -> dict[str, Any]:  # fmt: skip
     value: dict[str, Any] = {
         "schema": SCHEMA,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.causes import HostCause, touches
+from crosscut.analysis.compare.causes import Cause, touches
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trend, Trends
@@ -32,9 +32,9 @@ def render_conditions(screen: Screen, said: Sequence[str]) -> None:
 
 def render(
     screen: Screen, found: Comparison, asked: ComparisonSettings, names: Sequence[str],
-    causes: Sequence[HostCause] = (),
+    causes: Sequence[Cause] = (),
 ) -> None:  # fmt: skip
-    """Prints the comparison. `causes`: faults of hosts that began or ended between the runs, told first."""
+    """Prints the comparison. `causes`: faults that began or ended between the runs, told first."""
     several = len({change.subject.size_bytes for change in found.classes}) > 1
     news = [change for change in found.changes if change.explained_by is None]
     news.sort(key=lambda c: (not touches(c, causes), c.shift.middle))

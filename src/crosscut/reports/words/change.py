@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.causes import HostCause
+from crosscut.analysis.compare.causes import Cause
 from crosscut.analysis.compare.comparing import Difference
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
@@ -47,7 +47,7 @@ def node(of: Subject, names: Sequence[str]) -> str:
     return name if len(of.ranks) == 1 else name.rpartition(":")[0] or name
 
 
-def fault(of: HostCause) -> str:
+def fault(of: Cause) -> str:
     """`Only in the later run: n003 sends at 50 % of the rate of the other hosts`"""
     return f"Only in the {'later' if of.worse else 'earlier'} run: {of.what}"
 
