@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -251,6 +252,27 @@ def test_a_host_whose_partners_proved_sound_was_not_measured_alone():
         alone(*together, {0: 1.0}, {0: 1.0}), infer.infer(crossbar(1)), lambda rank: NAMES[rank]
     )
     assert [(one.kind, one.ranks) for one in found] == [(FindingKind.SUSPECT, (1,))]
+
+
+def test_where_most_messages_are_slow_without_a_cause_no_host_is_suspected():
+    """As in a torus, where even a few messages meet on cables."""
+    known = infer.infer(crossbar(1))
+    mostly_slow = replace(known, slow_share=0.98, explained=0.0)
+    seldom, often = [{0: 0.5}] * 2, [{0: 0.5}] * slow_parts.FEWEST_ALONE
+    for inferred, exchanges, told in (
+        (known, seldom, [FindingKind.SUSPECT]),
+        (mostly_slow, seldom, []),
+        (mostly_slow, often, [FindingKind.SLOW_HOST]),
+    ):
+        found = slow_parts.hosts_alone(alone(*exchanges), inferred, lambda rank: NAMES[rank])
+        assert [one.kind for one in found] == told
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1])
+def test_where_most_messages_are_slow_something_stands_out(noise):
+    inferred = replace(infer.infer(crossbar_with(noise)), slow_share=0.98, explained=0.0)
+    (one,) = of_run.ordered([], inferred, exact=True)
+    assert one.what.startswith("no cause found: many messages are slow")
 
 
 @pytest.mark.parametrize(

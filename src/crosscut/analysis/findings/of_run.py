@@ -36,7 +36,7 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
-from crosscut.analysis.structure.unshared import SMALLEST_NOISE, Unshared
+from crosscut.analysis.structure.unshared import SMALLEST_NOISE
 from crosscut.base import units
 from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
@@ -213,17 +213,18 @@ def ordered(
     if exact:
         found = [each.computed() for each in found]
     if all(finding.kind is FindingKind.SETTINGS for finding in found):
-        nothing = _nothing(inferred.alone, inferred.slow_share, exact)
+        nothing = _nothing(inferred, exact)
         if not finished:
             nothing = replace(nothing, what=f"{_SO_FAR}, {nothing.what}", advice=_AGAIN)
         found = [*found, nothing]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
 
 
-def _nothing(alone: Unshared, slow_share: float, exact: bool) -> Finding:
+def _nothing(inferred: Inferred, exact: bool) -> Finding:
+    alone = inferred.alone
     hidden = -math.expm1(-_FAR * alone.noise)
     noisy = alone.noise > _NOISY
-    if slow_share > SLOW_WITHIN_AT_MOST and not noisy:
+    if inferred.mostly_slow or (inferred.slow_share > SLOW_WITHIN_AT_MOST and not noisy):
         unknown = "no cause found: many messages are slow, but no host, route or group explains them"
         return Finding(FindingKind.NOTHING, unknown)
     slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal

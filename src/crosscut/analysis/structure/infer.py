@@ -44,6 +44,7 @@ MOST_UNSURE = 0.1
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
+_MOST = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,11 @@ class Inferred:
     """The fitted cables between groups, if collisions of hashed paths may explain the rates."""
     names: tuple[str, ...] = ()
     """[group] name, for groups within others; empty: names by `group_name`."""
+
+    @property
+    def mostly_slow(self) -> bool:
+        """True if most messages were slow, which no noise explains, and limits explain few of them."""
+        return self.slow_share > _MOST and self.explained < EXPLAINS_HARDLY_ANY
 
     def name(self, group: int) -> str:
         return self.names[group] if self.names else group_name(group)
