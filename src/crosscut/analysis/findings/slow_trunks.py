@@ -311,8 +311,9 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, h
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
         each = " per host" if hosts > 1 else ""
         # What others carry lacks the traffic of hosts whose group is unknown.
-        most = "at most " if len(inferred.unplaced) and capacity.reach in _LINKS else ""
-        words += f", {most}{effect.text()} of what others of its kind carry{each}"
+        lacks = len(inferred.unplaced) and capacity.reach in _LINKS
+        said = f"at most {100 * np.nanmax([share, effect.high]):.0f} %" if lacks else effect.text()
+        words += f", {said} of what others of its kind carry{each}"
     else:
         words += ", while the others show no limit"
     words += _LOST_OR_TAKEN
