@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,17 @@ def test_hosts_that_measure_like_those_of_another_switch_are_named() -> None:
     assert [note.split(",")[0] for note in renamed.notes] == [
         "the cabling puts n7 on leaf1", "the cabling puts n3 on leaf0",
     ]  # fmt: skip
+
+
+def test_a_slow_host_measures_like_those_of_no_switch() -> None:
+    """Its cable hides what it shares with others."""
+    structure = structure_of({"group0": (0, 1, 2, 7), "group1": (4, 5, 6, 3)}, 8)
+    ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(8))
+    slow = Finding(FindingKind.SLOW_HOST, "n7 sends at half.", ranks=(7,), hosts=("n7",))
+    for found, unplaced in (([slow], (3,)), ([], (3, 7))):
+        _, renamed = cable_names.named(found, replace(structure, unplaced=unplaced), Cabling(ports))
+        assert renamed is not None
+        assert renamed.notes == ()
 
 
 def test_groups_that_match_no_switch_keep_their_names() -> None:

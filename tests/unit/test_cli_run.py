@@ -117,6 +117,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("locate a.zarr -n 4", "-n: only for measuring"),
         ("run aapc --size -1KB", "'-1KB' is not a size; write for example 1MB"),
         ("run aapc --on moon", "unknown place 'moon'"),
+        ("run aapc --on moon.toml", "to simulate a network, write --on sim:moon.toml"),
         ("run aapc --on local:here", "takes nothing after a colon"),
         ("run aapc --mode neither", "not one of one, both"),
         ("run aapc --out a --resume b", "cannot be combined"),

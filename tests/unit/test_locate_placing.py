@@ -10,7 +10,7 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.parts import HOST_RATE, Builder, idle_of, uplinks
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis.findings import of_run, slow_parts
+from crosscut.analysis.findings import of_run, shared_limits, slow_parts
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction
@@ -158,3 +158,17 @@ def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, word
         "slow": f"within a group {share} % of messages are slow, between groups they share limits",
     }
     assert groups.what == f"3 groups of 8 hosts: {expected[words]}"
+
+
+@pytest.mark.parametrize(("sizes", "lost"), [((8, 24), "the trunk of group0"), ((12, 12), "all trunks")])
+def test_one_trunk_has_none_to_be_compared_with(sizes, lost):
+    builder = Builder.of(np.repeat([0, 1], sizes))
+    uplinks(builder, 3 * HOST_RATE, {})
+    idle = idle_of(builder.labels, 0, np.random.default_rng(1))
+    truth = networks.Truth(
+        "two", builder.ranks, builder.labels, builder.padded(), np.array(builder.capacities), idle, {}, ()
+    )
+    inferred = infer.infer(measured(truth))
+    found = shared_limits.between(inferred.capacities, inferred)
+    assert len(found) == 1
+    assert f"or {lost} lost capacity" in found[0].advice

@@ -43,7 +43,12 @@ def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Pl
 
 
 def load_place(name: str) -> Place:
-    """Returns the place `name`. Raises UsageError if this installation does not have it."""
+    """Returns the place `name`. Raises UsageError if it is unknown, or this installation does not have it."""
+    if name not in PLACES:
+        hint = f"; to simulate a network, write --on sim:{name}" if name.endswith(".toml") else ""
+        raise UsageError(
+            f"--on: unknown place '{name}'; known: {', '.join(map(typed_as, all_places()))}{hint}"
+        )
     try:
         place: Place = import_module(f"crosscut.places.{name}").PLACE
     except ModuleNotFoundError as error:
@@ -67,9 +72,6 @@ def all_places() -> list[Place]:
 def find_place(text: str) -> tuple[Place, str]:
     """Returns (place, argument) for the value of `--on`, such as `hosts:nodes.txt`. Raises UsageError."""
     name, _, argument = text.partition(":")
-    if name not in PLACES:
-        known = map(typed_as, all_places())
-        raise UsageError(f"--on {text}: unknown place '{name}'; known: {', '.join(known)}")
     place = load_place(name)
     if place.argument and not argument:
         raise UsageError(f"--on {text} needs a {place.argument}: write --on {name}:{place.argument}")

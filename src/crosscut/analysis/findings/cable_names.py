@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from crosscut.analysis.findings.kinds import CabledParts, FindingKind
+from crosscut.analysis.findings.kinds import OF_ONE_HOST, CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
 from crosscut.base import units
@@ -45,7 +45,8 @@ def named(
     told += _ports_alone([finding.what for finding in told], cabling)
     if structure is None:
         return told, None
-    notes = (*_exceptions(structure, aliases, cabling), *cabling.disagreements)
+    hidden = {rank for one in found if one.kind in OF_ONE_HOST for rank in one.ranks} | {*structure.unplaced}
+    notes = (*_exceptions(structure, aliases, cabling, hidden), *cabling.disagreements)
     groups = tuple(_renamed(group, aliases) for group in structure.groups)
     limits = tuple(replace(limit, groups=_called(limit.groups, aliases)) for limit in structure.limits)
     return told, replace(structure, groups=groups, limits=limits, notes=(*structure.notes, *notes))
@@ -70,14 +71,19 @@ def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
     return found
 
 
-def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[str]:
-    """Returns sentences on hosts that the cabling puts on one switch and the measurement on another."""
+def _exceptions(
+    structure: Structure, aliases: Mapping[str, _Alias], cabling: Cabling, hidden: Collection[int]
+) -> list[str]:
+    """Returns sentences on hosts that the cabling puts on one switch and the measurement on another.
+
+    `hidden`: ranks on slow hosts, whose cable hides the group.
+    """
     found: dict[str, str] = {}
     for name, alias in aliases.items():
         group = structure.group(name)
         for rank in group.ranks if group is not None else ():
             host = structure.hosts[rank]
-            switches = cabling.switches_of(host)
+            switches = cabling.switches_of(host) if rank not in hidden else set()
             if switches and not switches & set(alias.switches):
                 found.setdefault(
                     host,

@@ -49,13 +49,19 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
             each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
             what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
             one = _alike(
-                limits,
-                what,
-                "this is by design, or all trunks lost capacity alike: compare with what was ordered",
+                limits, what, f"this is by design, or {_lost(inferred)}: compare with what was ordered"
             )
             one = replace(one, false_alarm=inferred.grouping.doubt)
             found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in OF_GROUPS else one)
     return found
+
+
+def _lost(inferred: Inferred) -> str:
+    """Returns words on what may have lost capacity. A single trunk has none to be compared with."""
+    sizes = np.bincount(inferred.grouping.labels)
+    if inferred.grouping.count > FEWEST_ALIKE - 1 or inferred.names or sizes[0] == sizes[-1]:
+        return "all trunks lost capacity alike"
+    return f"the trunk of {inferred.name(int(sizes.argmin()))} lost capacity"
 
 
 def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:

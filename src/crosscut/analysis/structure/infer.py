@@ -44,6 +44,8 @@ MOST_UNSURE = 0.1
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
+# A rank behind a slow cable is placed by the totals of limits, which hold together or not.
+_SURE_OF_A_SLOW_RANK = 0.99
 _MOST = 0.5
 
 
@@ -214,7 +216,7 @@ def _best(
         return limits.explain(few, alone, near.labels), _unmoved(near)
     best: tuple[Explained, Placed] | None = None
     for found, routes in candidates(telling, slowness, alone.threshold, thorough):
-        placed = placing.placed(found, routes, observed, alone, SURE_OF_A_RANK)
+        placed = placing.placed(found, routes, observed, alone, _SURE_OF_A_SLOW_RANK)
         explained = limits.explain(few, alone, placed.grouping.labels)
         if best is None or _better(explained, placed.grouping, *best):
             best = explained, placed
