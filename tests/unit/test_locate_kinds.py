@@ -53,6 +53,24 @@ def test_a_slow_host_of_either_kind_is_named(way: int, slower_kind: bool) -> Non
     assert told[1].ranks == tuple(SLOWER)
 
 
+@pytest.mark.parametrize("also", [[], [3]])
+def test_a_slow_host_between_the_kinds_is_of_the_faster_one(also: list[int]) -> None:
+    truth = networks.crossbar(RANKS, np.random.default_rng(1))
+    capacities = truth.capacities.copy()
+    slower = np.array(SLOWER)
+    capacities[np.concatenate([slower, slower + RANKS])] *= 0.4
+    slow = [*also, 20]
+    capacities[[20, 20 + RANKS]] *= 0.6
+    for rank in also:
+        capacities[[rank, rank + RANKS]] *= 0.5
+    told = found(replace(truth, capacities=capacities))
+    assert [(one.kind, one.ranks) for one in told] == [
+        *((FindingKind.SLOW_HOST, (rank,)) for rank in slow), (FindingKind.HOST_KINDS, tuple(SLOWER))
+    ]  # fmt: skip
+    shares = [one.effect.share for one in told[:-1] if one.effect is not None]
+    assert shares == pytest.approx([0.5, 0.6][-len(slow) :], rel=0.05)
+
+
 def everybody() -> Observed:
     """Eight hosts have half the rate of the others."""
     phases = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in (5, 11)]

@@ -160,8 +160,14 @@ def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, word
     assert groups.what == f"3 groups of 8 hosts: {expected[words]}"
 
 
-@pytest.mark.parametrize(("sizes", "lost"), [((8, 24), "the trunk of group0"), ((12, 12), "all trunks")])
-def test_one_trunk_has_none_to_be_compared_with(sizes, lost):
+@pytest.mark.parametrize(
+    ("sizes", "lost", "share"),
+    [
+        ((8, 24), "the trunk of group0", "0.37 of what the 8 hosts of group0 can send"),
+        ((12, 12), "all trunks", ""),
+    ],
+)
+def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):
     builder = Builder.of(np.repeat([0, 1], sizes))
     uplinks(builder, 3 * HOST_RATE, {})
     idle = idle_of(builder.labels, 0, np.random.default_rng(1))
@@ -172,3 +178,5 @@ def test_one_trunk_has_none_to_be_compared_with(sizes, lost):
     found = shared_limits.between(inferred.capacities, inferred)
     assert len(found) == 1
     assert f"or {lost} lost capacity" in found[0].advice
+    assert share in found[0].what
+    assert ("can send" in found[0].what) == bool(share)

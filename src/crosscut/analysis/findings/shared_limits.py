@@ -52,16 +52,35 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
                 limits, what, f"this is by design, or {_lost(inferred)}: compare with what was ordered"
             )
             one = replace(one, false_alarm=inferred.grouping.doubt)
-            found.append(one.adding(_unequal(reach, capacities, inferred)) if reach in OF_GROUPS else one)
+            if reach in OF_GROUPS:
+                one = one.adding(_unequal(reach, capacities, inferred))
+            elif (smaller := _smaller_of_two(inferred)) is not None and reach is Reach.BETWEEN:
+                one = one.adding(_of_hosts(smaller, limits, inferred))
+            found.append(one)
     return found
 
 
 def _lost(inferred: Inferred) -> str:
     """Returns words on what may have lost capacity. A single trunk has none to be compared with."""
-    sizes = np.bincount(inferred.grouping.labels)
-    if inferred.grouping.count > FEWEST_ALIKE - 1 or inferred.names or sizes[0] == sizes[-1]:
+    smaller = _smaller_of_two(inferred)
+    if smaller is None:
         return "all trunks lost capacity alike"
-    return f"the trunk of {inferred.name(int(sizes.argmin()))} lost capacity"
+    return f"the trunk of {inferred.name(smaller)} lost capacity"
+
+
+def _smaller_of_two(inferred: Inferred) -> int | None:
+    """Returns the smaller group of two: its trunk is what joins it to all others."""
+    sizes = np.bincount(inferred.grouping.labels)
+    if inferred.names or len(sizes) != 2 or sizes[0] == sizes[1]:
+        return None
+    return int(sizes.argmin())
+
+
+def _of_hosts(group: int, limits: Sequence[Limit], inferred: Inferred) -> str:
+    """Returns words such as `0.40 of what the 8 hosts of group1 can send`."""
+    mine = inferred.grouping.labels == group
+    share = min(one.bytes_per_second for one in limits) / float(inferred.alone.out_rate[mine].sum())
+    return f"{share:.2f} of what the {int(mine.sum())} hosts of {inferred.name(group)} can send"
 
 
 def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:

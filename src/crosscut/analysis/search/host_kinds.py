@@ -52,14 +52,31 @@ class HostKinds:
         usual = float(np.median(np.log(before.rate)))
         ordinary, logs = unshared(full), np.log(seen.rate)
         slow = logs < (usual + math.log(ordinary.nominal)) / 2
-        near = np.abs(logs - usual) < max(thresholds.AS_OF_KIND, 3 * ordinary.noise)
+        apart = max(thresholds.AS_OF_KIND, 3 * ordinary.noise)
+        near = np.abs(logs - usual) < apart
         if slow.mean() < 0.5 or near[slow].mean() < thresholds.SURELY_OF_KIND:
             return self  # a shared limit or something else slows them
         fast = np.concatenate([seen.source[~slow], seen.destination[~slow]])
-        slower = np.setdiff1d(self.candidates, fast)
+        lowest = np.minimum(self._lowest(before), self._lowest(seen))
+        # Between the kinds is a slow host of the fastest kind.
+        slower = np.setdiff1d(self.candidates, [*fast, *np.nonzero(lowest > usual + apart)[0]])
         of_kind = np.ones(full.ranks)
         of_kind[slower] = math.exp(usual) / ordinary.nominal
         return replace(self, of_kind=of_kind)
+
+    def _lowest(self, observed: Observed) -> Floats:
+        """Returns [rank] the lowest log rate with a host that is no candidate; -inf: none was measured."""
+        of_candidates = (
+            np.isin(observed.source, self.candidates),
+            np.isin(observed.destination, self.candidates),
+        )
+        lowest = np.full(observed.ranks, np.inf)
+        for ends, mine, other in (
+            (observed.source, *of_candidates), (observed.destination, *of_candidates[::-1])
+        ):  # fmt: skip
+            told = mine & ~other
+            np.minimum.at(lowest, ends[told], np.log(observed.rate[told]))
+        return np.where(np.isfinite(lowest), lowest, -np.inf)
 
 
 def untold(full: Observed) -> bool:
