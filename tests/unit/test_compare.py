@@ -235,7 +235,7 @@ def tree(seed: int, slow: float) -> Run:
 def test_a_slow_trunk_comes_before_the_hosts_that_it_slows():
     before, after = tree(1, 1.0), tree(2, 0.5)
     found = compare(before, after, NO_GROUPS, ASKED)
-    faults = causes.causes(found, before, after)
+    faults = causes.of_changes(found, before, after)
     behind = tuple(range(12, 18))
     assert {(one.ranks, one.direction, one.worse) for one in faults} == {
         (behind, Direction.OUT, True), (behind, Direction.IN, True)
@@ -244,7 +244,7 @@ def test_a_slow_trunk_comes_before_the_hosts_that_it_slows():
     stream = io.StringIO()
     terminal.render(screen_for(stream), found, ASKED, [f"n{rank}" for rank in range(18)], faults)
     assert stream.getvalue().startswith("Only in the later run: traffic ")
-    repaired = causes.causes(compare(after, before, NO_GROUPS, ASKED), after, before)
+    repaired = causes.of_changes(compare(after, before, NO_GROUPS, ASKED), after, before)
     assert {one.worse for one in repaired} == {False}
 
 
@@ -254,7 +254,7 @@ def test_a_slow_host_comes_before_the_routes_that_it_slows():
     before = aapc(1, ranks=12, route=far)
     after = aapc(2, ranks=12, route={**far, **{(3, other): 0.5 for other in range(12)}})
     found = compare(before, after, halves(12), ASKED)
-    faults = causes.causes(found, before, after)
+    faults = causes.of_changes(found, before, after)
     assert [(one.ranks, one.direction, one.worse) for one in faults] == [((3,), Direction.OUT, True)]
     found = causes.explained(found, faults, ASKED.matters)
     assert all(Family.ROUTE is not family for family, _ in news(found))
@@ -263,4 +263,4 @@ def test_a_slow_host_comes_before_the_routes_that_it_slows():
     terminal.render(screen_for(stream), found, ASKED, names, faults)
     assert stream.getvalue().startswith("Only in the later run: n003 sends at 50 %")
     repaired = compare(after, before, halves(12), ASKED)
-    assert [one.worse for one in causes.causes(repaired, after, before)] == [False]
+    assert [one.worse for one in causes.of_changes(repaired, after, before)] == [False]

@@ -81,7 +81,7 @@ def _compare(args: argparse.Namespace) -> int:
     except UndecidedError as error:
         return tell_untold(args, error)
     names = of_run.rank_names(runs[0])
-    faults = causes.causes(comparison, runs[0], runs[-1])
+    faults = causes.of_changes(comparison, runs[0], runs[-1])
     comparison = causes.explained(comparison, faults, asked.matters)
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
 

@@ -32,6 +32,7 @@ class Cause:
     worse: bool
     """True if the second run has the fault, False if it was repaired."""
     trunk: bool
+    """True for a fault of the trunk, in one direction."""
 
     def touches(self, change: Difference) -> bool:
         """True for a change in the same sense to the host or to its routes, or to what the trunk carries."""
@@ -46,7 +47,7 @@ class Cause:
         return family is (Family.OUT if self.direction is Direction.OUT else Family.IN) and all(mine)
 
 
-def causes(found: Comparison, first: Run, second: Run) -> list[Cause]:
+def of_changes(found: Comparison, first: Run, second: Run) -> list[Cause]:
     """Returns the faults of hosts and trunks that began or ended between the runs, if anything changed there:
     new ones first.
 
@@ -77,8 +78,9 @@ def _faults(run: Run, number: NDArray[np.int64]) -> dict[_Key, Finding]:
 
 def _cause(key: _Key, one: Finding, *, worse: bool) -> Cause:
     shift = math.log(one.effect.share) if one.effect is not None and one.effect.share > 0 else math.nan
-    direction, trunk = one.direction or Direction.BOTH, one.kind is FindingKind.SLOW_TRUNK
-    return Cause(key[1], one.what, direction, shift if worse else -shift, worse, trunk)
+    kind, ranks, _ = key
+    direction, trunk = one.direction or Direction.BOTH, kind is FindingKind.SLOW_TRUNK
+    return Cause(ranks, one.what, direction, shift if worse else -shift, worse, trunk)
 
 
 def explained(found: Comparison, causes: Sequence[Cause], matters: float) -> Comparison:

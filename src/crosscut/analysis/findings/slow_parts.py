@@ -232,7 +232,7 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
         return [_crowded(there, name)]
     beside, times, unsure = _Beside(inferred, set(there)), _times(alone), unconfirmed(alone, inferred)
-    if inferred.mostly_slow:  # even a few messages meet on cables, and those of a host may do so each time
+    if inferred.mostly_slow:  # even a few messages meet on cables, so once or twice proves nothing
         there = [rank for rank in there if rank not in unsure]
     reached = _reached(alone, inferred, _worse(ends))
     found = []

@@ -44,8 +44,9 @@ MOST_UNSURE = 0.1
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
-# A rank behind a slow cable is placed by the totals of limits, which hold together or not.
+# The same for a rank behind a slow cable. The totals that place it overstate their certainty.
 _SURE_OF_A_SLOW_RANK = 0.99
+# Noise never slows a larger share of messages.
 _MOST = 0.5
 
 

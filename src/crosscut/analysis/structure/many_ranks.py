@@ -18,7 +18,7 @@ from crosscut.analysis.structure.tallies import RouteCounts
 
 MOST_GROUPED = 256
 """Ranks of the sample."""
-# Of more ranks, none is moved, which would take longer than a search should.
+# Moving more ranks than these would take longer than a search should.
 _MOST_MOVED = 2048
 
 
