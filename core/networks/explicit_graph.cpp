@@ -190,7 +190,7 @@ class ExplicitReader {
     table.read_choice("spread", words, spread);
     if (table.has("spread") && its.cables == 1 && cables_read)
       table.mistake("spread", "means nothing with one cable");
-    if (!(its.rate > 0) && !table.has("rate") && !common_has_rate())
+    if (!(its.rate > 0) && !table.has("rate") && !common_has_rate() && !table.has_unknown_like("rate"))
       table.mistake("rate", "is missing, here and in [link]; write rate = \"100 Mbit/s\"");
     const auto [a, b] = ends(table, names);
     const auto copies = spread == 1 ? static_cast<std::size_t>(its.cables) : 1;

@@ -1,6 +1,8 @@
 #include "networks/reading.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -12,6 +14,7 @@ namespace {
 constexpr double fastest = 1e18;  // bits per second; beyond that a unit is wrong
 constexpr double longest = 3600;  // seconds
 constexpr double most_expensive = 1e15;
+constexpr std::size_t alike_shown = 3;  // lines of a report with the same text
 
 }  // namespace
 
@@ -28,9 +31,16 @@ void Mistakes::report() const {
   if (found_.empty()) return;
   auto sorted = found_;
   std::ranges::stable_sort(sorted, {}, &Mistake::line);
+  std::map<std::string_view, std::size_t> places, told;
+  for (const auto& one : sorted) ++places[one.what];
   std::string text;
-  for (const auto& [line, what] : sorted)
+  for (const auto& [line, what] : sorted) {
+    if (told[what] == alike_shown) continue;
     text += (text.empty() ? "" : "\n") + path_ + ":" + std::to_string(line) + ": " + what;
+    const auto more = places[what] - std::min(places[what], alike_shown);
+    if (++told[what] == alike_shown && more > 0)
+      text += " (and in " + std::to_string(more) + (more == 1 ? " more place)" : " more places)");
+  }
   if (not_kept_ > 0) text += "\n" + path_ + ": and " + std::to_string(not_kept_) + " more mistakes";
   throw UsageError(text);
 }
@@ -51,6 +61,13 @@ TableReader::TableReader(const TomlNode& table, std::string where, Mistakes& mis
 int TableReader::line(std::string_view key) const {
   const auto* value = table_->find(key);
   return value == nullptr ? table_->line : value->line;
+}
+
+bool TableReader::has_unknown_like(std::string_view key) const {
+  return std::ranges::any_of(table_->members, [&](const TomlMember& member) {
+    return std::ranges::find(known_, member.key) == known_.end() &&
+           suggestion(member.key, std::array{key}).starts_with("; did you mean");
+  });
 }
 
 void TableReader::mistake(std::string_view key, const std::string& what) {

@@ -47,6 +47,8 @@ class TableReader {
   int line() const { return table_->line; }
   const std::string& where() const { return where_; }
   bool has(std::string_view key) const { return table_->find(key) != nullptr; }
+  // True if a key that nothing has requested so far looks like a misspelt `key`.
+  bool has_unknown_like(std::string_view key) const;
   int line(std::string_view key) const;
   void mistake(std::string_view key, const std::string& what);
 

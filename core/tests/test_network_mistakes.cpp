@@ -184,6 +184,23 @@ TEST(every_mistake_is_reported_in_the_order_of_the_file) {
   CHECK(said(many).ends_with("more mistakes"));
 }
 
+TEST(the_same_mistake_in_many_places_is_reported_three_times) {
+  std::string links = "[[hosts]]\nnames = \"n[0-8]\"\n[[switches]]\nnames = \"s\"\n";
+  for (int i = 0; i < 9; ++i)
+    links += "[[links]]\nbetween = [\"n" + std::to_string(i) + "\", \"s\"]\nrate = \"1 Gbps\"\n";
+  const auto found = said(links);
+  CHECK_EQ(lines_of(found), 3);
+  CHECK(found.ends_with(
+      "f.toml:13: [[links]] rate: \"1 Gbps\" is not a rate; write \"1 Gbit/s\" (and in 6 more places)"));
+}
+
+TEST(a_misspelt_rate_is_not_reported_as_missing_too) {
+  const std::string link = "[[hosts]]\nnames = \"n[0-1]\"\n[[links]]\nbetween = [\"n0\", \"n1\"]\n";
+  CHECK_EQ(said(link + "rat = \"1 Gbit/s\"\n"),
+           "f.toml:5: unknown key \"rat\" in [[links]]; did you mean rate, back_rate?");
+  check_says(link + "cost = 3\n", "rate: is missing");
+}
+
 TEST(nothing_large_is_made_before_it_is_checked) {
   check_says("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\nhosts = 1_000_000_000_000\n",
              "f.toml:1: [generator] crossbar: 1000000000000 hosts");
@@ -213,6 +230,9 @@ TEST(rates_and_prices_as_text) {
   for (const auto* text :
        {"", "100", "Mbit/s", "1 mbit/s", "1e3 bit/s", "-1 bit/s", "inf bit/s", "1.2.3 bit/s", "1 Mbit/s x"})
     CHECK_THROWS_SAYING(UsageError, "is not a rate", parse_rate(text));
+  for (const auto* text : {"1 Gbps", "1Gb/s", "1 Gbit", "1 Gbits/s"})
+    CHECK_THROWS_SAYING(UsageError, "write \"1 Gbit/s\"", parse_rate(text));
+  CHECK_THROWS_SAYING(UsageError, "write \"1 kB/s\"", parse_rate("1 KBps"));
   using Price = std::pair<double, std::string>;
   CHECK_EQ(parse_price("818 USD"), Price(818, "USD"));
   CHECK_EQ(parse_price("0.5EUR"), Price(0.5, "EUR"));

@@ -66,6 +66,18 @@ def slowest_and_median(run: Path) -> tuple[float, float]:
     return float(np.percentile(rates, 5)), float(np.median(rates))
 
 
+def test_explain_refuses_a_pattern_that_loads_one_route_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run.zarr")
+    crosscut(
+        capsys, "run", "pingpong", "--on", "sim:xibalba-e7-config1", "-n", "4", "--pairs", "all",
+        "--out", out, "--quiet",
+    )  # fmt: skip
+    assert cli.main(["explain", out]) == 2
+    assert "its pattern does not load many routes at once" in capsys.readouterr().err
+
+
 def test_explain_names_links_that_forwarding_hosts_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

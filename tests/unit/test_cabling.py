@@ -276,6 +276,24 @@ def test_groups_that_match_no_switch_keep_their_names() -> None:
     assert renamed.notes == ()
 
 
+def test_a_faulty_host_that_the_list_lacks_is_said_to_be_missing() -> None:
+    slow = Finding(FindingKind.SLOW_HOST, "n5 sends at half.", hosts=("n5",))
+    (told,), _ = cable_names.named([slow], None, Cabling((Port("x1", switch="leaf0"),)))
+    assert told.what == "n5 sends at half [not in the list of cables]"
+    assert cable_names.named([slow], None, Cabling())[0] == [slow]
+
+
+def test_switches_without_the_limit_of_another_like_them_are_named() -> None:
+    structure = structure_of({"group0": (0, 1, 2, 3), "group1": tuple(range(4, 12))}, 12)
+    limit = Finding(FindingKind.SHARED_LIMIT, "shared limit: 5 MB/s", groups=("group0", "group1"))
+    ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(12))
+    (told,), _ = cable_names.named([limit], structure, Cabling(ports))
+    assert told.what == "shared limit: 5 MB/s; leaf[1-2], with about as many hosts, share no such limit"
+    uneven = tuple(Port(f"n{rank}", switch=f"leaf{min(rank // 4, 1)}") for rank in range(12))
+    (told,), _ = cable_names.named([limit], structure, Cabling(uneven))
+    assert told.what == limit.what
+
+
 def test_without_structure_hosts_still_have_places() -> None:
     found = [Finding(FindingKind.SLOW_ROUTE, "slow: n0 to n1", hosts=("n0", "n1"))]
     told, structure = cable_names.named(found, None, Cabling((Port("n0", rack="r1"), Port("n1", rack="r2"))))

@@ -53,6 +53,20 @@ const Factors bits_of_unit{{"bit/s", 1},     {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {
                            {"Tbit/s", 1e12}, {"B/s", 8},      {"kB/s", 8e3},   {"KB/s", 8e3},
                            {"MB/s", 8e6},    {"GB/s", 8e9},   {"TB/s", 8e12}};
 
+// Returns the unit of rates that a common other spelling means (Gbps, Gb/s, GBps); empty if there is none.
+std::string meant_rate_unit(std::string_view written) {
+  const std::string prefix =
+      !written.empty() && std::string_view("kKMGT").find(written[0]) != std::string_view::npos
+          ? std::string(written[0] == 'K' ? "k" : written.substr(0, 1))
+          : "";
+  const std::string_view rest = written.substr(prefix.size());
+  for (const std::string_view bits : {"bps", "b/s", "bit", "bits", "bits/s", "bit/sec"})
+    if (rest == bits) return prefix + "bit/s";
+  for (const std::string_view bytes : {"Bps", "B/sec", "byte/s", "bytes/s"})
+    if (rest == bytes) return prefix + "B/s";
+  return {};
+}
+
 // Reads a number and the unit that follows it at `end`; nullopt if either is invalid.
 std::optional<double> quantity(std::string_view word, std::size_t end, const Factors& units) {
   const auto unit = units.find(trimmed(word.substr(std::min(word.size(), end))));
@@ -138,13 +152,16 @@ double parse_seconds(std::string_view text) {
 
 double parse_rate(std::string_view text) {
   const std::string_view word = trimmed(text);
-  const auto value = quantity(word, word.find_first_not_of("0123456789."), bits_of_unit);
-  if (!value)
-    throw UsageError(
-        shown(text) +
-        " is not a rate; write \"100 Mbit/s\" or \"12.5 MB/s\"; units are bit/s, kbit/s, Mbit/s, "
-        "Gbit/s, Tbit/s and B/s, kB/s, MB/s, GB/s, TB/s");
-  return *value;
+  const auto end = std::min(word.size(), word.find_first_not_of("0123456789."));
+  const auto value = quantity(word, end, bits_of_unit);
+  if (value) return *value;
+  const auto unit = meant_rate_unit(trimmed(word.substr(end)));
+  if (end > 0 && !unit.empty())
+    throw UsageError(shown(text) + " is not a rate; write \"" + std::string(word.substr(0, end)) + " " +
+                     unit + "\"");
+  throw UsageError(shown(text) +
+                   " is not a rate; write \"100 Mbit/s\" or \"12.5 MB/s\"; units are bit/s, kbit/s, Mbit/s, "
+                   "Gbit/s, Tbit/s and B/s, kB/s, MB/s, GB/s, TB/s");
 }
 
 std::pair<double, std::string> parse_price(std::string_view text) {

@@ -11,11 +11,25 @@ from typing import IO
 
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 
+_HEAD_BYTES = 4096
+
 
 def need_folder(option: str, path: Path) -> None:
     """Raises UsageError, before any work, if the folder of the path that `option` names does not exist."""
     if lacks := _lacking_folder(path):
         raise UsageError(f"{option} {path}: {lacks}")
+
+
+def need_own(option: str, path: Path, marks: bytes) -> None:
+    """Raises UsageError, before any work, for a file without `marks`: somebody else's, not to be replaced."""
+    need_folder(option, path)
+    if not path.is_file():
+        return
+    head = b""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if marks not in head:
+        raise UsageError(f"{option} {path}: this file exists, and crosscut did not make it; name another")
 
 
 def _lacking_folder(path: Path) -> str:

@@ -17,6 +17,7 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
 from crosscut.network import description
 from crosscut.run.realm import is_emulated
+from crosscut.run.shape import reading
 
 if TYPE_CHECKING:
     from crosscut.analysis.findings.explain import Bottleneck, Way
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 EPILOG = """
 examples:
-  crosscut run pairwise --on sim:xibalba-e7-config1 --out e7.zarr
-  crosscut explain e7.zarr                   phases 9 to 55: from module0 to module1, …
+  crosscut run aapc --on sim:xibalba-e7-config1 --out e7.zarr
+  crosscut explain e7.zarr                   phases 9 to 55: up to 32 messages share 94.9 MB/s …
   crosscut explain e7.zarr --network my.toml for a run that names no network
 
 Capacities are those of the network's description, if the run has one (simulated and emulated clusters) or
@@ -59,6 +60,10 @@ def execute(args: argparse.Namespace) -> int:
 
     run = Run.open(args.run)
     index = run.size_index(args.size) if args.size is not None else None
+    if not reading(run.attributes).findings:
+        raise UsageError(
+            f"{args.run}: its pattern does not load many routes at once; use a run of aapc or pairwise"
+        )
     samples = of_run.chosen(run, index)
     if samples is None or samples.of_phases:
         raise UsageError(

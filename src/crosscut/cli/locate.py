@@ -13,7 +13,7 @@ from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_INTERRUPTED, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import measuring, recorded
-from crosscut.cli.parsing.parser import Parser, flag, number, option, record, whole
+from crosscut.cli.parsing.parser import Parser, flag, option, record, whole
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -29,11 +29,20 @@ examples:
 
 How it works, and what it cannot tell: docs/how-it-locates.md.
 """
-_probability = number(
-    lambda value: 0.5 <= value < 1, "{!r} is not a probability from 0.5 to below 1, such as 0.99"
-)
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3
+_SOURCE = "crosscut locate"
+"""Begins the source that a network file names; such a file may be replaced."""
+
+
+def _probability(text: str) -> float:
+    try:
+        value = units.parse_fraction(text)
+    except UsageError:
+        value = 0.0
+    if not 0.5 <= value < 1:
+        raise UsageError(f"{text!r} is not a probability from 0.5 to below 1, such as 0.99 or 99%")
+    return value
 
 
 def add_arguments(parser: Parser) -> None:
@@ -84,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
         raise UsageError("name a run, or give --on PLACE (or -n RANKS) to measure")
     if args.network is not None:
-        whole_file.need_folder("-o", args.network)
+        whole_file.need_own("-o", args.network, f'source = "{_SOURCE}'.encode())
     if args.run is None and args.switch_counters:
         raise UsageError("--switch-counters: name the run during which the counters were read")
     cabling = options.cabling_of(args)  # before anything is measured
@@ -181,7 +190,7 @@ def _tell(
     from crosscut.run.run import Run
 
     if args.network is not None and structure is not None:
-        source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
+        source = _SOURCE + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
         print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))

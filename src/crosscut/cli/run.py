@@ -159,7 +159,8 @@ def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
     text = "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in lines)
     if not pattern.parameters:
         text += f"\n\nThe pattern {pattern.name} has no parameters of its own."
-    examples = f"example:\n  crosscut run {pattern.name} -n 8 --size 1MB"
+    size = "-n 2" if pattern.shape == "sweep" else "-n 8 --size 1MB"  # a sweep has sizes of its own
+    examples = f"example:\n  crosscut run {pattern.name} {size}"
     if with_parameters := [backend.name for backend in known.backends if backend.parameters]:
         examples += f"\n  crosscut run {pattern.name} --backend {with_parameters[-1]} --help"
     usage = f"crosscut run {pattern.name} [OPTION …]"

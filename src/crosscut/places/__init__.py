@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
+from crosscut.base import spelling
 from crosscut.base.errors import PlaceError, UsageError
+from crosscut.network import description
 from crosscut.places.base import Place
 
 # Each module of this folder named here has a member `PLACE`.
@@ -45,10 +48,8 @@ def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Pl
 def load_place(name: str) -> Place:
     """Returns the place `name`. Raises UsageError if it is unknown, or this installation does not have it."""
     if name not in PLACES:
-        hint = f"; to simulate a network, write --on sim:{name}" if name.endswith(".toml") else ""
-        raise UsageError(
-            f"--on: unknown place '{name}'; known: {', '.join(map(typed_as, all_places()))}{hint}"
-        )
+        known = ", ".join(map(typed_as, all_places()))
+        raise UsageError(f"--on: unknown place '{name}'; {_meant(name) or f'known: {known}'}")
     try:
         place: Place = import_module(f"crosscut.places.{name}").PLACE
     except ModuleNotFoundError as error:
@@ -56,6 +57,15 @@ def load_place(name: str) -> Place:
             raise
         raise UsageError(f"the place '{name}' is not part of this installation") from error
     return place
+
+
+def _meant(name: str) -> str:
+    """Says what to write in place of a network or a file of hosts without a place's name before it."""
+    if name.endswith(".toml") or name in description.catalogue_names():
+        return f"to simulate this network, write --on sim:{name}"
+    if Path(name).is_file():
+        return f"if this file lists hosts, write --on hosts:{name}"
+    return spelling.hint(name, PLACES).removeprefix("; ")
 
 
 def all_places() -> list[Place]:

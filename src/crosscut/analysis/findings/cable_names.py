@@ -17,6 +17,7 @@ from crosscut.analysis.findings.kinds import OF_ONE_HOST, CabledParts, FindingKi
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
 
@@ -30,6 +31,10 @@ _Place = tuple[str, str]
 """(switch, port)"""
 
 
+# Largest difference of two switches' numbers of hosts, relative to the first, at which they are compared.
+_ALIKE = 0.25
+
+
 @dataclass(frozen=True)
 class _Alias:
     name: str
@@ -41,7 +46,7 @@ def named(
 ) -> tuple[list[Finding], Structure | None]:
     """Returns both, with groups named after switches and the places of hosts added."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
-    told = [_told(finding, aliases, cabling) for finding in found]
+    told = [_told(_beside_alike(finding, structure, aliases, cabling), aliases, cabling) for finding in found]
     told += _ports_alone([finding.what for finding in told], cabling)
     if structure is None:
         return told, None
@@ -106,6 +111,10 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
             said = "; ".join(text for port in cabling.of_host(host) if (text := port.text()))
             if said:
                 places.append(said if len(hosts) == 1 else f"{host}: {said}")
+        absent = [host for host in hosts if not cabling.of_host(host)]
+        if absent and cabling.ports and finding.kind.fault:
+            which = "" if len(hosts) == 1 else f": {folded(absent, LIST_WIDTH)}"
+            places.append(f"not in the list of cables{which}")
     trunks = _trunks(finding, aliases, cabling)
     places += [trunk.text() for trunk in trunks[:TRUNKS_SHOWN]]
     if len(trunks) > TRUNKS_SHOWN:
@@ -115,6 +124,25 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
     groups = _called(finding.groups, aliases)
     named_ = replace(finding, what=what, groups=groups, advice=_with_names(finding.advice, aliases))
     return _beside_ports(named_, ports, trunks, cabling)
+
+
+def _beside_alike(
+    finding: Finding, structure: Structure | None, aliases: Mapping[str, _Alias], cabling: Cabling
+) -> Finding:
+    """Says which switches with about as many hosts do not share the limit of the only one that does.
+
+    Switches without limits look like one group, so a limit of one of them has no other to be compared with.
+    """
+    beside = [aliases[name] for name in finding.groups if name in aliases]
+    if finding.kind is not FindingKind.SHARED_LIMIT or structure is None or len(beside) != 2:
+        return finding
+    narrow, wide = sorted(beside, key=lambda alias: len(alias.switches))
+    hosts = Counter(switch for host in set(structure.hosts) for switch in cabling.switches_of(host))
+    (own,) = narrow.switches[:1]
+    alike = [one for one in wide.switches if abs(hosts[one] - hosts[own]) <= _ALIKE * hosts[own]]
+    if len(narrow.switches) != 1 or len(alike) < 2:
+        return finding
+    return finding.adding(f"{folded(alike, LIST_WIDTH)}, with about as many hosts, share no such limit")
 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
