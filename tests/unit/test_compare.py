@@ -244,6 +244,7 @@ def test_a_slow_trunk_comes_before_the_hosts_that_it_slows():
     stream = io.StringIO()
     terminal.render(screen_for(stream), found, ASKED, [f"n{rank}" for rank in range(18)], faults)
     assert stream.getvalue().startswith("Only in the later run: traffic ")
+    assert all(f"n[12-17] {way} (6 hosts)" in stream.getvalue() for way in ("out", "in"))
     repaired = causes.of_changes(compare(after, before, NO_GROUPS, ASKED), after, before)
     assert {one.worse for one in repaired} == {False}
 

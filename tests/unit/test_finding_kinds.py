@@ -54,7 +54,7 @@ def test_terminal_and_report_warn_of_the_same_kinds(kind: FindingKind) -> None:
     stream = io.StringIO()
     terminal.render(Screen(Console(file=stream, width=80, color_system=None), UNICODE), found, None)
     one = RunAtSize("run", aapc_view(), digest(aapc_view().dataset, 1))
-    told = next(each for each in story.told(found, one, []) if each.text == "n1 is odd.")
+    told = next(each for each in story.told(found, one, []) if each.text.endswith("n1 is odd."))
     assert (UNICODE.warning in stream.getvalue()) == told.warns == (kind.fault or kind in WARNED_OF)
     endings = {picture.name.removeprefix("run-") for picture in run_pictures.pictures(one, "run")}
     assert endings.intersection(told.proofs), f"no picture of a dense run proves {kind.value}"

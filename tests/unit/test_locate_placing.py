@@ -163,7 +163,7 @@ def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, word
 @pytest.mark.parametrize(
     ("sizes", "lost", "share"),
     [
-        ((8, 24), "the trunk of group0", "0.37 of what the 8 hosts of group0 can send"),
+        ((8, 24), "the trunk of group0", "this is 0.37 of what the 8 hosts of group0 can send"),
         ((12, 12), "all trunks", ""),
     ],
 )

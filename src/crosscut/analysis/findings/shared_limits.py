@@ -80,7 +80,7 @@ def _of_hosts(group: int, limits: Sequence[Limit], inferred: Inferred) -> str:
     """Returns words such as `0.40 of what the 8 hosts of group1 can send`."""
     mine = inferred.grouping.labels == group
     share = min(one.bytes_per_second for one in limits) / float(inferred.alone.out_rate[mine].sum())
-    return f"{share:.2f} of what the {int(mine.sum())} hosts of {inferred.name(group)} can send"
+    return f"this is {share:.2f} of what the {int(mine.sum())} hosts of {inferred.name(group)} can send"
 
 
 def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,13 +64,21 @@ def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> 
     ]
     design = [said for kind, said in of_kind if kind.sort is Sort.DESIGN]
     if design and not verdict:
-        verdict = [Told(UNLIKE, design[0].proofs, meaning=Meaning.LIMIT)]
+        limit = next((one for one in found if one.kind is FindingKind.SHARED_LIMIT), None)
+        verdict = [_limited(limit) if limit is not None else replace(design[0], text=UNLIKE, advice="")]
+        design = [said for said in design if limit is None or said != _of_finding(limit)]
     return [
         *verdict,
         *([Told(shape, ("phases",))] if shape else []),
         *design,
         *(Told(sentence(words), ("routes",) if _on_routes(words) else proofs) for words in sentences),
     ]
+
+
+def _limited(of: Finding) -> Told:
+    """Returns the sentence on a limit as the verdict."""
+    what = of.what if not of.what.startswith("shared limit") else f"there is a {of.what}"
+    return replace(_of_finding(of), text=sentence(f"No fault stands out, but {what}"))
 
 
 def _on_routes(words: str) -> bool:

@@ -103,6 +103,9 @@ def slowest_routes(one: RunAtSize) -> Markup:
     )  # fmt: skip
     many = f"The slowest {len(rows)} of {len(routes.source):,} routes"
     caption = f"{many if len(routes.source) > 1 else 'The route'}, {_size(one)} messages"
+    others = figures.others_as_slow(routes.rates, int(order[-1]))
+    if others and len(order) < len(routes.source):
+        caption += f"; as slow as the last one or slower:{others.removeprefix(' and')}"
     return table(head, rows, words=frozenset({0, 1}), caption=caption)
 
 

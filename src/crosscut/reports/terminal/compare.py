@@ -15,6 +15,8 @@ from crosscut.reports.words import change as words
 
 SHOWN = 12
 ROWS = 2 * SHOWN
+# Changes of hosts are told together if the logarithms of their ratios differ by less.
+_ALIKE = 0.05
 
 
 def render_untold(screen: Screen, error: UndecidedError) -> None:
@@ -50,14 +52,16 @@ def render(
     if rest or not causes:
         _headline(screen, found, asked, rest, names, "Not explained by this: " if causes else "")
     rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
-    shown = [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))]
-    for change in shown[:ROWS]:
+    shown = [[one] for one in found.classes] + _alike(news)
+    for changes in shown[:ROWS]:
+        change = changes[len(changes) // 2]
+        doubt = chance(max(one.doubt for one in changes))
         rows.add(
-            words.subject(change.subject, names),
+            words.subjects([one.subject for one in changes], names),
             *([units.size(change.subject.size_bytes)] if several else []),
             words.from_to(change),
-            words.percent(change.shift.middle),
-            *(("", "") if found.computed else (words.interval(change), chance(change.doubt))),
+            _range(words.percent(changes[0].shift.middle), words.percent(changes[-1].shift.middle)),
+            *(("", "") if found.computed else (words.interval(changes), doubt)),
             style=_style(change.worse) if change in found.changes else "dim",
         )
     screen.console.print()
@@ -69,7 +73,7 @@ def render(
     if hidden:
         follow = "follows" if hidden == 1 else "follow"
         screen.line(f"{units.count(hidden, 'further change')} {follow} from these; --json lists all", "dim")
-    if any(words.differs_from_medians(change) for change in shown[:ROWS]):
+    if any(words.differs_from_medians(one) for changes in shown[:ROWS] for one in changes):
         screen.line(words.CHANGE, "dim")
     screen.line(_how(found, asked), "dim")
 
@@ -77,6 +81,26 @@ def render(
 def _render_rest(screen: Screen, shown: int) -> None:
     if shown > ROWS:
         screen.line(f"and {shown - ROWS:,} more; --json lists all", "dim")
+
+
+def _alike(news: Sequence[Difference]) -> list[list[Difference]]:
+    """Returns the changes of nodes, those of the same direction and about the same size together, each list
+    sorted by size."""
+    found: list[list[Difference]] = []
+    for change in news:
+        if change.subject.family not in (Family.OUT, Family.IN):
+            continue
+        for changes in found:
+            first = changes[0]
+            same = (first.subject.family, first.subject.size_bytes, first.worse) == (
+                change.subject.family, change.subject.size_bytes, change.worse
+            )  # fmt: skip
+            if same and abs(change.shift.middle - first.shift.middle) <= _ALIKE:
+                changes.append(change)
+                break
+        else:
+            found.append([change])
+    return found
 
 
 def _style(worse: bool) -> str:
@@ -99,8 +123,11 @@ def _headline(
         news or found.changes, key=lambda c: (c.subject.family is not Family.PHASE, abs(c.shift.middle))
     )
     worse = sum(change.worse for change in news)
+    with_it = next((each for each in _alike(news) if first in each), [first])
+    several = words.subjects([one.subject for one in with_it], names)
     text = (
-        f"{words.at_start(first.subject, names)}: {words.percent(first.shift.middle)} "
+        f"{several if with_it[1:] else words.at_start(first.subject, names)}: "
+        f"{words.percent(first.shift.middle)} "
         f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
     )
     said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "

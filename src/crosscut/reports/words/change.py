@@ -9,6 +9,7 @@ from crosscut.analysis.compare.causes import Cause
 from crosscut.analysis.compare.comparing import Difference
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.base.spelling import capital, spans
 
 CHANGE = (
@@ -33,6 +34,14 @@ def subject(of: Subject, names: Sequence[str]) -> str:
         source, destination = of.ranks
         return f"route {names[source]} → {names[destination]}"
     return f"{node(of, names)} {'out' if of.family is Family.OUT else 'in'}"
+
+
+def subjects(of: Sequence[Subject], names: Sequence[str]) -> str:
+    """Returns one subject, or several nodes in one direction: `n[003-010] out (8 hosts)`."""
+    if len(of) == 1:
+        return subject(of[0], names)
+    way = "out" if of[0].family is Family.OUT else "in"
+    return f"{folded([node(one, names) for one in of], LIST_WIDTH)} {way} ({len(of)} hosts)"
 
 
 def at_start(of: Subject, names: Sequence[str]) -> str:
@@ -65,8 +74,9 @@ def signed(share: float) -> str:
     return f"{'+' if value > 0 else '−' if value < 0 else ''}{abs(value):.{digits}f} %"
 
 
-def interval(change: Difference) -> str:
-    low, high = change.shift.low, change.shift.high
+def interval(changes: Sequence[Difference]) -> str:
+    """Returns the interval of a change, or the widest bounds of several."""
+    low, high = min(one.shift.low for one in changes), max(one.shift.high for one in changes)
     return f"[{percent(low)} … {percent(high)}]" if math.isfinite(low + high) else ""
 
 

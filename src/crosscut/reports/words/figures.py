@@ -21,6 +21,8 @@ from crosscut.run.realm import is_simulated
 _SHORT_BYTES = 1024
 # Rates that fall short of the middle one by less, as a share of it, are alike.
 ALIKE = 0.05
+_TIED = 1.0005
+"""Rates up to this multiple of the slowest print as the same."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,13 @@ def extreme(medians: Medians, largest: bool = False) -> int | None:
     if not np.isfinite(values).any():
         return None
     return int(np.nanargmax(values) if largest else np.nanargmin(values))
+
+
+def others_as_slow(medians: Medians, worst: int) -> str:
+    """Returns words such as ` and 3 others` on those as slow as the slowest, which alone would look singled
+    out; empty if there are none."""
+    count = int((medians.median <= _TIED * medians.median[worst]).sum()) - 1
+    return f" and {units.count(count, 'other')}" if count > 0 else ""
 
 
 def alike(medians: Medians, *, timed: bool = False) -> bool:

@@ -142,7 +142,8 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
         ends = routes.source[route], routes.destination[route]
         names = " → ".join(view.rank_name(int(rank)) for rank in ends)
         median = units.rate(routes.rates.middle)
-        slowest = f"slowest {figures.at(routes.rates, route).rate()}, {names}"
+        others = figures.others_as_slow(routes.rates, route)
+        slowest = f"slowest {figures.at(routes.rates, route).rate()}, {names}{others}"
         if figures.alike(routes.rates):
             slowest = figures.none_slower("route")
         lines.append(f"median route {median}; {slowest}")

@@ -164,8 +164,9 @@ def _caption(one: RunAtSize, routes: Routes) -> str:
     told = f"{units.count(len(routes.source), 'route')} at {units.size(one.digest.size_bytes)}"
     if figure.median >= ALIKE * float(np.nanmax(routes.rates.median)):
         return f"{told}, all at about {units.rate(middle)}."
+    others = figures.others_as_slow(routes.rates, worst)
     # In rates, since a share of the median route differs from the share that a finding states.
     return (
-        f"{told}: the slowest, {one.view.rank_name(source)} → {one.view.rank_name(destination)}, reaches "
-        f"{figure.rate()}; the median route reaches {units.rate(middle)}."
+        f"{told}: the slowest, {one.view.rank_name(source)} → {one.view.rank_name(destination)}{others}, "
+        f"{'reach' if others else 'reaches'} {figure.rate()}; the median route reaches {units.rate(middle)}."
     )
