@@ -39,7 +39,7 @@ CROSSCUT_DEFINE_PATTERN(
     {.name = "aapc",
      .summary = "All-to-all in phases: in phase s each rank sends to rank + s and receives from rank - s",
      .answers = "At which distances between partners does the network fall short of the full rate?",
-     .formula = "2 m / t_slowest",
+     .formula = "2 m / t_slowest, both directions",
      .source = "phases: Kurmann et al. 2003, section 4.2.2; formula: Fatoohi et al. 2005, algorithm 1",
      .formula_per = "rank",
      .latency = true,

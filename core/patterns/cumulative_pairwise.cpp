@@ -33,7 +33,7 @@ CROSSCUT_DEFINE_PATTERN(
      .summary = "Ranks 0 and 1 exchange, then 2 and 3 as well, and so on: one pair more each phase",
      .answers =
          "How many pairs does it take before an adapter, switch or trunk no longer gives each the full rate?",
-     .formula = "2 m / t_slowest",
+     .formula = "2 m / t_slowest, both directions",
      .source = "Fatoohi et al. 2005, algorithm 3",
      .formula_per = "rank",
      .evaluation = Evaluation::at_shared_sizes,

@@ -51,7 +51,7 @@ CROSSCUT_DEFINE_PATTERN(
     {.name = "random-pairwise",
      .summary = "Random disjoint pairs exchange in both directions at once, newly drawn each phase",
      .answers = "What rate can an application expect if its ranks were placed at random?",
-     .formula = "2 m / t_slowest",
+     .formula = "2 m / t_slowest, both directions",
      .source = "Fatoohi et al. 2005, algorithm 4",
      .formula_per = "rank",
      .latency = true,

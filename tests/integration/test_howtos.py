@@ -83,6 +83,7 @@ HOWTOS = {
             "crosscut run aapc --on slurm",
         ),
         says={
+            "crosscut locate --on sim:": "Shared limit: traffic",
             "crosscut show x.zarr --findings": r"n0005 sends and receives at (39|4[012]) %",
             "crosscut locate --on lab:x": r"n0005 sends and receives at (39|4[012]) %",
         },

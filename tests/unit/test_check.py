@@ -95,7 +95,9 @@ def test_a_promise_that_was_not_measured_is_undecided_with_the_reason():
 
 def test_a_promise_about_groups_says_which_command_shows_them():
     between = ROUTES.format("90 MB/s") + 'routes = "between groups"\n'
-    assert "crosscut run aapc on the same hosts" in verdict(between, aapc(1)).reason
+    chain = aapc(1, attributes={"pattern": {"name": "chain"}})
+    assert "crosscut run aapc on the same hosts" in verdict(between + 'pattern = "chain"\n', chain).reason
+    assert "the runs show no groups of hosts" in verdict(between, aapc(1)).reason
 
 
 def test_only_chosen_nodes_count():

@@ -67,8 +67,9 @@ def _parse(output: OutputFile) -> Measured:
     return Measured(
         program="HP2P",
         method=Method(
-            "hp2p", "Random pairs of ranks exchange messages both ways, all pairs at once", "2 m / t_slowest",
-            "HP2P, CEA", Shape.DENSE, findings=True, parameters={"pairs": said["algorithm"][1]},
+            "hp2p", "Random pairs of ranks exchange messages both ways, all pairs at once",
+            "2 m / t_slowest, both directions", "HP2P, CEA", Shape.DENSE, findings=True,
+            parameters={"pairs": said["algorithm"][1]},
         ),
         carrier="mpi", hosts=tuple(hosts), hosts_named=not anonymous, size_bytes=(size,),
         peer=np.where(np.isnan(seconds[0, 0]), -1, partner)[..., None].astype(np.int32),

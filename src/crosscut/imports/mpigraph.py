@@ -48,7 +48,8 @@ def _parse(output: OutputFile) -> Measured:
         program=f"mpiGraph {found[1] if found else ''}".strip(),
         method=Method(
             "mpigraph", "In step s each rank sends to rank + s and receives from rank - s, several messages "
-            "at once", "2 m / t_slowest", "mpiGraph, LLNL", Shape.DENSE, findings=True, latency=False,
+            "at once", "2 m / t_slowest, both directions", "mpiGraph, LLNL", Shape.DENSE, findings=True,
+            latency=False,
         ),
         carrier="mpi", hosts=tuple(names), hosts_named=True, size_bytes=(size,),
         peer=source[..., None].astype(np.int32),

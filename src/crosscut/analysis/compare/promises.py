@@ -31,6 +31,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import quantile
 from crosscut.base import units
 from crosscut.run.run import Run
+from crosscut.run.shape import reading
 
 
 class Verdict(Enum):
@@ -108,18 +109,29 @@ def judge(
     left_out = _left_out(promise, taken)
     known = any(groups.get(str(run.path), groups[""]).known for run in taken)
     if not labels or not np.isfinite(values).any():
-        return replace(_nothing(promise, _why_nothing(promise, labels, left_out, known)), left_out=left_out)
+        searched = any(reading(run.attributes).findings for run in runs)
+        why = _why_nothing(promise, labels, left_out, "" if known else _unknown_groups(searched))
+        return replace(_nothing(promise, why), left_out=left_out)
     judged = decided(promise, Quantities(labels, values), error_rate)
     return replace(judged, left_out=left_out, of_launches=any(counts))
 
 
-def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out: str, known: bool) -> str:
-    """`known`: the groups of hosts are."""
-    if not labels and promise.routes in (WITHIN_GROUP, BETWEEN_GROUPS) and not known:
+def _unknown_groups(searched: bool) -> str:
+    """`searched`: one of the runs is of a pattern that shows groups if there are any."""
+    if searched:
         return (
-            "no groups of hosts are known; measure crosscut run aapc on the same hosts, and check both runs "
-            "together"
+            "the runs show no groups of hosts, which need a shared bottleneck; promise routes between nodes"
         )
+    return (
+        "no groups of hosts are known; measure crosscut run aapc on the same hosts, and check both runs "
+        "together"
+    )
+
+
+def _why_nothing(promise: Promise, labels: tuple[tuple[int, ...], ...], left_out: str, no_groups: str) -> str:
+    """`no_groups`: why no groups of hosts are known; empty if they are."""
+    if not labels and promise.routes in (WITHIN_GROUP, BETWEEN_GROUPS) and no_groups:
+        return no_groups
     if not labels:
         return "there is no such route, node or phase"
     if left_out:

@@ -20,7 +20,7 @@ from crosscut.base.errors import UsageError
 SCHEMA = {"name": "crosscut-findings", "version": 1}
 P_MEANS = "p: probability that a healthy network shows a finding this strong (corrected for multiple tests)."
 
-IN_ITS_FILE = "this network is computed: compare the rates in its file"
+IN_ITS_FILE = "this is a simulation: look for the cause in the network's file"
 """Advice about a fault of a network that exists only as a description."""
 AFTER_OTHERS = "measure again when these programs have ended"
 """Advice about what other programs disturbed."""

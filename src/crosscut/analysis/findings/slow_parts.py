@@ -342,7 +342,7 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     others = units.count(observed.ranks - len(slower), "other host")
     what = (
         f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
-        f"{100 * share:.0f} % of the rate of the {others}, even while half of the slower ones are silent"
+        f"{100 * share:.0f} % of the rate of the {others}, also when only half of the slower ones send"
     )
     named, advice = (
         tuple(map(name, slower)),

@@ -115,8 +115,8 @@ class Search:
 
 _UNFINISHED = "the search did not finish, so groups, limits and faults may be missing"
 _UNCROSSED = (
-    "neither rates nor latencies reveal groups of hosts; a limit between parts of the network would have "
-    "shown only if it were below about half of what their hosts can send"
+    "no groups of hosts found, neither by rates nor by latencies; a limit that hosts share would not have "
+    "been noticed above about half of what they can send"
 )
 
 

@@ -36,12 +36,13 @@ class Located:
 
 
 def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:
-    """Renames parts after the final groups (`labels`: [rank]), which may differ from those examined.
+    """Renames parts after the final groups (`labels`: [rank]), which may differ from those examined, and
+    numbers those of a group by their first ranks.
 
     Drops parts that are spread over several groups, and a single part that is not its whole group.
     """
     inside: dict[int, list[Group]] = {}
-    for group in within.groups:
+    for group in sorted(within.groups, key=lambda group: min(group.ranks)):
         numbers = {int(labels[rank]) for rank in group.ranks}
         if len(numbers) == 1:
             inside.setdefault(numbers.pop(), []).append(group)

@@ -140,8 +140,9 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         group, "--backend NAME", str, f"What carries messages: {backends}. Default tcp; with --on mpi: mpi."
     )
     typed_option(group, "--on PLACE", str,
-                 f"Where ranks run: {', '.join(map(typed_as, places))}. "
-                 "Default local; with --backend mpi or rma: mpi.")  # fmt: skip
+                 f"Where ranks run: {', '.join(map(typed_as, places))}. NETWORK is a file (TOML) or a "
+                 "name that `crosscut network list` shows. Default local; with --backend mpi or rma: "
+                 "mpi.")  # fmt: skip
     add_place_options(group, places)
     typed_option(
         group, "--interface NAME", str, "Address or interface that ranks listen on; A,B for several rails."
