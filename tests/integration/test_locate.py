@@ -241,6 +241,15 @@ def test_a_slow_adapter_is_found_among_nodes_with_several_ranks(tmp_path, capsys
     assert "10 hosts, " in said
 
 
+def test_hashed_cables_are_not_counted_if_each_route_has_several_messages(capsys):
+    words = ("--on", "sim:leaf-spine-100g-2to1", "-n", "336", "--ranks-per-host", "2", "--quiet", "--json")
+    found, structure = from_json(json.loads(crosscut(capsys, "locate", *words)))
+    assert [one.kind for one in found] == [FindingKind.GROUPS, FindingKind.HASHED]
+    assert "the cables cannot be counted" in found[1].what
+    assert structure is not None
+    assert structure.limits == ()
+
+
 def test_the_oracle_of_generated_networks_agrees_with_the_simulator(tmp_path, capsys):
     """A tree of leaves under a root, for the oracle and as a file; random routes, several per rank."""
     truth = networks.make(1)

@@ -302,7 +302,7 @@ def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | No
     if gathered.senders.each > 1:
         note = f"{gathered.senders.each} ranks of each node sent at once; messages within a node were not"
         notes = (*found.structure.notes, f"{note} measured")
-        found = replace(found, structure=replace(found.structure, notes=notes))
+        found = _cables_uncounted(replace(found, structure=replace(found.structure, notes=notes)))
     if not gathered.limited:
         return found
     if ended and found.observed.phases < FEWEST_PHASES:
@@ -310,6 +310,18 @@ def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | No
     early = f": a whole step of the search, which ended there; {machine.ADVICE}" if ended else ""
     note = f"{gathered.told_limited}, which are left out{early}"
     return replace(found, structure=replace(found.structure, notes=(*found.structure.notes, note)))
+
+
+def _cables_uncounted(found: Located) -> Located:
+    """Drops the number and rate of hashed cables, which hold for one message per route."""
+    hashed = found.inferred.hashed
+    if hashed is None:
+        return found
+    limits = tuple(one for one in found.structure.limits if one.cables == 1)
+    return replace(
+        found, inferred=replace(found.inferred, hashed=replace(hashed, counted=False)),
+        structure=replace(found.structure, limits=limits),
+    )  # fmt: skip
 
 
 def _job(

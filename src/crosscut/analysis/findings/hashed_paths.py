@@ -23,13 +23,19 @@ def of_structure(inferred: Inferred) -> list[Finding]:
     found = hashed_paths(inferred)
     if found is None:
         return []
+    cost = f"which cost {_percent(found.lost)} of the bandwidth between groups"
     what = (
         f"each route between groups keeps to one of about {found.cables} cables of "
         f"{units.rate(found.bytes_per_second)} each, chosen by a hash: {_bisection(found, inferred)}; "
         f"{_percent(found.slow)} of the messages shared a cable with others "
-        f"({_percent(found.slow_expected)} expected by chance), which cost {_percent(found.lost)} of the "
-        "bandwidth between groups"
+        f"({_percent(found.slow_expected)} expected by chance), {cost}"
     )
+    if not found.counted:
+        what = (
+            "each message between groups keeps to one of several cables, chosen by a hash; "
+            f"{_percent(found.slow)} of the routes were slowed by others, {cost}; with several ranks per "
+            "host, the cables cannot be counted: one rank per host would count them"
+        )
     groups = tuple(group_name(number) for number in range(inferred.grouping.count))
     advice = (
         "this is by design; several connections per route, or adaptive routing, would use the cables evenly"

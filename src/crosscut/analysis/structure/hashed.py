@@ -73,6 +73,9 @@ class Hashed:
     """The share expected by chance in the fitted model."""
     lost: float
     """Share of the possible rate between groups that collisions cost, in the measured phases."""
+    counted: bool = True
+    """False if several messages ran on each route, each on a cable of its own: the model has only one, so
+    number and rate of the cables are wrong."""
 
     @property
     def of_a_group(self) -> float:
