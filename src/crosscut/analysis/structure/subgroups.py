@@ -289,8 +289,11 @@ def _clusters(spectrum: tuple[Floats, Floats], count: int) -> Integers:
             distance = ((points[:, None] - centres[None]) ** 2).sum(2).min(1)
             weights = distance / distance.sum() if distance.sum() > 0 else None
             centres = np.vstack([centres, points[random.choice(len(points), p=weights)]])
+        labels = np.full(len(points), -1)
         for _ in range(_SWEEPS):
-            labels = ((points[:, None] - centres[None]) ** 2).sum(2).argmin(1)
+            before, labels = labels, ((points[:, None] - centres[None]) ** 2).sum(2).argmin(1)
+            if (labels == before).all():
+                break
             centres = np.array([
                 points[labels == k].mean(0) if (labels == k).any() else centres[k] for k in range(count)
             ])  # fmt: skip
