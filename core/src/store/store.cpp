@@ -42,7 +42,8 @@ ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
       shards_(directory_, layouts_),
       summaries_(options_.shape),
       iterations_(read_numbers("iterations")),
-      repetitions_done_(read_numbers("repetitions_done")) {}
+      repetitions_done_(read_numbers("repetitions_done")),
+      closed_(options_.shape.sizes.size() * index(options_.shape.phases)) {}
 
 void ZarrStore::check_size(std::int32_t size_index) const {
   if (size_index < 0 || std::cmp_greater_equal(size_index, options_.shape.sizes.size()))
@@ -188,6 +189,7 @@ void ZarrStore::flush_summaries() {
   const auto messages = summaries_.summarised(&BlockData::message_seconds, options_.shape.slots);
   const auto ranks = summaries_.summarised(&BlockData::rank_seconds, 1);
   Block all = summaries_.extent();
+  reopen(all.size_index, all.phase_first, all.phase_end);
   all.repetition_end = 1;  // these arrays have no repetitions
   std::vector<Piece> pieces{{"message_summary", all, bytes_of(messages)},
                             {"rank_summary", all, bytes_of(ranks)}};
@@ -242,12 +244,21 @@ std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
 
 // A summary cannot be extended: either all repetitions of a phase are done, or the phase starts over.
 bool ZarrStore::summary_closed(std::int32_t size_index, std::int64_t phase) const {
+  std::optional<bool>& known = closed_[index(size_index * options_.shape.phases + phase)];
+  if (known) return *known;
   const std::vector<Status> status =
       read_status({size_index, phase, phase + 1, 0, options_.shape.repetitions});
   const std::int64_t repetitions = repetitions_done_[index(size_index * options_.shape.phases + phase)];
   const auto counted =
       index((repetitions > 0 ? repetitions : options_.shape.repetitions) * options_.shape.ranks);
-  return all_done(std::span(status).first(std::min(counted, status.size())));
+  known = all_done(std::span(status).first(std::min(counted, status.size())));
+  return *known;
+}
+
+// Forgets which of the phases are closed, since their status changes.
+void ZarrStore::reopen(std::int32_t size_index, std::int64_t phase_first, std::int64_t phase_end) {
+  const auto at = closed_.begin() + size_index * options_.shape.phases;
+  std::fill(at + phase_first, at + phase_end, std::nullopt);
 }
 
 std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
@@ -307,6 +318,7 @@ void ZarrStore::set_repetitions_done(std::int32_t size_index, std::span<const st
   const std::int64_t first = size_index * options_.shape.phases;
   write_numbers("repetitions_done", first, by_phase);
   std::ranges::copy(by_phase, repetitions_done_.begin() + first);
+  reopen(size_index, 0, options_.shape.phases);
 }
 
 void ZarrStore::write_numbers(std::string_view array, std::int64_t first,

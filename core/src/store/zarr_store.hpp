@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,7 @@ class ZarrStore : public Store {
   std::vector<Status> read_status(const Block& block) const;
   std::vector<bool> summaries_done(const Block& block) const;
   bool summary_closed(std::int32_t size_index, std::int64_t phase) const;
+  void reopen(std::int32_t size_index, std::int64_t phase_first, std::int64_t phase_end);
   void write_numbers(std::string_view array, std::int64_t first, std::span<const std::int64_t> values);
   std::vector<std::int64_t> read_numbers(std::string_view array) const;
   void check_size(std::int32_t size_index) const;
@@ -129,6 +131,9 @@ class ZarrStore : public Store {
   SummaryBuffer summaries_;
   bool nothing_missing_ = false;
   std::vector<std::int64_t> iterations_, repetitions_done_;
+  // [size, phase] whether all repetitions of a summary are done, once read: large runs have gigabytes of
+  // status.
+  mutable std::vector<std::optional<bool>> closed_;
 };
 
 }  // namespace crosscut::store
