@@ -287,6 +287,9 @@ def test_switches_without_the_limit_of_another_like_them_are_named() -> None:
     structure = structure_of({"group0": (0, 1, 2, 3), "group1": tuple(range(4, 12))}, 12)
     limit = Finding(FindingKind.SHARED_LIMIT, "shared limit: 5 MB/s", groups=("group0", "group1"))
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(12))
+    trunks = (Trunk("leaf0", "49", "spine", "1"), Trunk("leaf1", "50", "spine", "2"))
+    (told,), _ = cable_names.named([limit], structure, Cabling(ports, trunks))
+    assert told.what.endswith("share no such limit [leaf0 port 49 – spine port 1]")
     (told,), _ = cable_names.named([limit], structure, Cabling(ports))
     assert told.what == "shared limit: 5 MB/s; leaf[1-2], with about as many hosts, share no such limit"
     uneven = tuple(Port(f"n{rank}", switch=f"leaf{min(rank // 4, 1)}") for rank in range(12))

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.agreement.sharing import max_min
 from benchmarks.truth import networks, score
+from benchmarks.truth.parts import HOST_RATE as PARTS_RATE
+from benchmarks.truth.parts import Builder, idle_of, uplinks
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import of_run
@@ -118,3 +120,16 @@ def test_a_slow_cable_that_one_pair_uses_is_named_although_its_messages_are_many
     found = of_run.of_located(search.located(), tuple(f"n{rank}" for rank in range(ranks)))
     alarms = [(one.kind, {*one.ranks}) for one in found if one.kind.fault]
     assert alarms == [(FindingKind.SLOW_ROUTE, pair)] * 2
+
+
+@pytest.mark.parametrize("seed", [1, 16, 17, 24])
+def test_a_search_goes_on_if_the_host_that_it_suspected_of_everything_is_fast_alone(seed: int) -> None:
+    """In the first two phases all slow messages had an end in common, but the trunk was full, one way."""
+    builder = Builder.of(np.repeat([0, 1], 8))
+    uplinks(builder, 10 * PARTS_RATE, {})
+    capacities = np.array(builder.capacities)
+    capacities[2 * builder.ranks] = 3.3 * PARTS_RATE
+    idle = idle_of(np.zeros(builder.ranks, int), 0, np.random.default_rng(1))  # shows no groups
+    truth = networks.Truth("two", 16, builder.labels, builder.padded(), capacities, idle, {}, ())
+    found = of_run.of_located(score.search(truth, 0.0, seed), tuple(f"n{rank}" for rank in range(16)))
+    assert [one.kind for one in found] == [FindingKind.GROUPS, FindingKind.SHARED_LIMIT]

@@ -164,7 +164,7 @@ def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, word
     ("sizes", "lost", "share"),
     [
         ((8, 24), "the trunk of group0", "this is 0.37 of what the 8 hosts of group0 can send"),
-        ((12, 12), "all trunks", ""),
+        ((12, 12), "one of the two trunks", "this is 0.25 of what the 12 hosts of either group can send"),
     ],
 )
 def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):
@@ -179,4 +179,3 @@ def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):
     assert len(found) == 1
     assert f"or {lost} lost capacity" in found[0].advice
     assert share in found[0].what
-    assert ("can send" in found[0].what) == bool(share)

@@ -146,7 +146,14 @@ def _beside_alike(
 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
-    """Returns the cables of a slow trunk: from the group's switches to others, or to the second group's."""
+    """Returns the cables of a slow trunk: from the group's switches to others, or to the second group's. Of a
+    limit between two groups, those that leave the one with fewer switches, or either if both have as many."""
+    if finding.kind is FindingKind.SHARED_LIMIT and len(finding.groups) == 2:
+        named_ = [aliases[name] for name in finding.groups if name in aliases]
+        fewest = min((len(alias.switches) for alias in named_), default=0)
+        own = [set(alias.switches) for alias in named_ if len(alias.switches) == fewest]
+        leave = (any(len(mine & {one.switch, one.to_switch}) == 1 for mine in own) for one in cabling.trunks)
+        return [one for one, leaves in zip(cabling.trunks, leave, strict=True) if leaves]
     if finding.kind.place is not CabledParts.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
         return []
     mine, *others = (set(aliases[name].switches) for name in finding.groups[:2] if name in aliases)

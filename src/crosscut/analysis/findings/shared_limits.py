@@ -54,8 +54,8 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
             one = replace(one, false_alarm=inferred.grouping.doubt)
             if reach in OF_GROUPS:
                 one = one.adding(_unequal(reach, capacities, inferred))
-            elif (smaller := _smaller_of_two(inferred)) is not None and reach is Reach.BETWEEN:
-                one = one.adding(_of_hosts(smaller, limits, inferred))
+            elif reach is Reach.BETWEEN and inferred.grouping.count == 2 and not inferred.names:
+                one = one.adding(_of_hosts(_smaller_of_two(inferred), limits, inferred))
             found.append(one)
     return found
 
@@ -64,7 +64,8 @@ def _lost(inferred: Inferred) -> str:
     """Returns words on what may have lost capacity. A single trunk has none to be compared with."""
     smaller = _smaller_of_two(inferred)
     if smaller is None:
-        return "all trunks lost capacity alike"
+        two = inferred.grouping.count == 2 and not inferred.names
+        return "one of the two trunks lost capacity" if two else "all trunks lost capacity alike"
     return f"the trunk of {inferred.name(smaller)} lost capacity"
 
 
@@ -76,11 +77,17 @@ def _smaller_of_two(inferred: Inferred) -> int | None:
     return int(sizes.argmin())
 
 
-def _of_hosts(group: int, limits: Sequence[Limit], inferred: Inferred) -> str:
-    """Returns words such as `0.40 of what the 8 hosts of group1 can send`."""
-    mine = inferred.grouping.labels == group
+def _of_hosts(smaller: int | None, limits: Sequence[Limit], inferred: Inferred) -> str:
+    """Returns words such as `this is 0.40 of what the 8 hosts of group1 can send`.
+
+    `smaller`: the smaller of the two groups; None: they are equal, so either trunk may be the limit.
+    """
+    mine = inferred.grouping.labels == (smaller or 0)
     share = min(one.bytes_per_second for one in limits) / float(inferred.alone.out_rate[mine].sum())
-    return f"this is {share:.2f} of what the {int(mine.sum())} hosts of {inferred.name(group)} can send"
+    of = f"this is {share:.2f} of what the {int(mine.sum())} hosts of"
+    if smaller is None:
+        return f"{of} either group can send, and either group's trunk may be the limit"
+    return f"{of} {inferred.name(smaller)} can send"
 
 
 def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from statistics import NormalDist
 
 import numpy as np
@@ -37,12 +38,14 @@ def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
     return np.asarray(observed.relative(alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
 
 
-def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
+def quiet(
+    full: Observed, among: NDArray[np.bool_] | None = None, sound: Collection[int] = frozenset()
+) -> bool:
     """True if few messages are slow, apart from those of a few hosts that are always slow.
 
-    `among`: [message] True to examine it; None: all.
+    `among`: [message] True to examine it; None: all. `sound`: hosts that were fast alone.
     """
-    found = slow(full, full) & ~of_slow_hosts(full)
+    found = slow(full, full) & ~of_slow_hosts(full, sound)
     if among is not None:
         found = found[among]
     return bool(found.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
@@ -53,14 +56,18 @@ def most_slow_hosts(ranks: int) -> int:
     return max(1, min(_MOST_SLOW_HOSTS, ranks // 8))
 
 
-def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:
-    """[message] True if one of its ends is among a few hosts whose messages are all slow."""
+def of_slow_hosts(full: Observed, sound: Collection[int] = frozenset()) -> NDArray[np.bool_]:
+    """[message] True if one of its ends is among a few hosts whose messages are all slow.
+
+    `sound`: hosts that were fast alone, so something else slows their messages.
+    """
     found, apart = slow(full, full), np.zeros(len(full), bool)
     for ends in (full.source, full.destination):
         tells = full.tells_of(ends)
         of_rank = np.bincount(ends[tells], minlength=full.ranks)
         always = np.bincount(ends[tells & found], minlength=full.ranks) == of_rank
         always &= of_rank > 0
+        always[list(sound)] = False
         if 0 < always.sum() <= most_slow_hosts(full.ranks):
             apart |= always[ends]
     return apart

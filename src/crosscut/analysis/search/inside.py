@@ -31,6 +31,9 @@ class Alone:
             seen, state.slow_by_itself, state.inferred, random, forwarded=state.near is not None
         )
         state = replace(state, suspects=suspects)
+        if not phases and state.inferred is None and not state.quiet and state.spare > 0:
+            # The suspects, thought to explain all slow messages, were fast alone: look for groups after all.
+            return Asked([], replace(state, suspects=replace(suspects, times=0)), state.first_stage)
         if not state.pairs.done and _perhaps_crowded(state):
             phases, pairs = state.pairs.added_to(phases, random, apart=not state.quiet)
             state = replace(state, pairs=pairs)

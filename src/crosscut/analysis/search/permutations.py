@@ -119,7 +119,8 @@ class Permutations:
 
         They show if many routes are slow in the order of the ranks' numbers, or if a few are slow together.
         """
-        stage, slow = self, state.slow(state.full) & ~slow_messages.of_slow_hosts(state.full)
+        of_hosts = slow_messages.of_slow_hosts(state.full, state.suspects.cleared)
+        stage, slow = self, state.slow(state.full) & ~of_hosts
         if self.ordered:
             by_number = rare_limits.numbered_so(slow, np.isin(state.full.phase, self.ordered))
             stage, state = replace(self, ordered=()), replace(state, by_number=by_number)
@@ -138,7 +139,7 @@ class Permutations:
                 enough = not host_kinds.untold(state.full)
             else:
                 # Two permutations reveal slow hosts; limits that few permutations fill need more.
-                named = bool(slow_messages.of_slow_hosts(state.full).any())
+                named = bool(slow_messages.of_slow_hosts(state.full, state.suspects.cleared).any())
                 enough = named or state.used >= state.fewest_where_quiet
             return self, replace(state, sure=True), enough
         blurred, state = _blurred(state), replace(state, sure=False)

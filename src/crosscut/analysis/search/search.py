@@ -45,8 +45,9 @@ class Search:
             ranks, budget, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
             pairs=suspects.ReferencePairs(ranks), again=none, few=none, inside=none,
+            first_stage=Permutations(),
         )  # fmt: skip
-        self.stage: Stage = Permutations()
+        self.stage: Stage = self.state.first_stage
         self._phases: list[Phase] = []
         self._finished = False
         self._sent = Sent.EVERYBODY

@@ -95,6 +95,7 @@ class State:
     """Messages between groups, from phases with so few that hardly any share a cable."""
     inside: Observed
     """Messages of phases that fill limits of groups within groups."""
+    first_stage: Stage
     kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
@@ -212,11 +213,11 @@ class State:
     @property
     def quiet(self) -> bool:
         """True if nothing was slow except a few hosts."""
-        return slow_messages.quiet(self.full)
+        return slow_messages.quiet(self.full, sound=self.suspects.cleared)
 
     def quiet_since(self, phase: int) -> bool:
         """Returns `quiet` for the phases of `full` from this one on."""
-        return slow_messages.quiet(self.full, self.full.phase >= phase)
+        return slow_messages.quiet(self.full, self.full.phase >= phase, self.suspects.cleared)
 
     @property
     def divided(self) -> bool:

@@ -215,11 +215,13 @@ def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
     repetitions were not kept or are too few."""
     if samples.summarised:
         return
-    of_phases = variation(summary.phase_seconds(samples))
+    seconds = summary.phase_seconds(samples)
+    of_phases = variation(seconds)
     if (at := of_phases.widest()) is None:
         return
-    screen.title(f"Steadiness over {units.count(len(samples.rank_seconds), 'repetition')}")
-    least = min(len(samples.rank_seconds), FEWEST_FOR_PERCENTILE)
+    measured = int(np.isfinite(seconds).any(axis=1).sum())
+    screen.title(f"Steadiness over {units.count(measured, 'repetition')}")
+    least = min(measured, FEWEST_FOR_PERCENTILE)
     tail = "99th percentile" if least == FEWEST_FOR_PERCENTILE else "longest"
     screen.field("phases", _words(of_phases, at, tail, view.phase_name(samples, at)))
     if samples.of_phases:
