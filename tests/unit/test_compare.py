@@ -249,6 +249,22 @@ def test_a_slow_trunk_comes_before_the_hosts_that_it_slows():
     assert {one.worse for one in repaired} == {False}
 
 
+def test_hosts_are_not_blamed_for_a_trunk_that_half_of_their_routes_take():
+    """The median of their routes may lie among those that changed, and did so for four of sixteen hosts."""
+    across = {
+        (a, b): min(1.0, 3.3 / min(abs(a - b), 16 - abs(a - b)))
+        for a in range(16) for b in range(16) if (a < 8) != (b < 8)
+    }  # fmt: skip
+    clock = {"clock": {"name": "virtual"}}
+    before, after = (
+        aapc(1, ranks=16, route=route, noise=0, repetitions=1, attributes=clock) for route in ({}, across)
+    )
+    found = compare(before, after, NO_GROUPS, ASKED)
+    families = {family for family, _ in news(found)}
+    assert Family.ROUTE in families
+    assert not families & {Family.OUT, Family.IN}
+
+
 def test_a_slow_host_comes_before_the_routes_that_it_slows():
     """Half of its routes were slow already, so its own median does not tell."""
     far = {(a, b): 0.5 for a in range(12) for b in range(12) if (a < 6) != (b < 6)}

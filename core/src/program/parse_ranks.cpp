@@ -35,7 +35,8 @@ std::int32_t rank_number(std::string_view word, std::string_view item) {
   if (!word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos && word.size() <= 10)
     value = parse_integer(word);
   if (value < 0 || value >= std::numeric_limits<std::int32_t>::max())
-    throw UsageError(shown(word) + " in " + shown(item) + " is not a rank; write numbers from 0, such as 0-1");
+    throw UsageError(shown(word) + " in " + shown(item) +
+                     " is not a rank; write numbers from 0, such as 0-1");
   return static_cast<std::int32_t>(value);
 }
 

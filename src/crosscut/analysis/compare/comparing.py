@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,10 @@ from crosscut.base.errors import UsageError
 from crosscut.run.imported import MORE, imported
 from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
+
+# Routes of a node that changed this many times as much as its median (logarithms), and how many at least, say
+# that the node's median only lies between them and routes that did not change.
+_MUCH_MORE, _FEWEST_ROUTES = 1.5, 3
 
 
 @dataclass(frozen=True)
@@ -257,8 +262,8 @@ def _changes(
 
 
 def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
-    """Marks changes that another change explains: a node's by a class, a route's by its nodes or class, a
-    phase's by any of these."""
+    """Marks changes that another change explains: a node's by a class or by some of its routes, a route's by
+    its nodes or class, a phase's by any of these."""
     classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
     ends: dict[tuple[int, Family, int], Difference] = {
         (c.subject.size_bytes, c.subject.family, rank): c
@@ -266,6 +271,13 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
         for rank in c.subject.ranks
     }  # fmt: skip
     others = [c for c in told if c.subject.family is not Family.PHASE]
+    of_ends: dict[tuple[int, Family, int], list[Difference]] = defaultdict(list)
+    for c in told:
+        if c.subject.family is Family.ROUTE:
+            for family, rank in zip((Family.OUT, Family.IN), c.subject.ranks, strict=True):
+                of_ends[c.subject.size_bytes, family, rank].append(c)
+    through = {c.subject: _between_routes(c, of_ends) for c in ends.values()}
+    ends = {key: c for key, c in ends.items() if through[c.subject] is None}
     found = []
     for change in told:
         subject, size = change.subject, change.subject.size_bytes
@@ -279,9 +291,30 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
             causes = [c for (of, _), c in classes.items() if of == size]
         elif subject.family is Family.PHASE:  # a phase is as slow as its slowest rank
             causes = [c for c in others if c.subject.size_bytes == size]
-        cause = next((c for c in causes if c and alike(c.shift.middle, change.shift.middle, matters)), None)
+        cause = through.get(subject) or next(
+            (c for c in causes if c and alike(c.shift.middle, change.shift.middle, matters)), None
+        )
         found.append(replace(change, explained_by=cause.subject) if cause is not None else change)
     return found
+
+
+def _between_routes(
+    change: Difference, of_ends: Mapping[tuple[int, Family, int], Sequence[Difference]]
+) -> Difference | None:
+    """Returns a changed route of a node if the node itself is no cause.
+
+    If about half of a node's routes changed, as behind a slow trunk, its median may lie anywhere between
+    those and the others, so it changed much less than they did. `of_ends`: by size, end and rank.
+    """
+    family, size, ranks = change.subject.family, change.subject.size_bytes, change.subject.ranks
+    mine = [
+        one for rank in ranks for one in of_ends.get((size, family, rank), ()) if one.worse == change.worse
+    ]
+    if len(mine) < _FEWEST_ROUTES:
+        return None
+    middle = float(np.median([abs(one.shift.middle) for one in mine]))
+    much_more = middle > _MUCH_MORE * abs(change.shift.middle)
+    return max(mine, key=lambda one: abs(one.shift.middle)) if much_more else None
 
 
 def alike(cause: float, change: float, matters: float) -> bool:

@@ -25,9 +25,9 @@ def differs_from_medians(change: Difference) -> bool:
 
 
 def subject(of: Subject, names: Sequence[str]) -> str:
-    """`n003 out`, `routes between groups`, `route n001 → n002`."""
+    """`n003 out`, `median route between groups`, `route n001 → n002`."""
     if of.family is Family.CLASS:
-        return f"routes {of.name}"
+        return f"median route {of.name}"
     if of.family is Family.PHASE:
         return f"phase {of.phase}"
     if of.family is Family.ROUTE:
