@@ -119,6 +119,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --on moon", "unknown place 'moon'"),
         ("run aapc --on xibalba-e7-config2", "to simulate this network, write --on sim:xibalba-e7-config2"),
         ("run aapc --on /etc/hostname", "if this file lists hosts, write --on hosts:/etc/hostname"),
+        ("run aapc --on simulated:x", "unknown place 'simulated'; did you mean sim?"),
         ("run aapc --on slrum", "unknown place 'slrum'; did you mean slurm?"),
         (
             "locate --on sim:xibalba-e7-config2 --confidence 40%",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Observed, of_phases
 
 Change = Callable[[Observed, np.random.Generator], Observed]
@@ -179,3 +181,7 @@ def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):
     assert len(found) == 1
     assert f"or {lost} lost capacity" in found[0].advice
     assert share in found[0].what
+    crossing = replace(inferred.capacities[0], reach=Reach.CROSSING, groups=())
+    for times, kept in ((2.0, 1), (1.5, 2)):  # of both directions' sum, and less than it
+        limit = replace(crossing, bytes_per_second=times * crossing.bytes_per_second)
+        assert len(shared_limits.between((*inferred.capacities, limit), inferred)) == kept

@@ -65,7 +65,8 @@ def _meant(name: str) -> str:
         return f"to simulate this network, write --on sim:{name}"
     if Path(name).is_file():
         return f"if this file lists hosts, write --on hosts:{name}"
-    return spelling.hint(name, PLACES).removeprefix("; ")
+    longer = next((f"did you mean {place}?" for place in PLACES if name.startswith(place)), "")
+    return spelling.hint(name, PLACES).removeprefix("; ") or longer
 
 
 def all_places() -> list[Place]:

@@ -13,7 +13,7 @@ from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Limit, Reach
-from crosscut.analysis.structure.totals import Capacity
+from crosscut.analysis.structure.totals import ALIKE, Capacity
 from crosscut.base import units
 
 # Limits of a group's own.
@@ -41,7 +41,7 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
     """Returns the limits that groups share by design."""
     found = []
     if inferred.grouping.count == 2 and not inferred.names:
-        capacities = _between_two(capacities)
+        capacities = _without_sum(_between_two(capacities))
     for reach in Reach:
         limits = [one.of(tuple(map(inferred.name, one.groups))) for one in capacities if one.reach is reach]
         if limits:
@@ -82,9 +82,11 @@ def _of_hosts(smaller: int | None, limits: Sequence[Limit], inferred: Inferred) 
 
     `smaller`: the smaller of the two groups; None: they are equal, so either trunk may be the limit.
     """
-    mine = inferred.grouping.labels == (smaller or 0)
-    share = min(one.bytes_per_second for one in limits) / float(inferred.alone.out_rate[mine].sum())
-    of = f"this is {share:.2f} of what the {int(mine.sum())} hosts of"
+    labels = inferred.grouping.labels
+    sends = np.bincount(labels, weights=inferred.alone.out_rate)
+    sent = float(sends.max() if smaller is None else sends[smaller])
+    share, hosts = min(one.bytes_per_second for one in limits) / sent, np.bincount(labels).min()
+    of = f"this is {share:.2f} of what the {hosts} hosts of"
     if smaller is None:
         return f"{of} either group can send, and either group's trunk may be the limit"
     return f"{of} {inferred.name(smaller)} can send"
@@ -101,6 +103,15 @@ def _between_two(capacities: Sequence[Capacity]) -> list[Capacity]:
         else:
             found[one.reach, one.groups] = one
     return list(found.values())
+
+
+def _without_sum(capacities: Sequence[Capacity]) -> list[Capacity]:
+    """Drops a limit of all traffic between two groups that is only the sum of those of both directions."""
+    each = [one.bytes_per_second for one in capacities if one.reach is Reach.BETWEEN]
+    is_sum = math.inf if len(each) < 2 else sum(each) * math.exp(-ALIKE)
+    return [
+        one for one in capacities if one.reach is not Reach.CROSSING or one.bytes_per_second < is_sum
+    ]  # fmt: skip
 
 
 def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -> str:

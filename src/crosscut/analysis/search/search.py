@@ -116,8 +116,8 @@ class Search:
 
 _UNFINISHED = "the search did not finish, so groups, limits and faults may be missing"
 _UNCROSSED = (
-    "no groups of hosts found, neither by rates nor by latencies; a limit that hosts share would not have "
-    "been noticed above about half of what they can send"
+    "no groups of hosts found, by rates or by latencies: a shared limit above about half of what its hosts "
+    "can send would look like this, too"
 )
 
 
