@@ -20,6 +20,7 @@ from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.shift import shift
 from crosscut.base.errors import UsageError
+from crosscut.reports.json import compare as compare_json
 from crosscut.reports.terminal import compare as terminal
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.run.run import Run
@@ -263,6 +264,18 @@ def test_hosts_are_not_blamed_for_a_trunk_that_half_of_their_routes_take():
     families = {family for family, _ in news(found)}
     assert Family.ROUTE in families
     assert not families & {Family.OUT, Family.IN}
+    (limit,) = causes.of_changes(found, before, after)
+    assert limit.worse
+    assert limit.group_of in ((0,) * 8 + (1,) * 8, (1,) * 8 + (0,) * 8)
+    stream = io.StringIO()
+    terminal.render(screen_for(stream), found, ASKED, [f"n{rank}" for rank in range(16)], [limit])
+    assert stream.getvalue().startswith("Only in the later run: shared limit: traffic ")
+    assert "route n" not in stream.getvalue()
+    document = compare_json.document(found, ASKED, [f"n{rank}" for rank in range(16)], None, [limit])
+    assert document["faults"] == []
+    assert document["limits"] == [{"what": limit.what, "worse": True}]
+    found = compare(after, before, NO_GROUPS, ASKED)
+    assert [one.worse for one in causes.of_changes(found, after, before)] == [False]
 
 
 def test_a_slow_host_comes_before_the_routes_that_it_slows():

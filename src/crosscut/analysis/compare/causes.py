@@ -1,4 +1,5 @@
-"""Faults of hosts and trunks that explain changes between two runs, and changes that follow from them."""
+"""Faults of hosts and trunks, and limits between groups, that explain changes between two runs, and changes
+that follow from them."""
 
 from __future__ import annotations
 
@@ -11,16 +12,19 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.compare.comparing import Comparison, Difference, alike
 from crosscut.analysis.compare.matching import match
+from crosscut.analysis.figures.route_class import BETWEEN_GROUPS
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import OF_ONE_HOST, FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.analysis.structure.model import Structure
 from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A fault of one host, or of the trunk of several, that only one of the runs shows."""
+    """A fault of one host, or of the trunk of several, or a limit between groups, that only one of the runs
+    shows."""
 
     ranks: tuple[int, ...]
     """Ranks of the first run, on the host or behind the trunk."""
@@ -33,12 +37,18 @@ class Cause:
     """True if the second run has the fault, False if it was repaired."""
     trunk: bool
     """True for a fault of the trunk, in one direction."""
+    group_of: tuple[int, ...] = ()
+    """[rank of the first run] its group, for a limit between groups, which is no fault; -1: none."""
 
     def touches(self, change: Difference) -> bool:
         """True for a change in the same sense to the host or to its routes, or to what the trunk carries."""
         family, ranks = change.subject.family, change.subject.ranks
         if self.worse != change.worse:
             return False
+        if self.group_of:
+            if family is Family.ROUTE:
+                return len({self.group_of[rank] for rank in ranks}) > 1
+            return family in (Family.OUT, Family.IN) or change.subject.name == BETWEEN_GROUPS
         mine = [rank in self.ranks for rank in ranks]
         if not self.trunk:
             return any(mine)
@@ -55,20 +65,51 @@ def of_changes(found: Comparison, first: Run, second: Run) -> list[Cause]:
     """
     if not found.changes or not (of_run.is_quick(first) and of_run.is_quick(second)):
         return []
-    before = _faults(first, np.arange(first.ranks))
-    after = _faults(second, match(first, second).ranks)
-    began = [_cause(key, one, worse=True) for key, one in after.items() if key not in before]
-    ended = [_cause(key, one, worse=False) for key, one in before.items() if key not in after]
-    return [one for one in began + ended if any(touches(change, [one]) for change in found.changes)]
+    first_look, second_look = of_run.look(first), of_run.look(second)
+    number = match(first, second).ranks
+    before, after = _faults(first_look[0], np.arange(first.ranks)), _faults(second_look[0], number)
+    causes = [_cause(key, one, worse=True) for key, one in after.items() if key not in before]
+    causes += [_cause(key, one, worse=False) for key, one in before.items() if key not in after]
+    causes += _limits(first_look, second_look, number, first.ranks)
+    return [one for one in causes if any(touches(change, [one]) for change in found.changes)]
+
+
+_Look = tuple[list[Finding], Structure | None]
+
+
+def _limits(first: _Look, second: _Look, number: NDArray[np.int64], ranks: int) -> list[Cause]:
+    """Returns the limits between groups of a run if the other has none. `number`: [rank of the second run] as
+    in `_faults`; `ranks`: of the first."""
+    told = []
+    for worse, (found, structure), other, of in (
+        (True, second, first, number), (False, first, second, np.arange(ranks))
+    ):  # fmt: skip
+        mine, theirs = (
+            [one for one in each if one.kind is FindingKind.SHARED_LIMIT and one.groups]
+            for each in (found, other[0])
+        )
+        if structure is None or not mine or theirs:
+            continue
+        group_of = np.full(ranks, -1)
+        for group, top in enumerate(structure.groups):
+            there = of[list(top.ranks)]
+            group_of[there[there >= 0]] = group
+        told += [
+            Cause(
+                (), one.what, Direction.BOTH, math.nan, worse, trunk=False, group_of=tuple(group_of.tolist())
+            )
+            for one in mine
+        ]
+    return told
 
 
 _Key = tuple[FindingKind, tuple[int, ...], Direction | None]
 
 
-def _faults(run: Run, number: NDArray[np.int64]) -> dict[_Key, Finding]:
+def _faults(found: Sequence[Finding], number: NDArray[np.int64]) -> dict[_Key, Finding]:
     """Returns the faults of hosts and trunks. `number`: [rank] its rank in the first run; -1: none."""
     by_key: dict[_Key, Finding] = {}
-    for one in of_run.find(run):
+    for one in found:
         trunk = one.kind is FindingKind.SLOW_TRUNK and one.direction in (Direction.OUT, Direction.IN)
         if trunk or one.kind in OF_ONE_HOST:
             ranks = tuple(int(number[rank]) for rank in one.ranks)
@@ -86,7 +127,7 @@ def _cause(key: _Key, one: Finding, *, worse: bool) -> Cause:
 def explained(found: Comparison, causes: Sequence[Cause], matters: float) -> Comparison:
     """Returns the comparison with the changes marked that follow from the causes in hosts: those of routes to
     or from the hosts, and of other nodes that changed on no other route."""
-    causes = [one for one in causes if not one.trunk]
+    causes = [one for one in causes if not one.trunk and not one.group_of]
     changes = [_route(change, causes, matters) for change in found.changes]
     return replace(found, changes=tuple(_node(change, changes, causes) for change in changes))
 

@@ -33,7 +33,9 @@ def document(
         "faults": [
             {"nodes": [names[rank] for rank in one.ranks], "what": one.what, "worse": one.worse}
             for one in causes
+            if not one.group_of
         ],
+        "limits": [{"what": one.what, "worse": one.worse} for one in causes if one.group_of],
         "classes": [_change(change, names) for change in comparison.classes],
         "changes": [_change(change, names) for change in comparison.changes],
     }

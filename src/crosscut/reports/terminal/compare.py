@@ -67,7 +67,7 @@ def render(
     screen.console.print()
     screen.table(rows)
     _render_rest(screen, len(shown))
-    for line in [*_routes(news, names), *_phases(found)]:
+    for line in [*_routes(rest, names), *_with_causes(news, rest), *_phases(found)]:
         screen.line(line)
     hidden = len(found.changes) - len(news)
     if hidden:
@@ -141,6 +141,16 @@ def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
         for c in routes[:SHOWN]
     ]
     return said + ([f"and {units.count(len(routes) - SHOWN, 'more route')}"] if len(routes) > SHOWN else [])
+
+
+def _with_causes(news: Sequence[Difference], rest: Sequence[Difference]) -> list[str]:
+    """Counts the routes that the causes at the top explain."""
+    mine, others = (sum(c.subject.family is Family.ROUTE for c in each) for each in (news, rest))
+    return (
+        [f"{units.count(mine - others, 'route')} changed with this; --json lists all"]
+        if mine > others
+        else []
+    )
 
 
 def _phases(found: Comparison) -> list[str]:
