@@ -63,3 +63,21 @@ def test_a_run_that_its_machine_limited_throughout_is_undecided(
     text = said(capsys, 0, one, one, other)
     assert "limited every phase at 100 KB" in text
     assert "Nothing changed" in text
+
+
+def test_runs_too_few_for_a_trend_are_each_compared_with_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for name, rate in (("a", "100"), ("b", "50"), ("c", "100")):
+        network, out = tmp_path / f"{name}.toml", tmp_path / f"{name}.zarr"
+        network.write_text(FOUR.replace("100", rate))
+        assert main(["run", "aapc", "--on", f"sim:{network}", "--out", str(out), "--quiet"]) == 0
+        runs.append(str(out))
+    text = said(capsys, 1, *runs)
+    first, second = text.index("a.zarr → b.zarr"), text.index("a.zarr → c.zarr")
+    assert "−50 %" in text[first:second]
+    assert "Nothing changed" in text[second:]
+    found = json.loads(said(capsys, 1, *runs, "--json"))
+    (before,) = found["before_last"]
+    assert (before["run"], before["worse"], found["changes"]) == ("b.zarr", True, [])

@@ -77,23 +77,42 @@ def _compare(args: argparse.Namespace) -> int:
     try:
         if len(runs) > 2:
             found, runs = trends(runs, groups_of(runs[0]), asked)
-        comparison = compare(runs[0], runs[-1], groups_of(runs[0]), asked)
+        first, *later = runs
+        groups = groups_of(first)
+        # Too few runs for a trend are each compared with the first.
+        several = found is not None and found.too_few
+        pairs = [(run, compare(first, run, groups, asked)) for run in (later if several else later[-1:])]
     except UndecidedError as error:
         return tell_untold(args, error)
-    names = of_run.rank_names(runs[0])
-    faults = causes.of_changes(comparison, runs[0], runs[-1])
-    comparison = causes.explained(comparison, faults, asked.matters)
-    worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
+    names = of_run.rank_names(first)
+    told = []
+    for run, comparison in pairs:
+        faults = causes.of_changes(comparison, first, run)
+        told.append((run, causes.explained(comparison, faults, asked.matters), faults))
+    worse = any(one.worse for _, one, _ in told) or bool(
+        found and any(trend.worse(asked) for trend in found.series)
+    )
 
     def render(screen: Screen) -> None:
         # A trend covers the runs of the comparison, so its conditions are enough.
-        terminal_compare.render_conditions(screen, (found or comparison).conditions)
+        terminal_compare.render_conditions(screen, (found or told[-1][1]).conditions)
         if found is not None:
             terminal_compare.render_trend(screen, found, asked, names)
-            screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
-        terminal_compare.render(screen, comparison, asked, names, faults)
+        for run, comparison, faults in told:
+            if found is not None:
+                screen.title(f"{first.path.name} → {run.path.name}")
+            terminal_compare.render(screen, comparison, asked, names, faults)
 
-    tell(args, lambda: json_compare.document(comparison, asked, names, found, faults), render)
+    def document() -> dict[str, Any]:
+        _, last, faults = told[-1]
+        before = [
+            {"run": run.path.name} | json_compare.document(one, asked, names, None, its)
+            for run, one, its in told[:-1]
+        ]
+        made = json_compare.document(last, asked, names, found, faults)
+        return made | ({"before_last": before, "worse": worse} if before else {})
+
+    tell(args, document, render)
     return EXIT_FAILED if worse else EXIT_OK
 
 

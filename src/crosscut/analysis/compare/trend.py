@@ -79,6 +79,10 @@ class Trends:
     """Circumstances other than the network that may explain a trend or a step."""
     notes: tuple[str, ...]
 
+    @property
+    def too_few(self) -> bool:
+        return len(self.starts) < self.fewest_runs
+
 
 def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tuple[Trends, tuple[Run, ...]]:
     """Returns the trends of route classes and nodes, and the runs used, in the order of their dates.

@@ -198,12 +198,13 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
     if told:
         worst = max(told, key=lambda t: abs(t.step if t.told(asked) == "step" else t.change))
         screen.line(_sentence(worst, found, asked, names), _style(worst.worse(asked)))
-    elif len(found.starts) < found.fewest_runs:
+    elif found.too_few:
         screen.line(
             f"{len(found.starts)} runs are too few for a trend at an error rate of "
-            f"{units.percent(asked.error_rate)}: at least {found.fewest_runs} are needed. The first and the "
-            "last are compared below.", "bold",
+            f"{units.percent(asked.error_rate)}: at least {found.fewest_runs} are needed. Each is compared "
+            "with the first below.", "bold",
         )  # fmt: skip
+        return
     else:
         screen.line(f"No trend and no step over {len(found.starts)} runs.", "bold")
     rows = Rows("<what", "?size", "first", "last", "overall change", "?by chance", "<step")
