@@ -91,6 +91,7 @@ OUTPUTS = (
     "check {spec} {run} --protocol {out}.html",
     "network show xibalba-er16 --draw {out}.svg",
 )
+OLD = 'source = "crosscut locate"'  # marks a file that locate may replace
 SPEC = """[[promise]]
 name = "every route"
 kind = "route"
@@ -109,11 +110,11 @@ def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_the_old_one(
     folder.mkdir()
     spec.write_text(SPEC)
     filled = [word.format(run=run, spec=spec, out=folder / "it") for word in words.split()]
-    (old := folder / Path(filled[-1]).name).write_text("old")
+    (old := folder / Path(filled[-1]).name).write_text(OLD)
     done = crosscut(shim, call, folder, 0, *filled)
     assert done.returncode == 1, done.stderr
     assert f"cannot write {old}: {LATE}" in done.stderr
-    assert old.read_text() == "old"
+    assert old.read_text() == OLD
     assert [*folder.iterdir()] == [old]
 
 
