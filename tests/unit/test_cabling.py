@@ -297,6 +297,15 @@ def test_switches_without_the_limit_of_another_like_them_are_named() -> None:
     assert told.what == limit.what
 
 
+def test_limits_of_two_of_three_groups_are_not_compared_with_switches_that_share_them() -> None:
+    structure = structure_of({"group0": (0, 1), "group1": (2, 3, 4, 5), "group2": (6, 7)}, 8)
+    limit = Finding(FindingKind.SHARED_LIMIT, "shared limit: 5 MB/s each", groups=("group0", "group1"))
+    ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 2}") for rank in range(8))
+    trunks = (Trunk("leaf0", "49", "spine", "1"), Trunk("leaf1", "50", "spine", "2"))
+    (told,), _ = cable_names.named([limit], structure, Cabling(ports, trunks))
+    assert told == replace(limit, groups=("leaf0", "leaf1 + leaf2"))
+
+
 def test_without_structure_hosts_still_have_places() -> None:
     found = [Finding(FindingKind.SLOW_ROUTE, "slow: n0 to n1", hosts=("n0", "n1"))]
     told, structure = cable_names.named(found, None, Cabling((Port("n0", rack="r1"), Port("n1", rack="r2"))))

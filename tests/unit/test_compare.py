@@ -278,6 +278,19 @@ def test_hosts_are_not_blamed_for_a_trunk_that_half_of_their_routes_take():
     assert [one.worse for one in causes.of_changes(found, after, before)] == [False]
 
 
+def test_a_slow_host_is_named_beside_others_that_are_slower():
+    """Its routes to these changed more than it did, but they are few."""
+    clock = {"clock": {"name": "virtual"}}
+    after = {
+        (a, b): 0.4 if b in (12, 13, 14) else 0.7 if a == 5 else 1.0
+        for a in range(16) for b in range(16) if a != b
+    }  # fmt: skip
+    runs = (aapc(1, ranks=16, route=route, noise=0, repetitions=1, attributes=clock) for route in ({}, after))
+    found = news(compare(*runs, NO_GROUPS, ASKED))
+    assert (Family.OUT, (5,)) in found
+    assert {(Family.IN, (rank,)) for rank in (12, 13, 14)} <= found
+
+
 def test_a_slow_host_comes_before_the_routes_that_it_slows():
     """Half of its routes were slow already, so its own median does not tell."""
     far = {(a, b): 0.5 for a in range(12) for b in range(12) if (a < 6) != (b < 6)}

@@ -87,8 +87,8 @@ def _compare(args: argparse.Namespace) -> int:
     names = of_run.rank_names(first)
     told = []
     for run, comparison in pairs:
-        faults = causes.of_changes(comparison, first, run)
-        told.append((run, causes.explained(comparison, faults, asked.matters), faults))
+        why = causes.of_changes(comparison, first, run)
+        told.append((run, causes.explained(comparison, why, asked.matters), why))
     worse = any(one.worse for _, one, _ in told) or bool(
         found and any(trend.worse(asked) for trend in found.series)
     )
@@ -98,18 +98,18 @@ def _compare(args: argparse.Namespace) -> int:
         terminal_compare.render_conditions(screen, (found or told[-1][1]).conditions)
         if found is not None:
             terminal_compare.render_trend(screen, found, asked, names)
-        for run, comparison, faults in told:
+        for run, comparison, why in told:
             if found is not None:
                 screen.title(f"{first.path.name} → {run.path.name}")
-            terminal_compare.render(screen, comparison, asked, names, faults)
+            terminal_compare.render(screen, comparison, asked, names, why)
 
     def document() -> dict[str, Any]:
-        _, last, faults = told[-1]
+        _, last, why = told[-1]
         before = [
             {"run": run.path.name} | json_compare.document(one, asked, names, None, its)
             for run, one, its in told[:-1]
         ]
-        made = json_compare.document(last, asked, names, found, faults)
+        made = json_compare.document(last, asked, names, found, why)
         return made | ({"before_last": before, "worse": worse} if before else {})
 
     tell(args, document, render)

@@ -58,8 +58,8 @@ class Cause:
 
 
 def of_changes(found: Comparison, first: Run, second: Run) -> list[Cause]:
-    """Returns the faults of hosts and trunks that began or ended between the runs, if anything changed there:
-    new ones first.
+    """Returns the faults of hosts and trunks, new ones first, and then the limits between groups, that began
+    or ended between the runs, if anything changed there.
 
     Empty if finding takes long (`of_run.is_quick`).
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +24,11 @@ from crosscut.run.imported import MORE, imported
 from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
 
-# Routes of a node that changed this many times as much as its median (logarithms), and how many at least, say
-# that the node's median only lies between them and routes that did not change.
-_MUCH_MORE, _FEWEST_ROUTES = 1.5, 3
+# A node's median lies between routes that changed and routes that did not if those changed this many times as
+# much (logarithms), and are at least this share of its routes.
+_MUCH_MORE, _ABOUT_HALF = 1.5, 0.4
+_End = tuple[int, Family, int]
+"""(size, OUT or IN, rank)"""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
         if change.doubt <= asked.error_rate and abs(math.expm1(change.shift.middle)) >= asked.matters
     ]  # fmt: skip
     return Comparison(
-        changes=tuple(_explain(told, asked.matters)),
+        changes=tuple(_explain(told, _routes_of_ends(one.subjects), asked.matters)),
         classes=tuple(change for change in changes if change.subject.family is Family.CLASS),
         tests=len(one.subjects),
         repetitions=(len(rows1), len(rows2)),
@@ -261,22 +263,30 @@ def _changes(
     ]
 
 
-def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
+def _routes_of_ends(subjects: Iterable[Subject]) -> dict[_End, list[Subject]]:
+    """Returns the routes from (OUT) and to (IN) each rank."""
+    found: dict[_End, list[Subject]] = defaultdict(list)
+    for one in subjects:
+        if one.family is Family.ROUTE:
+            for family, rank in zip((Family.OUT, Family.IN), one.ranks, strict=True):
+                found[one.size_bytes, family, rank].append(one)
+    return found
+
+
+def _explain(
+    told: Sequence[Difference], routes: Mapping[_End, Sequence[Subject]], matters: float
+) -> list[Difference]:
     """Marks changes that another change explains: a node's by a class or by some of its routes, a route's by
-    its nodes or class, a phase's by any of these."""
+    its nodes or class, a phase's by any of these. `routes`: all that were compared, by end."""
     classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
-    ends: dict[tuple[int, Family, int], Difference] = {
+    ends: dict[_End, Difference] = {
         (c.subject.size_bytes, c.subject.family, rank): c
         for c in told if c.subject.family in (Family.OUT, Family.IN)
         for rank in c.subject.ranks
     }  # fmt: skip
     others = [c for c in told if c.subject.family is not Family.PHASE]
-    of_ends: dict[tuple[int, Family, int], list[Difference]] = defaultdict(list)
-    for c in told:
-        if c.subject.family is Family.ROUTE:
-            for family, rank in zip((Family.OUT, Family.IN), c.subject.ranks, strict=True):
-                of_ends[c.subject.size_bytes, family, rank].append(c)
-    through = {c.subject: _between_routes(c, of_ends) for c in ends.values()}
+    changed = {c.subject: c for c in told if c.subject.family is Family.ROUTE}
+    through = {c.subject: _between_routes(c, routes, changed) for c in ends.values()}
     ends = {key: c for key, c in ends.items() if through[c.subject] is None}
     found = []
     for change in told:
@@ -299,18 +309,19 @@ def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
 
 
 def _between_routes(
-    change: Difference, of_ends: Mapping[tuple[int, Family, int], Sequence[Difference]]
+    change: Difference, routes: Mapping[_End, Sequence[Subject]], changed: Mapping[Subject, Difference]
 ) -> Difference | None:
-    """Returns a changed route of a node if the node itself is no cause.
+    """Returns the most changed route of a node if the node itself is no cause.
 
     If about half of a node's routes changed, as behind a slow trunk, its median may lie anywhere between
-    those and the others, so it changed much less than they did. `of_ends`: by size, end and rank.
+    those and the others, so it changed much less than they did. `changed`: the changes of routes.
     """
-    family, size, ranks = change.subject.family, change.subject.size_bytes, change.subject.ranks
+    of = change.subject
+    all_routes = [route for rank in of.ranks for route in routes.get((of.size_bytes, of.family, rank), ())]
     mine = [
-        one for rank in ranks for one in of_ends.get((size, family, rank), ()) if one.worse == change.worse
+        changed[route] for route in all_routes if route in changed and changed[route].worse == change.worse
     ]
-    if len(mine) < _FEWEST_ROUTES:
+    if not mine or len(mine) < _ABOUT_HALF * len(all_routes):
         return None
     middle = float(np.median([abs(one.shift.middle) for one in mine]))
     much_more = middle > _MUCH_MORE * abs(change.shift.middle)

@@ -15,7 +15,7 @@ from itertools import permutations
 
 from crosscut.analysis.findings.kinds import OF_ONE_HOST, CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
-from crosscut.analysis.structure.model import Group, Structure
+from crosscut.analysis.structure.model import Group, Reach, Structure
 from crosscut.base import units
 from crosscut.base.node_sets import LIST_WIDTH, folded
 from crosscut.cabling import switch_counters
@@ -33,6 +33,7 @@ _Place = tuple[str, str]
 
 # Largest difference of two switches' numbers of hosts, relative to the first, at which they are compared.
 _ALIKE = 0.25
+_ACROSS = (Reach.LEAVING, Reach.ENTERING, Reach.BETWEEN, Reach.CROSSING)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def named(
 ) -> tuple[list[Finding], Structure | None]:
     """Returns both, with groups named after switches and the places of hosts added."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
-    told = [_told(_beside_alike(finding, structure, aliases, cabling), aliases, cabling) for finding in found]
+    told = [_told(finding, structure, aliases, cabling) for finding in found]
     told += _ports_alone([finding.what for finding in told], cabling)
     if structure is None:
         return told, None
@@ -100,7 +101,12 @@ def _exceptions(
     return [*shown, f"the same holds for {units.count(more, 'more host')}"] if more > 0 else shown
 
 
-def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> Finding:
+def _told(
+    finding: Finding, structure: Structure | None, aliases: Mapping[str, _Alias], cabling: Cabling
+) -> Finding:
+    two = _only_two(finding, structure, aliases)
+    if two is not None and structure is not None:
+        finding = finding.adding(_beside_alike(two, structure, cabling))
     what = _with_names(finding.what, aliases)
     places: list[str] = []
     ports: list[Port] = []
@@ -115,7 +121,7 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
         if absent and cabling.ports and finding.kind.fault:
             which = "" if len(hosts) == 1 else f": {folded(absent, LIST_WIDTH)}"
             places.append(f"not in the list of cables{which}")
-    trunks = _trunks(finding, aliases, cabling)
+    trunks = _trunks(finding, aliases, cabling) if two is None else _trunks_of(two, cabling)
     places += [trunk.text() for trunk in trunks[:TRUNKS_SHOWN]]
     if len(trunks) > TRUNKS_SHOWN:
         places.append(f"and {units.count(len(trunks) - TRUNKS_SHOWN, 'more cable')}")
@@ -126,34 +132,49 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
     return _beside_ports(named_, ports, trunks, cabling)
 
 
-def _beside_alike(
-    finding: Finding, structure: Structure | None, aliases: Mapping[str, _Alias], cabling: Cabling
-) -> Finding:
+def _only_two(
+    finding: Finding, structure: Structure | None, aliases: Mapping[str, _Alias]
+) -> tuple[_Alias, _Alias] | None:
+    """Returns the groups of a limit of the traffic between them, the one with fewer switches first, if these
+    are the only groups and nothing else is limited."""
+    if finding.kind is not FindingKind.SHARED_LIMIT or structure is None or len(structure.groups) != 2:
+        return None
+    across = all(one.reach in _ACROSS for one in structure.limits)
+    names = [group.name for group in structure.groups]
+    if not across or {*finding.groups} != {*names} or not {*names} <= {*aliases}:
+        return None
+    narrow, wide = sorted((aliases[name] for name in names), key=lambda alias: len(alias.switches))
+    return narrow, wide
+
+
+def _beside_alike(two: tuple[_Alias, _Alias], structure: Structure, cabling: Cabling) -> str:
     """Says which switches with about as many hosts do not share the limit of the only one that does.
 
     Switches without limits look like one group, so a limit of one of them has no other to be compared with.
     """
-    beside = [aliases[name] for name in finding.groups if name in aliases]
-    if finding.kind is not FindingKind.SHARED_LIMIT or structure is None or len(beside) != 2:
-        return finding
-    narrow, wide = sorted(beside, key=lambda alias: len(alias.switches))
+    narrow, wide = two
+    if len(narrow.switches) != 1:
+        return ""
     hosts = Counter(switch for host in set(structure.hosts) for switch in cabling.switches_of(host))
-    (own,) = narrow.switches[:1]
-    alike = [one for one in wide.switches if abs(hosts[one] - hosts[own]) <= _ALIKE * hosts[own]]
-    if len(narrow.switches) != 1 or len(alike) < 2:
-        return finding
-    return finding.adding(f"{folded(alike, LIST_WIDTH)}, with about as many hosts, share no such limit")
+    own = hosts[narrow.switches[0]]
+    alike = [one for one in wide.switches if abs(hosts[one] - own) <= _ALIKE * own]
+    if len(alike) < 2:
+        return ""
+    return f"{folded(alike, LIST_WIDTH)}, with about as many hosts, share no such limit"
+
+
+def _trunks_of(two: tuple[_Alias, _Alias], cabling: Cabling) -> list[Trunk]:
+    """Returns the cables that leave the group with fewer switches; if both have as many, those of either."""
+    fewest = len(two[0].switches)
+    groups = [set(alias.switches) for alias in two if len(alias.switches) == fewest]
+    return [
+        one for one in cabling.trunks
+        if any(len(mine & {one.switch, one.to_switch}) == 1 for mine in groups)
+    ]  # fmt: skip
 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
-    """Returns the cables of a slow trunk: from the group's switches to others, or to the second group's. Of a
-    limit between two groups, those that leave the one with fewer switches, or either if both have as many."""
-    if finding.kind is FindingKind.SHARED_LIMIT and len(finding.groups) == 2:
-        named_ = [aliases[name] for name in finding.groups if name in aliases]
-        fewest = min((len(alias.switches) for alias in named_), default=0)
-        own = [set(alias.switches) for alias in named_ if len(alias.switches) == fewest]
-        leave = (any(len(mine & {one.switch, one.to_switch}) == 1 for mine in own) for one in cabling.trunks)
-        return [one for one, leaves in zip(cabling.trunks, leave, strict=True) if leaves]
+    """Returns the cables of a slow trunk: from the group's switches to others, or to the second group's."""
     if finding.kind.place is not CabledParts.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
         return []
     mine, *others = (set(aliases[name].switches) for name in finding.groups[:2] if name in aliases)

@@ -96,6 +96,7 @@ class State:
     inside: Observed
     """Messages of phases that fill limits of groups within groups."""
     first_stage: Stage
+    """Begins the search, and again if all suspects are fast alone."""
     kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
