@@ -107,7 +107,7 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
         if change.doubt <= asked.error_rate and abs(math.expm1(change.shift.middle)) >= asked.matters
     ]  # fmt: skip
     return Comparison(
-        changes=tuple(_explain(told, _routes_of_ends(one.subjects), asked.matters)),
+        changes=tuple(by_other_changes(told, _routes_of_ends(one.subjects), asked.matters)),
         classes=tuple(change for change in changes if change.subject.family is Family.CLASS),
         tests=len(one.subjects),
         repetitions=(len(rows1), len(rows2)),
@@ -273,7 +273,7 @@ def _routes_of_ends(subjects: Iterable[Subject]) -> dict[_End, list[Subject]]:
     return found
 
 
-def _explain(
+def by_other_changes(
     told: Sequence[Difference], routes: Mapping[_End, Sequence[Subject]], matters: float
 ) -> list[Difference]:
     """Marks changes that another change explains: a node's by a class or by some of its routes, a route's by
