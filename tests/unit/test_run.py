@@ -219,3 +219,15 @@ def test_a_run_half_measured_opens(tmp_path: Path) -> None:
     run = Run.open(make_run(tmp_path / "run.zarr", measured_repetitions=2, state="running"))
     assert np.isfinite(run.phase_rates(0).values).all(axis=1).tolist() == [True, True, False, False, False]
     assert run.repetitions == REPETITIONS
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 25])
+def test_measured_repetitions_are_counted_whatever_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    run = Run.open(make_run(tmp_path / "run.zarr", measured_repetitions=3))
+    monkeypatch.setattr("crosscut.run.run._STATUS_AT_ONCE", at_once)
+    measured = run.dataset["status"].values == 1
+    assert 0 < measured.sum() < measured.size
+    assert run.measured_repetitions.tolist() == measured.any(axis=3).sum(axis=1).tolist()
+    assert run.measured_share == measured.mean()

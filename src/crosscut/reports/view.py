@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import xarray as xr
 
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.digest import Digest, digest
@@ -109,13 +108,6 @@ class View(Run):
     def state(self) -> str:
         return text(self.attributes, "state") or "unknown"
 
-    @property
-    def status(self) -> xr.DataArray:
-        """[size, repetition, phase, rank]; a run with phase summaries only gets a rank axis of length 1."""
-        if self.phase_summarised:
-            return self.dataset["phase_status"].expand_dims("rank", -1)
-        return self.dataset["status"]
-
     @cached_property
     def nodes(self) -> list[str]:
         """Name of each node."""
@@ -172,8 +164,7 @@ class View(Run):
 
     def measured_sizes(self) -> list[int]:
         """Returns the indices of sizes with at least one measured cell."""
-        done = (self.status == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values
-        return [int(index) for index in np.nonzero(done)[0]]
+        return [int(index) for index in np.nonzero(self.measured_repetitions.any(axis=1))[0]]
 
     def elapsed_seconds(self) -> float:
         """Returns the time from start to end without the pauses before resumes, or NaN if any is unknown."""

@@ -6,7 +6,6 @@ run code.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,9 @@ from crosscut.base import memory
 from crosscut.run.checksums import check_of
 from crosscut.run.files import Box, read_rows, shards
 from crosscut.run.format import CHECKSUM, ArrayMetadata, RunGroup
+
+Key = tuple[Any, ...]
+"""For each dimension a position, a slice or, for at most one dimension, an array of positions."""
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
@@ -36,9 +38,40 @@ class StoredArray(BackendArray):
         self.dtype = np.dtype(array.known.dtype).newbyteorder("<")
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._get)
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.OUTER_1VECTOR, self._get
+        )
 
-    def _get(self, key: tuple[int | slice, ...]) -> NDArray[np.generic]:
+    def _get(self, key: Key) -> NDArray[np.generic]:
+        for axis, part in enumerate(key):
+            if not isinstance(part, int | slice):
+                return self._apart(key, axis, np.asarray(part))
+        self._hold(key)
+        return self._stretch(key)
+
+    def _hold(self, key: Key) -> None:
+        """Raises UsageError if the part of the array takes too much memory."""
+        cells = 1
+        for part, extent in zip(key, self.shape, strict=True):
+            if isinstance(part, slice):
+                cells *= len(_hull(range(extent)[part]))
+            elif not isinstance(part, int):
+                cells *= len(part)
+        memory.hold(
+            cells * self.dtype.itemsize, f"{self._group.path}: the array '{self._array.name}'", _COPIES
+        )
+
+    def _apart(self, key: Key, axis: int, positions: NDArray[np.int64]) -> NDArray[np.generic]:
+        """Reads `positions` along an axis, and nothing that lies between them."""
+        self._hold(key)
+        stretches = np.split(positions, np.nonzero(np.diff(positions) != 1)[0] + 1)
+        parts = (slice(int(one[0]), int(one[-1]) + 1) for one in stretches if len(one))
+        whole = [self._stretch((*key[:axis], part, *key[axis + 1 :])) for part in parts]
+        if not whole:
+            whole = [self._stretch((*key[:axis], slice(0), *key[axis + 1 :]))]
+        return np.concatenate(whole, axis=sum(not isinstance(part, int) for part in key[:axis]))
+
+    def _stretch(self, key: Key) -> NDArray[np.generic]:
         box: list[range] = []
         rest: list[int | slice] = []
         for part, extent in zip(key, self.shape, strict=True):
@@ -54,8 +87,6 @@ class StoredArray(BackendArray):
 
     def _read(self, box: Box) -> NDArray[np.generic]:
         shape = tuple(map(len, box))
-        what = f"{self._group.path}: the array '{self._array.name}'"
-        memory.hold(math.prod(shape) * self.dtype.itemsize, what, _COPIES)
         if not self._array.known.sharded:
             rows = read_rows(self._group, self._array, box[0])
             return rows[(slice(None), *(slice(r.start, r.stop) for r in box[1:]))]

@@ -37,9 +37,8 @@ class CheckedSamples:
 
     def expected(self, chunk: int) -> NDArray[np.uint32] | None:
         """Returns the checksums [repetition, phase] of a chunk; None if none were recorded."""
-        if self.sums is None or not self.sums.has(chunk):
-            return None
-        return self.sums.read(chunk)[..., self.place].astype(np.uint32)
+        sums = None if self.sums is None else self.sums.read_if_there(chunk)
+        return None if sums is None else sums[..., self.place].astype(np.uint32)
 
     def faults(
         self, values: Values, measured: Mask, expected: NDArray[np.uint32] | None
@@ -56,7 +55,7 @@ class CheckedSamples:
         largest = np.inf if self.shard.array.name == "compute_fraction" else _LARGEST
         impossible = ~changed & _impossible(values, largest).reshape(*cells, ranks, -1).any(axis=-1)
         for bad, why in ((changed, "differ from their checksum"), (impossible, "have impossible values")):
-            if (found := measured & bad).any():
+            if bad.any() and (found := measured & bad).any():
                 yield found, why
 
 
@@ -89,7 +88,9 @@ def check_of(group: RunGroup, shard: Shard, size_index: int) -> Check | None:
     status = Shard(chunk_path(group.path, group.status, size_index), group.status)
 
     def before(chunk: int) -> Callable[[Values], None]:
-        marked = status.read(chunk) if status.has(chunk) else np.zeros((1, 1), np.uint8)
+        marked = status.read_if_there(chunk)
+        if marked is None:
+            marked = np.zeros((1, 1), np.uint8)
         measured = np.equal(marked.reshape(*marked.shape[:2], -1), MEASURED)
         expected = samples.expected(chunk)
 

@@ -22,6 +22,9 @@ MISSING = np.uint64(2**64 - 1)
 # Index entries read at a time, and bad chunks of a file reported one by one.
 _ENTRIES_AT_ONCE = 1 << 16
 _MOST_TOLD = 1000
+# Chunks of less are not held against the limit on memory: to look up the memory in use takes longer than to
+# read one, and only one is held at a time.
+_TRIFLING_BYTES = 1 << 20
 
 Box = tuple[range, ...]
 """A range of positions along each dimension, without gaps."""
@@ -73,37 +76,40 @@ class Shard:
     def offset(self, chunk: int) -> int:
         return self.index_bytes + chunk * self.chunk_bytes
 
-    def _index(self) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    def _index(self, chunks: range) -> Iterator[tuple[int, NDArray[np.uint64]]]:
         """Yields pieces of the index: the number of the first chunk, and entries [chunk, (offset, bytes)].
         Raises ValueError if the file cannot be read, or is shorter than its index."""
         try:
             with open_regular(self.path) as file:
-                for first in range(0, self.chunks, _ENTRIES_AT_ONCE):
-                    entries = np.empty((min(_ENTRIES_AT_ONCE, self.chunks - first), 2), "<u8")
+                for first in range(chunks.start, chunks.stop, _ENTRIES_AT_ONCE):
+                    entries = np.empty((min(_ENTRIES_AT_ONCE, chunks.stop - first), 2), "<u8")
                     if not read_into(file, 16 * first, entries):
                         raise ValueError("it is shorter than its own index")
                     yield first, entries
         except OSError as error:
             raise ValueError(plainly(error)) from error
 
-    def visible(self) -> NDArray[np.bool_]:
-        """Returns a mask of the chunks that the index names."""
-        return np.concatenate([~np.all(entries == MISSING, axis=1) for _, entries in self._index()])
+    def visible(self, chunks: range) -> NDArray[np.bool_]:
+        """Returns a mask of those of `chunks` that the index names."""
+        named = [~np.all(entries == MISSING, axis=1) for _, entries in self._index(chunks)]
+        return np.concatenate([np.zeros(0, np.bool_), *named])
 
-    def has(self, chunk: int) -> bool:
-        """True if the chunk can be read."""
+    def read_if_there(self, chunk: int) -> NDArray[np.generic] | None:
+        """Reads a chunk, without the dimension `size`; None if it cannot be read."""
         entry = np.empty(2, "<u8")
         try:
             with open_regular(self.path) as file:
-                there = read_into(file, 16 * chunk, entry) and not np.all(entry == MISSING)
-                return there and os.fstat(file.fileno()).st_size >= self.offset(chunk) + self.chunk_bytes
+                if not read_into(file, 16 * chunk, entry) or np.all(entry == MISSING):
+                    return None
+                values = self._empty_chunk()
+                return values if read_into(file, self.offset(chunk), values) else None
         except OSError:
-            return False
+            return None
 
     def bad_chunks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns two masks of chunks: the index names a wrong place, or one beyond the file's end."""
         elsewhere, beyond = np.zeros((2, self.chunks), np.bool_)
-        for first, entries in self._index():
+        for first, entries in self._index(range(self.chunks)):
             size = np.uint64(self.path.stat().st_size)
             named = ~np.all(entries == MISSING, axis=1)
             chunk_bytes = np.uint64(self.chunk_bytes)
@@ -118,17 +124,21 @@ class Shard:
         """Returns a mask of the chunks that can be read; none if the file cannot."""
         try:
             elsewhere, beyond = self.bad_chunks()
-            return self.visible() & ~(elsewhere | beyond)
+            return self.visible(range(self.chunks)) & ~(elsewhere | beyond)
         except ValueError:
             return np.zeros(self.chunks, np.bool_)
 
     def read(self, chunk: int) -> NDArray[np.generic]:
         """Reads a chunk that is there, without the dimension `size`."""
-        memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
-        values = np.empty(self.array.inner[1:], self.dtype)
+        values = self._empty_chunk()
         with open_regular(self.path) as file:
             self._read_chunk(file, chunk, values)
         return values
+
+    def _empty_chunk(self) -> NDArray[np.generic]:
+        if self.chunk_bytes > _TRIFLING_BYTES:
+            memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
+        return np.empty(self.array.inner[1:], self.dtype)
 
     def read_box(self, box: Box, into: NDArray[np.generic], check: Check | None = None) -> None:
         """Reads the stored part of a box into an array of its shape, both without the dimension `size`. The
@@ -136,11 +146,14 @@ class Shard:
         inner, grid = self.array.inner[1:], self.grid[1:]
         across = [range(r.start // i, -(-r.stop // i)) for r, i in zip(box, inner, strict=True)]
         try:
-            visible = self.visible()
+            if not all(across):
+                return
+            first, last = (int(np.ravel_multi_index([one[end] for one in across], grid)) for end in (0, -1))
+            visible = self.visible(range(first, last + 1))
             with open_regular(self.path) as file:
                 for place in itertools.product(*across):
                     chunk = int(np.ravel_multi_index(place, grid))
-                    if visible[chunk]:
+                    if visible[chunk - first]:
                         corner = [p * i for p, i in zip(place, inner, strict=True)]
                         checked = check(chunk) if check else _unchecked
                         self._read_part(file, chunk, corner, box, into, checked)

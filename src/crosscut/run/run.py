@@ -25,6 +25,7 @@ from crosscut.run.files import file_problems
 from crosscut.run.format import LARGEST, MEASURED, STATISTICS, DamagedRun, RunGroup, read_group
 
 _PROBLEMS_SHOWN = 3
+_STATUS_AT_ONCE = 1 << 25  # bytes
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,32 @@ class Run:
         if "node" not in self.dataset:
             return np.zeros(self.ranks, dtype=np.int64)
         return np.asarray(self.dataset["node"].values, dtype=np.int64)
+
+    @cached_property
+    def measured_repetitions(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        """[size, phase] repetitions in which at least one rank was measured."""
+        return self._marked[0]
+
+    @property
+    def measured_share(self) -> float:
+        """Share of the run's cells (size, repetition, phase, rank) that were measured."""
+        return self._marked[1]
+
+    @cached_property
+    def _marked(self) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int64]], float]:
+        """Reads the status of all cells, a few phases at a time: it may be larger than the memory."""
+        status = self.dataset["phase_status" if self.phase_summarised else "status"]
+        sizes, phases = status.sizes["size"], status.sizes["phase"]
+        repetitions, cells = np.zeros((sizes, phases), np.int64), 0
+        step = max(1, _STATUS_AT_ONCE // max(1, status.size // max(1, sizes * phases)))
+        for size in range(sizes):
+            for first in range(0, phases, step):
+                part = slice(first, first + step)
+                measured = status.isel(size=size, phase=part).values == MEASURED
+                cells += int(np.count_nonzero(measured))
+                some = measured if measured.ndim == 2 else measured.any(axis=-1)
+                repetitions[size, part] = some.sum(axis=0)
+        return repetitions, cells / max(1, status.size)
 
     def size_index(self, size_bytes: int) -> int:
         if size_bytes in self.sizes_bytes:

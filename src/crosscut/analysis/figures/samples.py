@@ -15,6 +15,7 @@ from crosscut.run.realm import is_exact
 
 MEASURED = 1
 MOST_CLASSES = 12
+_STATUS_AT_ONCE = 1 << 25  # bytes
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,12 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
     """Loads the samples of the size at `index`, and reads no other size's arrays."""
     if "phase_status" in dataset:
         return _of_phases(dataset, index)
-    status = np.asarray(dataset["status"].isel(size=index).values)
-    measured, summarised = status == MEASURED, "message_seconds" not in dataset
+    summarised = "message_seconds" not in dataset
     if summarised:
         messages, ranks = (_summary(dataset, f"{of}_summary", index) for of in ("message", "rank"))
-        measured = measured.any(axis=0, keepdims=True)
+        measured = _ever_measured(dataset["status"].isel(size=index))
     else:
+        measured = np.asarray(dataset["status"].isel(size=index).values) == MEASURED
         messages, ranks = (_array(dataset, f"{of}_seconds", index) for of in ("message", "rank"))
     size = int(dataset["size"].values[index])
     peer = np.asarray(dataset["peer"].values, dtype=np.int32)
@@ -112,6 +113,15 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         summarised=summarised,
         exact=is_exact(dataset.attrs),
     )
+
+
+def _ever_measured(status: xr.DataArray) -> NDArray[np.bool_]:
+    """[1, P, N] True for cells with a measured repetition. Thousands of repetitions are read in parts."""
+    phases = status.sizes["phase"]
+    step = max(1, _STATUS_AT_ONCE // max(1, status.size // max(1, phases)))
+    parts = (status.isel(phase=slice(first, first + step)).values for first in range(0, phases, step))
+    found = [(part == MEASURED).any(axis=0, keepdims=True) for part in parts]
+    return np.concatenate([np.zeros((1, 0, status.sizes["rank"]), np.bool_), *found], axis=1)
 
 
 def _iterations(dataset: xr.Dataset, index: int) -> int:

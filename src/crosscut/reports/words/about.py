@@ -195,8 +195,7 @@ def _as_percent(share: str) -> str:
 def repetitions(view: View) -> str:
     """`20 repetitions`, or the range over sizes and phases of an adaptive or unfinished run."""
     done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
-    measured = (view.status == 1).any(dim="rank").sum(dim="repetition").values
-    counts = measured if done is None or not done.any() else done
+    counts = view.measured_repetitions if done is None or not done.any() else done
     low, high = int(counts.min()), int(counts.max())
     text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
     interval = number(view.attributes, "job", "interval")
@@ -264,7 +263,7 @@ def _state(view: View) -> list[Caution]:
             "failed": "the run failed before its end",
             "recovered": "the run's zarr.json was lost: its pattern, job and hosts are unknown",
         }.get(view.state, f"the run's state is '{view.state}'")
-        share = float((view.status == 1).mean())
+        share = view.measured_share
         told = f"{reason}; {units.percent(share)} of its cells are measured"
         advice = "" if view.state == "recovered" else f"crosscut run --resume {view.path}"
         found.append(Caution(CautionKind.UNFINISHED, told, advice))
