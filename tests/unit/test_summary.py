@@ -49,8 +49,8 @@ def test_cells_that_are_not_measured_do_not_count() -> None:
     view.dataset["status"][1, 6:] = 0  # the last two repetitions are missing
     view.dataset["status"][1, :, 2] = 3  # and all of phase 3
     rates = summary.phase_rates(view.samples(1))
-    assert rates.count.tolist() == [6, 6, 0]
-    assert np.isnan(rates.median[2])
+    assert rates.count.tolist() == [6, 6]
+    assert [view.phase_name(view.samples(1), index) for index in (0, 1)] == ["phase 1", "phase 2"]
     assert view.measured_sizes() == [0, 1]
 
 
@@ -106,3 +106,12 @@ def test_the_slowest_few_are_those_of_a_full_sort_ties_included(timed, at_once, 
     order = order[np.isfinite(values[order])]
     for count in (1, 3, 150, 428, 429, 600):
         assert found.slowest(count).tolist() == order[:count].tolist()
+
+
+def test_a_phase_keeps_its_label_where_phases_before_it_were_not_measured() -> None:
+    view = aapc_view(ranks=4, repetitions=8, attributes={"phase_labels": ["one", "two", "three"]})
+    view.dataset["status"][1, :, 0] = 0
+    samples = view.samples(1)
+    assert view.labels(samples) == ["two", "three"]
+    assert view.phase_name(samples, 0) == "phase 2 (two)"
+    assert view.samples(0).phase.tolist() == [1, 2, 3]

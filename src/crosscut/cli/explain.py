@@ -64,8 +64,9 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{args.run}: its pattern does not load many routes at once; use a run of aapc or pairwise"
         )
-    samples = of_run.chosen(run, index)
-    if samples is None or samples.of_phases:
+    index = of_run.chosen(run, index)
+    samples = View.of(run).samples(index) if index is not None else None
+    if index is None or samples is None or samples.of_phases:
         raise UsageError(
             f"{args.run}: it does not record single messages, so shared limits cannot be inferred"
         )

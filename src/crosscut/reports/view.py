@@ -138,21 +138,23 @@ class View(Run):
         return "node" if self.one_each else "node:rank"
 
     @cached_property
-    def phase_labels(self) -> list[str]:
-        return [str(label) for label in items(self.attributes, "phase_labels")]
+    def phase_labels(self) -> dict[int, str]:
+        """The pattern's own label of each phase, by the phase's number."""
+        labels = (str(label) for label in items(self.attributes, "phase_labels"))
+        return dict(zip(self.dataset["phase"].values.tolist(), labels, strict=False))
 
     def labels(self, samples: Samples) -> list[str]:
         """Returns a label for every phase: the pattern's own or else its number."""
-        own = self.phase_labels[: len(samples.phase)]
-        return own + [f"phase {phase}" for phase in samples.phase[len(own) :]]
+        return [self.phase_labels.get(phase, f"phase {phase}") for phase in samples.phase.tolist()]
 
     def phase_name(self, samples: Samples, index: int) -> str:
         """`phase 12 (stride 3)`"""
-        label = self.phase_labels[index] if index < len(self.phase_labels) else ""
+        label = self.phase_labels.get(int(samples.phase[index]))
         return f"phase {samples.phase[index]}" + (f" ({label})" if label else "")
 
     def samples(self, index: int) -> Samples:
-        return samples.load(self.dataset, index)
+        """Returns the samples of one size, of the phases in which it was measured."""
+        return samples.load(self.measured_part(index), index)
 
     def measured(self) -> list[Samples]:
         """Returns the samples of every measured size. All are in memory at once."""
@@ -160,7 +162,7 @@ class View(Run):
 
     def digests(self) -> list[Digest]:
         """Returns digests of every measured size, loading one size at a time."""
-        return [digest(self.dataset, index) for index in self.measured_sizes()]
+        return [digest(self.measured_part(index), index) for index in self.measured_sizes()]
 
     def measured_sizes(self) -> list[int]:
         """Returns the indices of sizes with at least one measured cell."""

@@ -111,6 +111,15 @@ class Run:
         """Share of the run's cells (size, repetition, phase, rank) that were measured."""
         return self._marked[1]
 
+    def measured_part(self, size_index: int) -> xr.Dataset:
+        """Returns the dataset without the phases in which nothing of this size was measured, as in a run that
+        was stopped early; all of it if there is no other."""
+        there = np.nonzero(self.measured_repetitions[size_index])[0]
+        if len(there) in (0, self.dataset.sizes["phase"]):
+            return self.dataset
+        together = int(there[-1]) - int(there[0]) + 1 == len(there)
+        return self.dataset.isel(phase=slice(int(there[0]), int(there[-1]) + 1) if together else there)
+
     @cached_property
     def _marked(self) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int64]], float]:
         """Reads the status of all cells, a few phases at a time: it may be larger than the memory."""

@@ -9,12 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import xarray as xr
 
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.digest import digest
-from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.findings import (
     hashed_paths,
@@ -55,7 +53,6 @@ NOTHING_STANDS_OUT = "nothing stands out"
 _SO_FAR = "the search did not finish; so far"
 _AGAIN = "search again, with more time or when less else runs: this search did not finish"
 _MOST_MESSAGES = 300_000
-Load = Callable[[xr.Dataset, int], Samples]
 
 
 def machine_only(limited: str, facts: HostFacts, nodes: Sequence[str]) -> list[Finding]:
@@ -90,35 +87,37 @@ def look(
 
     `routes`: those of that size, if already known.
     """
-    many = many_routes.too_many(run.dataset)
-    samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
-    if samples is not None:
-        limited = machine.limited_phases(run.attributes, samples.size_bytes)
-        samples = samples_module.without(samples, limited)
-        if not len(samples.phase):
-            return machine_only(machine.limited(1, 1), HostFacts.of(run), run.node_names), None
-    if samples is None or samples.of_phases or not reading(run.attributes).findings:
+    index = chosen(run, size_index)
+    if index is None:
+        return [], None
+    dataset = run.measured_part(index)
+    many = many_routes.too_many(dataset)
+    samples = (many_routes.some_phases if many else samples_module.load)(dataset, index)
+    limited = machine.limited_phases(run.attributes, samples.size_bytes)
+    samples = samples_module.without(samples, limited)
+    if not len(samples.phase):
+        return machine_only(machine.limited(1, 1), HostFacts.of(run), run.node_names), None
+    measured = samples.measured_phases().any()
+    if samples.of_phases or not measured or not reading(run.attributes).findings:
         return [], None
     if only := on_one_host(run.node_names):
         return only, None
     names = rank_names(run)
     observed = of_samples(samples)
-    if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
-        return _inconclusive(run, "too few phases to tell hosts and limits apart")
-    farthest = _farthest(observed)
-    if farthest < _FAR_ENOUGH * run.ranks:
-        near = f"no message went farther than {units.count(farthest, 'rank')} of {run.ranks:,}"
-        return _inconclusive(run, f"{near}: too near to tell hosts, groups and limits apart")
+    if why := _too_little(run, observed):
+        advice = "measure all phases, or those that crosscut locate --on PLACE chooses"
+        little = [Finding(FindingKind.INCONCLUSIVE, why, advice=advice)]
+        return HostFacts.of(run).tied(little, run.node_names), None
     inferred = infer.infer(observed)
     # If the machine limited some phases, it disturbed others, too, which may look like groups.
     if infer.doubtful(inferred) or (limited and inferred.explained < infer.EXPLAINS_HARDLY_ANY):
         inferred = infer.infer(observed, divided=False)
     if many and limited:  # the given routes include phases that the machine limited
-        believed = run.dataset.isel(phase=~np.isin(run.dataset["phase"].values, sorted(limited)))
-        routes = digest(believed, run.sizes_bytes.index(samples.size_bytes)).routes
+        believed = dataset.isel(phase=~np.isin(dataset["phase"].values, sorted(limited)))
+        routes = digest(believed, index).routes
     elif many and routes is None:
-        routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
-    found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
+        routes = digest(dataset, index).routes
+    found = of_evidence(Evidence(observed, inferred, names, samples, dataset, routes if many else None))
     found = HostFacts.of(run).tied(found, run.node_names)
     found = ordered(found, inferred, exact=is_exact(run.attributes))
     if is_simulated(run.attributes):
@@ -126,10 +125,15 @@ def look(
     return found, infer.structure(inferred, names, observed.phases)
 
 
-def _inconclusive(run: Run, why: str) -> tuple[list[Finding], None]:
-    advice = "measure all phases, or those that crosscut locate --on PLACE chooses"
-    found = [Finding(FindingKind.INCONCLUSIVE, why, advice=advice)]
-    return HostFacts.of(run).tied(found, run.node_names), None
+def _too_little(run: Run, observed: Observed) -> str:
+    """Returns why the messages are not enough to infer hosts and limits; "" if they are."""
+    if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
+        return "too few phases to tell hosts and limits apart"
+    farthest = _farthest(observed)
+    if farthest >= _FAR_ENOUGH * run.ranks:
+        return ""
+    near = f"no message went farther than {units.count(farthest, 'rank')} of {run.ranks:,}"
+    return f"{near}: too near to tell hosts, groups and limits apart"
 
 
 def _farthest(observed: Observed) -> int:
@@ -254,15 +258,12 @@ def rank_names(run: Run) -> tuple[str, ...]:
     return tuple(name if counts[name] == 1 else f"{name}:{rank}" for rank, name in enumerate(run.node_names))
 
 
-def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -> Samples | None:
-    """Loads the given size, else the largest with measurements; None if nothing was measured."""
-    sizes = run.sizes_bytes
-    indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
-    for index in indices:
-        loaded = load(run.dataset, int(index))
-        if loaded.measured_phases().any():
-            return loaded
-    return None
+def chosen(run: Run, size_index: int | None) -> int | None:
+    """Returns the index of the given size, else of the largest one; None if nothing of it was measured."""
+    measured = np.nonzero(run.measured_repetitions.any(axis=1))[0].tolist()
+    if size_index is not None:
+        return size_index if size_index in measured else None
+    return max(measured, key=run.sizes_bytes.__getitem__, default=None)
 
 
 def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:

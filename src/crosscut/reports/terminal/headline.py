@@ -79,7 +79,7 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
         "phases": [
             {
                 "phase": int(samples.phase[index]),
-                "label": view.phase_labels[index] if index < len(view.phase_labels) else "",
+                "label": view.phase_labels.get(int(samples.phase[index]), ""),
                 "bytes_per_second": figures.at(rates, index).as_json(),
                 "formula_bytes_per_second": figures.at(formula, index).as_json(),
                 "skew_seconds": finite(float(skew[index])),
