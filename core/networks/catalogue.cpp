@@ -66,6 +66,20 @@ fs::path find_in_catalogue(const std::string& name) {
       (names.empty() ? "; set CROSSCUT_NETWORKS to the catalogue's folder" : suggestion(name, names, all)));
 }
 
+// Suggests the networks in the same folder with a similar name.
+std::string beside(const fs::path& file) {
+  std::vector<std::string> there;
+  std::error_code error;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".toml")
+      there.push_back((file.parent_path() / entry.path().filename()).string());
+  std::ranges::sort(there);
+  const std::vector<std::string_view> names(there.begin(), there.end());
+  const auto near = suggestion(file.string(), names, "");
+  return near.starts_with("; did you mean") ? near : "";
+}
+
 }  // namespace
 
 std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max,
@@ -75,7 +89,8 @@ std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vert
   if (fs::is_directory(file, error))
     throw UsageError(shown(file.string()) + " is a directory; a network is one file, in TOML");
   // Reading a device or a pipe could block or never end.
-  if (!fs::is_regular_file(file, error)) throw UsageError(shown(file.string()) + ": there is no such file");
+  if (!fs::is_regular_file(file, error))
+    throw UsageError(shown(file.string()) + ": there is no such file" + beside(file));
   if (fs::file_size(file, error) > largest_bytes || error)
     throw UsageError(shown(file.string()) + ": larger than 16 MiB");
   std::ifstream stream(file, std::ios::binary);

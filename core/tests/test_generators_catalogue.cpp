@@ -73,6 +73,12 @@ double figure(const Network& network, std::string_view name) {
 
 }  // namespace
 
+TEST(a_misspelt_file_suggests_those_beside_it) {
+  CHECK_THROWS_SAYING(UsageError,
+                      "there is no such file; did you mean " + (folder / "xibalba-er16.toml").string(),
+                      catalogued("xibalba-er61"));
+}
+
 TEST(every_network_of_the_catalogue_is_read_says_where_it_comes_from_and_is_in_the_table) {
   std::ifstream stream(folder / "README.md");
   const std::string readme{std::istreambuf_iterator<char>(stream), {}};

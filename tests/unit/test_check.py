@@ -86,6 +86,15 @@ def test_too_few_repetitions_leave_it_undecided_and_more_runs_decide():
     assert verdict(ROUTES.format("90 MB/s"), *runs).verdict is Verdict.PASS
 
 
+def test_one_repetition_decides_what_was_computed():
+    run = aapc(1, repetitions=1)
+    assert verdict(ROUTES.format("90 MB/s"), run).verdict is Verdict.UNDECIDED
+    run.dataset.attrs["backend"] = {"name": "sim", "parameters": {}}
+    for at_least, right in (("50 MB/s", Verdict.PASS), ("200 MB/s", Verdict.FAIL)):
+        one = verdict(ROUTES.format(at_least), run)
+        assert (one.verdict, words_check.chance(one)) == (right, "computed")
+
+
 def test_a_promise_that_was_not_measured_is_undecided_with_the_reason():
     one = verdict(ROUTES.format("90 MB/s") + 'size = "5 B"\n', aapc(1))
     assert one.verdict is Verdict.UNDECIDED

@@ -142,6 +142,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
             "run --stride 3 aapc",
             "--stride is an option of aapc: write it after that name\nsee 'crosscut run aapc --help'",
         ),
+        ("network my/net.toml", "a file comes after one of them: crosscut network ACTION my/net.toml"),
         ("run --strid 3 aapc", "there is no option --strid; did you mean --stride?\nsee 'crosscut run aapc"),
         ("run --strid 3", "there is no option --strid"),
         ("run --seed 3 --stride 3 aapc", "--stride is an option of aapc: write"),

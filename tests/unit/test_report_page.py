@@ -315,7 +315,7 @@ def test_unreadable_and_unwritable_files_are_reported_without_a_traceback(tmp_pa
     assert cli.main(["report", str(run), "-o", str(tmp_path / "no" / "page.html")]) == 2
     assert "does not exist; make it" in capsys.readouterr().err
     assert cli.main(["report", str(run), "-o", str(tmp_path)]) == 2
-    assert "is a directory" in capsys.readouterr().err
+    assert "this is a folder; name a file in it" in capsys.readouterr().err
     (tmp_path / "f.json").write_text('{"schema": 3}')
     assert (
         cli.main(["report", str(run), "-o", str(tmp_path / "p.html"), "--located", str(tmp_path / "f.json")])

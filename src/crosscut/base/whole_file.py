@@ -20,9 +20,16 @@ def need_folder(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}: {lacks}")
 
 
+def need_place(option: str, path: Path) -> None:
+    """Raises UsageError, before any work, if no file can have the path that `option` names."""
+    need_folder(option, path)
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: this is a folder; name a file in it")
+
+
 def need_own(option: str, path: Path, marks: bytes) -> None:
     """Raises UsageError, before any work, for a file without `marks`: somebody else's, not to be replaced."""
-    need_folder(option, path)
+    need_place(option, path)
     if not path.is_file():
         return
     head = b""

@@ -138,6 +138,8 @@ class Step:
     phases: int
     short: bool
     """The messages have one byte."""
+    purpose: str
+    """What they measure: `a few hosts alone`."""
     again: bool
     """The machine limited all of these phases when they were measured before."""
 
@@ -226,7 +228,7 @@ def locate(
             _wait(session)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
-        told(Step(gathered.measured - gathered.short, len(phases), short=short, again=in_vain > 0))
+        told(Step(gathered.measured - gathered.short, len(phases), short, search.purpose, again=in_vain > 0))
         each = 1 if short else senders.each
         of_ranks = senders.phases(phases, each)
         outcome = session.run(_job(of_ranks, out, decided, how, SHORT_BYTES if short else how.size_bytes))

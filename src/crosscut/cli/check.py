@@ -111,7 +111,7 @@ def _writable(args: argparse.Namespace) -> None:
     """Raises, before anything is measured, if an output file cannot be written."""
     for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
         if file is not None:
-            whole_file.need_folder(name, file)
+            whole_file.need_place(name, file)
     if args.protocol is not None:
         from crosscut.reports import protocol
 

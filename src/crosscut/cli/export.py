@@ -47,7 +47,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.run.run import Run
 
     if args.out is not None:
-        whole_file.need_folder("--out", args.out)
+        whole_file.need_place("--out", args.out)
     name = args.format or (table_files.format_of(args.out) if args.out else "csv")
     if args.out is None and name == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is a binary format; name a file with --out")

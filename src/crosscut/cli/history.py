@@ -323,7 +323,7 @@ def _metrics(args: argparse.Namespace) -> int:
     elif args.out.suffix != ".prom":
         raise UsageError(f"-o {args.out}: node_exporter reads only files that end in .prom")
     else:
-        whole_file.need_folder("-o", args.out)
+        whole_file.need_place("-o", args.out)
         whole_file.write_output(args.out, text.encode())
     return EXIT_OK
 

@@ -148,8 +148,8 @@ def _measured(
 
     def told(step: locating.Step) -> None:
         if not args.quiet:
-            again = " again, since this machine's CPU limited all of them" if step.again else ""
-            following = f"{step.phases} of {'one byte' if step.short else size}{again}"
+            again = "; again, since this machine's CPU limited all of them" if step.again else ""
+            following = f"{step.phases} of {'one byte' if step.short else size}, {step.purpose}{again}"
             done = units.count(step.measured, "phase")
             print(f"crosscut: {done} of {size} measured; next: {following}", file=sys.stderr)
 

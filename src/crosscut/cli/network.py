@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.base.errors import EXIT_OK, CrosscutError
-from crosscut.base.whole_file import need_folder
+from crosscut.base.whole_file import need_place
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.network import description
 
@@ -101,7 +101,7 @@ def _show(args: argparse.Namespace) -> int:
     if args.draw:
         from crosscut.reports.svg import network as network_drawing  # imports numpy
 
-        need_folder("--draw", args.draw)
+        need_place("--draw", args.draw)
         network_drawing.write(description.load(args.file, graph=True), args.draw)
     _tell(args, "show", args.file)
     if args.draw and not args.json:

@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.profile import program, tit
 
     if args.out is not None:
-        whole_file.need_folder("-o", args.out)
+        whole_file.need_place("-o", args.out)
         if args.out.is_dir():
             raise UsageError(f"-o {args.out}: is a folder; name a file")
     partition.metis()

@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.redact and args.cabling:
         raise UsageError("--redact hides names, --cabling prints them: give only one of the two")
     if args.out is not None:
-        whole_file.need_folder("-o", args.out)
+        whole_file.need_place("-o", args.out)
     runs = _runs(args.runs)
     if args.figures is not None:
         return _figures(args, runs)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base.errors import UsageError
-from crosscut.base.whole_file import need_folder
+from crosscut.base.whole_file import need_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def check(file: Path, forms: Sequence[str] = FORMS) -> None:
     """Raises UsageError, before minutes of work, if the chart cannot be drawn or written to `file`."""
     if file.suffix not in forms:
         raise UsageError(f"-o {file}: unsupported format; use {', '.join(forms[:-1])} or {forms[-1]}")
-    need_folder("-o", file)
+    need_place("-o", file)
     new("")
 
 

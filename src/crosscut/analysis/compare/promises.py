@@ -30,6 +30,7 @@ from crosscut.analysis.stats import sequential
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.rows import quantile
 from crosscut.base import units
+from crosscut.run.realm import is_exact
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -73,6 +74,8 @@ class PromiseVerdict:
     """Measurements that were not judged, and why; empty: none."""
     of_launches: bool = False
     """The repetitions are launches."""
+    exact: bool = False
+    """The repetitions were computed, so the verdict has no error probability."""
 
 
 def judge(
@@ -112,8 +115,9 @@ def judge(
         searched = any(reading(run.attributes).findings for run in runs)
         why = _why_nothing(promise, labels, left_out, "" if known else _unknown_groups(searched))
         return replace(_nothing(promise, why), left_out=left_out)
-    judged = decided(promise, Quantities(labels, values), error_rate)
-    return replace(judged, left_out=left_out, of_launches=any(counts))
+    exact = all(is_exact(run.attributes) for run in taken)
+    judged = decided(promise, Quantities(labels, values), error_rate, exact=exact)
+    return replace(judged, left_out=left_out, of_launches=any(counts), exact=exact)
 
 
 def _unknown_groups(searched: bool) -> str:
@@ -212,8 +216,9 @@ def _spread(logs: Floats) -> Floats:
     return np.where(there, (high - low) / middle, np.nan)[:, None]
 
 
-def decided(promise: Promise, found: Quantities, error_rate: float) -> PromiseVerdict:
-    """Judges one promise by the repetitions of the quantities that it bounds."""
+def decided(promise: Promise, found: Quantities, error_rate: float, *, exact: bool = False) -> PromiseVerdict:
+    """Judges one promise by the repetitions of the quantities that it bounds. `exact`: they were computed, so
+    one repetition decides, without doubt."""
     values = found.values
     finite = np.isfinite(values)
     meets: NDArray[np.bool_] = np.asarray(
@@ -224,6 +229,9 @@ def decided(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
         """Returns logs of the evidence that all quantities keep the promise, that some break it, and, by
         quantity, that it breaks it, had there been `times` as many repetitions."""
+        if exact:
+            certain = np.where(missed > 0, math.inf, 0.0)
+            return (0.0 if missed.any() else math.inf), certain.max(initial=0.0), certain
         kept = sequential.evidence(times * met, times * missed, promise.of_the_time)
         broken = sequential.evidence(times * missed, times * met, 1 - promise.of_the_time)
         return sequential.all_of(kept), sequential.any_of(broken), broken

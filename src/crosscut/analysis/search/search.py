@@ -70,6 +70,11 @@ class Search:
         return self._sent is Sent.SHORT
 
     @property
+    def purpose(self) -> str:
+        """What the proposed phases measure: `a few hosts alone`."""
+        return self._sent.value
+
+    @property
     def waits(self) -> bool:
         """True if the proposed phases should be measured a while after those before: other traffic and
         daemons may last through consecutive phases."""

@@ -37,20 +37,20 @@ Phase = list[Route]
 
 
 class Sent(Enum):
-    """The kind of messages in a phase, which decides where their rates are kept."""
+    """The kind of messages in a phase, in words for people; it decides where their rates are kept."""
 
-    EVERYBODY = "everybody"
-    SHORT = "short"
+    EVERYBODY = "every host sends"
+    SHORT = "for latencies"
     WITHIN = "within groups"
-    HALF_OF_KIND = "half of a slower kind"
-    ALONE = "alone"
-    INSIDE = "between groups within groups"
+    HALF_OF_KIND = "half of the slower hosts"
+    ALONE = "a few hosts alone"
+    INSIDE = "between the parts of a group"
     FULL_AGAIN = "trunks again"
-    INSIDE_AGAIN = "between groups within groups again"
-    ALONE_AGAIN = "alone again"
-    AGAIN = "routes again"
-    FEW = "few between groups"
-    FEW_AGAIN = "few between groups again"
+    INSIDE_AGAIN = "between the parts of a group again"
+    ALONE_AGAIN = "a few hosts alone again"
+    AGAIN = "slow routes again"
+    FEW = "few routes between groups"
+    FEW_AGAIN = "few routes between groups again"
 
     @property
     def free(self) -> bool:

@@ -213,7 +213,8 @@ def add_how(parser: argparse.ArgumentParser) -> None:
                  "Disk space limit for raw samples; if they need more, summaries take their place. "
                  "Default 4GiB.", dest="raw_budget_bytes")  # fmt: skip
     typed_option(group, "--time-limit TIME", units.parse_seconds,
-                 "Stop after this time, at the end of a block of measurements. The run can be resumed.",
+                 "Stop after this time, at the end of a block of measurements. The run can be resumed, "
+                 "and the exit status is 0.",
                  dest="time_limit_seconds")  # fmt: skip
     typed_flag(group, "--verify", "Check every received byte, and name the route of a wrong one.")
     typed_flag(

@@ -104,6 +104,8 @@ class Parser(argparse.ArgumentParser):
             wrong = (
                 f"unknown; did you mean {' or '.join(near)}?" if near else f"not one of {', '.join(names)}"
             )
+            if isinstance(action.choices, dict) and not near and {".", "/"} & set(str(value)):
+                wrong += f"; a file comes after one of them: {self.prog} {action.metavar} {value}"
             raise argparse.ArgumentError(action, f"'{value}' is {wrong}")
 
 

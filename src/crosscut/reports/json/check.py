@@ -56,6 +56,7 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
         "doubt": one.doubt,
         "repetitions": one.repetitions,
         "of_launches": one.of_launches,
+        "computed": one.exact,
         "quantities": one.quantities,
         "worst": records.finite(one.worst),
         "worst_is": words_check.label(promise, one.worst_label, names) if not one.reason else None,

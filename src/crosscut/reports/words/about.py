@@ -53,7 +53,9 @@ def where(view: View) -> str:
         return f"{place}: {' and '.join(view.nodes[:2])}, on hosts that {other.program} does not name"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
-        return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
+        networkless = view.ranks > 1 and not (other or has_virtual_clock(view.attributes))
+        alone = " alone, so no network was measured" if networkless else ""
+        return f"{place}: {view.nodes[0]}{alone}{unlike_plain(view)}"
     least, most = int(counts.min()), int(counts.max())
     each = f"{units.count(least, 'rank')} on each" if least == most else f"{least} to {most} ranks on each"
     return (

@@ -107,13 +107,15 @@ def headline(judged: Sequence[PromiseVerdict]) -> str:
 def chance(one: PromiseVerdict) -> str:
     if one.verdict is Verdict.UNDECIDED:
         return ""
+    if one.exact:
+        return "computed"
     return f"{one.doubt:.1g}" if one.doubt >= 1e-12 else "< 1e-12"
 
 
 def at_most(one: PromiseVerdict) -> str:
     """`≤ 0.003`, or empty if the promise is undecided."""
     said = chance(one)
-    return said if said.startswith("<") or not said else f"≤ {said}"
+    return f"≤ {said}" if said[:1].isdigit() else said
 
 
 def left_out(one: PromiseVerdict) -> str:
