@@ -73,6 +73,18 @@ def test_a_slow_host_is_placed_where_the_limits_explain_most(seed):
     assert inferred.explained > 0.9
 
 
+@pytest.mark.parametrize("rank", [3, 11])
+def test_a_slow_host_that_takes_less_than_its_share_hides_no_limit(rank):
+    truth = leaves(2, 8, 4.0, (rank, "out", 0.5), (rank, "in", 0.5))
+    inferred = infer.infer(measured(truth, noise=0.004))
+    told = np.setdiff1d(np.arange(16), inferred.unplaced)
+    assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
+    assert inferred.explained > 0.9
+    assert inferred.sizes.sum() == len(told)
+    for one in inferred.capacities:
+        assert 3.4 < one.bytes_per_second / HOST_RATE < 4.1  # at least what the others carry
+
+
 @pytest.mark.parametrize("rank", [0, 5, 12])
 def test_a_host_that_sends_slowly_because_it_receives_slowly_is_not_a_group(rank):
     truth, random = leaves(2, 8, 4.0, (rank, "in", 0.4)), np.random.default_rng(rank)

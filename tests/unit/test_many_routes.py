@@ -10,6 +10,10 @@ from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.findings import many_routes, of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.stats.doubt import outliers_below
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import of_samples
+from crosscut.analysis.structure.totals import Capacity
 from crosscut.run.run import Run
 
 RANKS = 48
@@ -109,3 +113,15 @@ def test_routes_within_a_node_and_behind_a_known_limit_are_no_slow_routes():
     routes = digest(run.dataset, 0).routes
     inside = dataclasses.replace(routes, same_node=np.ones(len(routes.source), bool))
     assert [one.kind for one in of_run.look(run, 0, inside)[0]] == [FindingKind.NOTHING]
+
+
+def test_a_route_of_a_host_in_an_unknown_group_may_pass_a_limit_and_is_not_judged():
+    run = noisy(slow_route=(3, 9))
+    routes = digest(run.dataset, 0).routes
+    inferred = infer.infer(of_samples(many_routes.some_phases(run.dataset, 0)))
+    at = int(np.nonzero((routes.source == 3) & (routes.destination == 9))[0][0])
+    limited = dataclasses.replace(inferred, capacities=(Capacity(Reach.LEAVING, (0,), 1e9, 1e9, 1e9, ()),))
+    for unplaced, judged in (((), True), ((5,), True), ((9,), False), ((3,), False)):
+        known = dataclasses.replace(limited, unplaced=np.array(unplaced, np.int64))
+        slowness = many_routes._slowness(routes, slice(None), known)
+        assert np.isfinite(slowness[at]) == judged

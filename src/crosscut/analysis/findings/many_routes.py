@@ -89,7 +89,7 @@ def _slowness(routes: Routes, part: slice, inferred: Inferred) -> Floats:
     kept = ~routes.same_node[part] & (rates > 0)
     if len(inferred.capacities):
         labels = inferred.grouping.labels
-        kept &= labels[source] == labels[destination]
+        kept &= (labels[source] == labels[destination]) & ~inferred.of_unplaced(source, destination)
     ends = np.minimum(inferred.alone.out_rate[source], inferred.alone.in_rate[destination])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(kept, np.log(rates / ends), np.nan)

@@ -71,8 +71,8 @@ def _lost(inferred: Inferred) -> str:
 
 def _smaller_of_two(inferred: Inferred) -> int | None:
     """Returns the smaller group of two: its trunk is what joins it to all others."""
-    sizes = np.bincount(inferred.grouping.labels)
-    if inferred.names or len(sizes) != 2 or sizes[0] == sizes[1]:
+    sizes = inferred.sizes
+    if inferred.names or len(sizes) != 2 or sizes[0] == sizes[1] or not sizes.min():
         return None
     return int(sizes.argmin())
 
@@ -82,10 +82,11 @@ def _of_hosts(smaller: int | None, limits: Sequence[Limit], inferred: Inferred) 
 
     `smaller`: the smaller of the two groups; None: they are equal, so either trunk may be the limit.
     """
-    labels = inferred.grouping.labels
-    sends = np.bincount(labels, weights=inferred.alone.out_rate)
+    placed = np.delete(np.arange(len(inferred.grouping.labels)), inferred.unplaced)
+    labels = inferred.grouping.labels[placed]
+    sends = np.bincount(labels, weights=inferred.alone.out_rate[placed], minlength=2)
     sent = float(sends.max() if smaller is None else sends[smaller])
-    share, hosts = min(one.bytes_per_second for one in limits) / sent, np.bincount(labels).min()
+    share, hosts = min(one.bytes_per_second for one in limits) / sent, int(inferred.sizes.min())
     of = f"this is {share:.2f} of what the {hosts} hosts of"
     if smaller is None:
         return f"{of} either group can send, and either group's trunk may be the limit"

@@ -397,7 +397,7 @@ def _across(inferred: Inferred) -> str:
 
 def _groups(inferred: Inferred, called: str, noun: str = "host") -> str:
     """Returns words such as `5 groups of 8 to 12 hosts`, without those of unknown group."""
-    sizes = np.bincount(np.delete(inferred.grouping.labels, inferred.unplaced))
+    sizes = inferred.sizes
     sizes = sizes[sizes > 0]
     between = "and" if len(sizes) == 2 else "to"
     few, many = f"{sizes.min():,}", f"{sizes.max():,}"

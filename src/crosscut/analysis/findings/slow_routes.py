@@ -229,8 +229,10 @@ def crowds(met: Observed, share: float) -> Finding:
 
 
 def _limited(observed: Observed, inferred: Inferred) -> NDArray[np.bool_]:
-    """[message] True if it passes a known shared limit."""
+    """[message] True if it may pass a known shared limit."""
     passes = np.zeros(len(observed), bool)
+    if inferred.capacities:
+        passes |= inferred.of_unplaced(observed.source, observed.destination)
     for one in inferred.capacities:
         passes |= counted(one.reach, one.groups, inferred.grouping.labels, observed)
     return passes

@@ -228,8 +228,7 @@ def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
 
     Leaves out messages of hosts whose group is unknown: within their group they pass no trunk.
     """
-    unplaced = np.isin(np.stack([observed.source, observed.destination]), inferred.unplaced).any(axis=0)
-    placed = observed.where(np.logical_not(unplaced))
+    placed = observed.where(~inferred.of_unplaced(observed.source, observed.destination))
     found: dict[_Link, float] = {}
     for reach, totals in carried_by_groups(placed, inferred.grouping.labels):
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,18 @@ class Inferred:
     def mostly_slow(self) -> bool:
         """True if most messages were slow, which no noise explains, and limits explain few of them."""
         return self.slow_share > _MOST and self.explained < EXPLAINS_HARDLY_ANY
+
+    @property
+    def sizes(self) -> Integers:
+        """[group] number of its ranks, without those that are unplaced."""
+        labels = self.grouping.labels
+        return np.bincount(np.delete(labels, self.unplaced), minlength=self.grouping.count).astype(np.int64)
+
+    def of_unplaced(
+        self, source: NDArray[np.integer[Any]], destination: NDArray[np.integer[Any]]
+    ) -> NDArray[np.bool_]:
+        """[message] True if an end is unplaced, so that the message may pass any limit."""
+        return np.isin(source, self.unplaced) | np.isin(destination, self.unplaced)
 
     def name(self, group: int) -> str:
         return self.names[group] if self.names else group_name(group)
@@ -362,7 +375,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
             f"group unknown: {named}. A slow cable hides what such a host shares with others, and limits of "
-            "groups leave out its traffic"
+            "groups may lack its traffic"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(

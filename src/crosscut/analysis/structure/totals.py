@@ -235,7 +235,7 @@ def fit(
         return None
     mine = near[phase]
     if not slack.while_full and _some_unhindered(
-        np.log(rates[mine] / alone.of(observed)[at[mine]]), phase[mine]
+        np.log(rates[mine]), np.log(alone.of(observed)[at[mine]]), phase[mine]
     ):
         return None
     figure = medians(totals[near][:, None], in_time_order=False)
@@ -342,14 +342,18 @@ def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
     return np.asarray(total, np.float64)
 
 
-def _some_unhindered(slowness: Floats, phase: Integers) -> bool:
+def _some_unhindered(rates: Floats, ends: Floats, phase: Integers) -> bool:
     """Returns True if some messages reach their ends' full rate while most of their phase are much slower.
 
     One full capacity would hold all of them back; several cables, of which each message takes one, would not.
+    Messages of a slow host that are no faster than the others take less than their share. `rates`, `ends`:
+    logarithms of messages' rates and of those that their ends reach.
     """
     numbers, of = np.unique(phase, return_inverse=True)
-    among = slowness[_medians_by(slowness, of, len(numbers))[of] < -_MUCH_SLOWER]
-    return len(among) > 0 and float((among > -_UNHINDERED).mean()) > _MOST_UNHINDERED
+    slowness = rates - ends
+    much_slower = _medians_by(slowness, of, len(numbers))[of] < -_MUCH_SLOWER
+    unhindered = (slowness > -_UNHINDERED) & (rates > _medians_by(rates, of, len(numbers))[of] + _UNHINDERED)
+    return bool(much_slower.any()) and float(unhindered[much_slower].mean()) > _MOST_UNHINDERED
 
 
 def _by_large_numbers(rates: Floats, phase: Integers, totals: Floats, near: NDArray[np.bool_]) -> bool:
