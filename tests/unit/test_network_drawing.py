@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -115,6 +116,43 @@ def test_a_slow_trunk_of_all_hosts_of_one_switch_stands_out(graph: Graph) -> Non
     assert [e.tag.partition("}")[2] for e in faulty[0]] == ["path", "path"]
     assert faulty[1] == []
     assert "⚠ fault found" in "".join(drawn[0].itertext())
+
+
+@pytest.mark.parametrize("graph", [tree(3, 4), tree(32, 32)])
+def test_the_trunk_that_limits_a_leaf_stands_out_though_the_group_of_one_host_is_unknown(
+    graph: Graph,
+) -> None:
+    names = [vertex.name for vertex in graph.vertices[: graph.hosts]]
+    leaf = [vertex.name for vertex in graph.vertices[: graph.hosts] if vertex.group == 1]
+    known = [name for name in names if name != leaf[0]]
+    marked = [
+        [e.tag.partition("}")[2] for e in drawn.iter() if e.attrib.get("stroke") == network_drawing.LIMIT]
+        for drawn in (
+            ET.fromstring(
+                network_drawing.svg(Network(FIGURES, graph), behind_limits=[leaf[1:]], known=known_hosts)
+            )
+            for known_hosts in (known, None)
+        )
+    ]
+    assert marked == [["path", "path"], []]  # the link and the legend
+
+
+@pytest.mark.parametrize("hosts_each", [4, 8, 16])
+@pytest.mark.parametrize("width", [network_drawing.WIDTH, network_drawing.NARROW])
+def test_no_name_of_a_host_covers_another(hosts_each: int, width: int) -> None:
+    graph = tree(2, hosts_each)
+    drawn = ET.fromstring(network_drawing.svg(Network(FIGURES, graph), width=width, faulty=["n3"]))
+    names = {f"n{number}" for number in range(graph.hosts)}
+    boxes: list[tuple[float, float, float]] = []
+    for e in drawn.iter():
+        words = e.text or ""
+        if e.tag.endswith("text") and words.removeprefix("⚠ ") in names and "transform" not in e.attrib:
+            half = 0.31 * float(e.attrib["font-size"]) * len(words)
+            x, y = float(e.attrib["x"]), float(e.attrib["y"])
+            boxes.append((y, x - half, x + half))
+    assert boxes
+    for (y, left, right), (other_y, other_left, other_right) in itertools.combinations(boxes, 2):
+        assert abs(y - other_y) > 10 or right + 2 < other_left or other_right + 2 < left
 
 
 @pytest.mark.parametrize("graph", [torus(4, 4, 4), torus(8, 8), torus(16), torus(5, 5, 5), groups(6, 8)])

@@ -26,9 +26,10 @@ _ROUND_HEIGHT = 860.0
 _LABELLED = 40  # vertices; larger rows or circles are drawn without names
 # From slow to fast. One hue, since other colours mean that something is wrong.
 RATES = ("#8fb8d6", "#5b97c2", "#2f77ab", "#0f5a8c", "#0a3f66", "#062a46")
-FAULT, _DASHES = "#b3420a", "7 4"
+FAULT, LIMIT, _DASHES = "#b3420a", "#7a3fa0", "7 4"
 _LINE = 22  # height of a line of the legend
 _MOST_NAMED = 8  # faulty hosts; more are only coloured
+_LETTER = 6.6  # width of a letter of a name
 _INK, _FAINT, _HOST, _SWITCH = "#1f2933", "#6b7785", "#f2f5f8", "#274c6b"
 
 
@@ -56,6 +57,8 @@ class _NetworkDrawing:
     """Hosts."""
     trunks: frozenset[tuple[int, int]]
     """Both ends (the smaller first) of each slow link between switches."""
+    limits: frozenset[tuple[int, int]]
+    """The same of links that carry less than their hosts could send."""
 
     @property
     def margin(self) -> float:
@@ -72,12 +75,14 @@ class _NetworkDrawing:
 
 def svg(
     network: Network, *, width: int = WIDTH, faulty: Iterable[str] = (),
-    behind_slow_trunks: Iterable[Collection[str]] = (),
+    behind_slow_trunks: Iterable[Collection[str]] = (), behind_limits: Iterable[Collection[str]] = (),
+    known: Collection[str] | None = None,
 ) -> str:  # fmt: skip
     """Returns the whole drawing, without a heading if narrow. The network must be loaded with its graph.
 
     `faulty`: names of hosts to mark with their links. `behind_slow_trunks`: names of hosts whose trunk is
-    slow; it is marked if they are all the hosts of one switch.
+    slow; it is marked if they are all the hosts of one switch. `behind_limits`: the same of trunks that limit
+    their hosts. `known`: hosts whose group is known; None: all.
     """
     assert network.graph is not None
     graph, named = network.graph, frozenset(faulty)
@@ -86,9 +91,12 @@ def svg(
     row = 165.0 if wide else 110.0
     height = row * layout.rows - 30 if layout.kind == "rows" else min(_ROUND_HEIGHT, 0.94 * width)
     marked = frozenset(host for host in range(graph.hosts) if graph.vertices[host].name in named)
-    trunks = _trunks(graph, [frozenset(names) for names in behind_slow_trunks])
+    trunks, limits = (
+        _trunks(graph, [frozenset(names) for names in behind], known)
+        for behind in (behind_slow_trunks, behind_limits)
+    )
     sheet = _NetworkDrawing(
-        graph, layout, _styles(graph), width, height, HEAD if wide else 10, marked, trunks
+        graph, layout, _styles(graph), width, height, HEAD if wide else 10, marked, trunks, limits - trunks
     )
     points = sheet.placed(layout.at)
     legend = list(_legend(sheet, sheet.head + height + 30))
@@ -109,12 +117,16 @@ def svg(
     return "\n".join(parts) + "\n"
 
 
-def _trunks(graph: Graph, behind: Sequence[frozenset[str]]) -> frozenset[tuple[int, int]]:
-    """Returns the links between each switch whose hosts are those of one of `behind`, and other switches."""
+def _trunks(
+    graph: Graph, behind: Sequence[frozenset[str]], known: Collection[str] | None
+) -> frozenset[tuple[int, int]]:
+    """Returns the links between each switch whose `known` hosts are those of one of `behind`, and other
+    switches."""
     hosts: dict[int, set[str]] = {}
     for host, switch in switch_of(graph).items():
         hosts.setdefault(switch, set()).add(graph.vertices[host].name)
-    slow = {switch for switch, names in hosts.items() if names in behind}
+    told = hosts if known is None else {switch: names.intersection(known) for switch, names in hosts.items()}
+    slow = {switch for switch, names in told.items() if names in behind}
     return frozenset(
         pair for pair in map(_ends, graph.edges) if pair[0] >= graph.hosts and not slow.isdisjoint(pair)
     )
@@ -196,7 +208,9 @@ def _links(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]
         bow = (number - (parallel[pair] - 1) / 2) * 9 if parallel[pair] > 1 else 0.0
         if layout.kind == "rows" and abs(y1 - y2) < 1:  # within one row: bow around the vertices in between
             bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - sheet.head))
-        if sheet.faulty.isdisjoint(pair) and pair not in sheet.trunks:
+        if pair in sheet.limits:
+            late.append(_line(x1, y1, x2, y2, bow, _LIMITED, 1))
+        elif sheet.faulty.isdisjoint(pair) and pair not in sheet.trunks:
             yield _line(x1, y1, x2, y2, bow, style, opacity)
         else:
             late.append(_line(x1, y1, x2, y2, bow, _FAULTY, 1, f' stroke-dasharray="{_DASHES}"'))
@@ -293,7 +307,7 @@ def _host_ranges(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterato
 
 def _faults(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]:
     """Names the faulty hosts below a row of hosts or of boxes, each on a line of its own if too near."""
-    if sheet.layout.kind != "rows" or len(sheet.faulty) > _MOST_NAMED:
+    if sheet.layout.kind != "rows" or not 0 < len(sheet.faulty) <= _MOST_NAMED:
         return
     places = {host: points[host] for host in sheet.faulty}
     if sheet.layout.bundle_at is not None:
@@ -303,6 +317,7 @@ def _faults(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str
             for number, bundle in enumerate(sheet.layout.bundles)
             for host in sheet.faulty.intersection(bundle.hosts)
         }
+    below = 28.0 if sheet.layout.bundles else _below_names(sheet, [*places])
     ends: list[float] = []
     for host, (x, y) in sorted(places.items(), key=lambda one: float(one[1][0])):
         words = f"⚠ {sheet.graph.vertices[host].name}"
@@ -310,8 +325,18 @@ def _faults(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str
         middle = min(max(x, half + 2), sheet.width - half - 2)
         line = next((row for row, end in enumerate(ends) if end < middle - half), len(ends))
         ends[line : line + 1] = [middle + half + 6]
-        below = 28 if sheet.graph.hosts <= _LABELLED or sheet.layout.bundles else 40
         yield _text(middle, y + below + 15 * line, words, 12.5, FAULT, bold=True)
+
+
+def _below_names(sheet: _NetworkDrawing, marked: Sequence[int]) -> float:
+    """Returns how far below a row of hosts there is room for the names of those that are `marked`."""
+    names = [vertex.name for vertex in sheet.graph.vertices[: sheet.graph.hosts]]
+    longest, room = max(map(len, names)), sheet.across / len(names)
+    if len(names) > _LABELLED:
+        return 40  # below ranges of names
+    if room >= 8 * max(len(names[host]) + 2 for host in marked):
+        return 28  # between the names of other hosts
+    return 44 if room >= _LETTER * longest + 4 else 32 + _LETTER * longest
 
 
 def _name(
@@ -324,7 +349,7 @@ def _name(
         yield _text(x + dx, y + dy + 4, name, 10.5, _FAINT, anchor)
     elif above and room >= 7 * len(name) + 4 * size + 8:  # beside the switch, where no link is
         yield _text(x + 1.25 * size + 5, y + 4, name, 11, _FAINT, "start")
-    elif room >= 6.4 * len(name):
+    elif room >= _LETTER * len(name) + 4:
         yield _text(x, y - size - 8 if above else y + size + 16, name, 11, _FAINT)
     else:  # rotate by 90 degrees
         place = f"{x + 4:.1f} {y + size + 10:.1f}" if not above else f"{x + 4:.1f} {y - size - 8:.1f}"
@@ -353,6 +378,7 @@ def _text(
 
 
 _FAULTY = _Style("⚠ fault found", FAULT, 3.0)
+_LIMITED = _Style("shared limit found", LIMIT, 5.0)
 _NEXT_LINE = ""
 
 
@@ -360,6 +386,8 @@ def _legend(sheet: _NetworkDrawing, y: float) -> Iterator[str]:
     """Yields the legend, with `_NEXT_LINE` wherever a line begins."""
     used = Counter((edge.bits_per_second, edge.cables, edge.half_duplex) for edge in sheet.graph.edges)
     entries = [(f"{style.label} × {used[kind]:,}", style, "") for kind, style in sheet.styles.items()]
+    if sheet.limits:
+        entries.append((_LIMITED.label, _LIMITED, ""))
     if sheet.faulty or sheet.trunks:
         entries.append((_FAULTY.label, _FAULTY, f' stroke-dasharray="{_DASHES}"'))
     x, y = math.inf, y - _LINE

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from crosscut.analysis.findings.kinds import OF_ONE_HOST, FindingKind
 from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure.model import Structure
+from crosscut.analysis.structure.totals import LINKS
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError
 from crosscut.network import description as network
@@ -28,14 +30,18 @@ MOST_HOSTS = 20_000  # with more, the drawing is only a grey band
 COLOURS = {
     "#ffffff": "var(--card)", "#1f2933": "var(--ink)", "#6b7785": "var(--faint)", "#f2f5f8": "var(--raised)",
     "#274c6b": "var(--switch)", network_drawing.FAULT: Meaning.FAULT.colour,
+    network_drawing.LIMIT: Meaning.LIMIT.colour,
     **{colour: f"var(--rate{at})" for at, colour in enumerate(network_drawing.RATES, 1)},
 }  # fmt: skip
 
 
-def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | None:
+def picture(
+    view: View, name: str, faults: Sequence[Finding] = (), known: Structure | None = None
+) -> Picture | None:
     """Returns None if the run has no network description, or one that is unreadable or too large to draw.
 
-    Hosts that `faults` call faulty as a whole are marked, and slow trunks of all hosts of one switch.
+    Hosts that `faults` call faulty as a whole are marked, and trunks of all hosts of one switch that are slow
+    or, by the structure that is `known`, limit their hosts.
     """
     description = text(view.attributes, "network", "description")
     if not description or not number(view.attributes, "network", "hosts") <= MOST_HOSTS:
@@ -46,10 +52,16 @@ def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | 
         return None
     faulty = {host.partition(":")[0] for one in faults if one.kind in OF_ONE_HOST for host in one.hosts}
     trunks = [
-        {view.nodes[view.rank_nodes[rank]] for rank in one.ranks if rank < view.ranks}
+        _nodes(view, one.ranks)
         for one in faults if one.kind is FindingKind.SLOW_TRUNK and len(one.groups) == 1
     ]  # fmt: skip
-    draw = partial(network_drawing.svg, found, faulty=faulty, behind_slow_trunks=trunks)
+    placed = [group for top in (known.placed if known else ()) for group in top.walk()]
+    limited = {one.groups for one in (known.limits if known else ()) if one.reach in LINKS}
+    limits = [_nodes(view, group.ranks) for group in placed if (group.name,) in limited]
+    draw = partial(
+        network_drawing.svg, found, faulty=faulty, behind_slow_trunks=trunks, behind_limits=limits,
+        known=_nodes(view, [rank for group in placed for rank in group.ranks]) if placed else None,
+    )  # fmt: skip
     svg = draw()
     if len(svg) > LARGEST_BYTES:
         return None
@@ -74,6 +86,10 @@ def picture(view: View, name: str, faults: Sequence[Finding] = ()) -> Picture | 
         columns=_links(found.graph),
         body=scrolling(drawn, f"drawing of the network {title_of(view)}", "drawing scroll"),
     )
+
+
+def _nodes(view: View, ranks: Sequence[int]) -> set[str]:
+    return {view.nodes[view.rank_nodes[rank]] for rank in ranks if rank < view.ranks}
 
 
 def title_of(view: View) -> str:

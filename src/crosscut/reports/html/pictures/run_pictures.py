@@ -34,7 +34,8 @@ def pictures(
     """Returns all pictures of a run, with details at the size of `one`. `name` is the prefix of each name."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     inferred = structure.picture(known, found, f"{name}-structure")
-    return [*draw(one, name, known), *_there(inferred, drawing.picture(one.view, f"{name}-network", found))]
+    described = drawing.picture(one.view, f"{name}-network", found, known)
+    return [*draw(one, name, known), *_there(inferred, described)]
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:

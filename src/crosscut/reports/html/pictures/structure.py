@@ -138,7 +138,8 @@ def _svg(structure: Structure, faults: Sequence[Finding], sheet: _ScreenWidth) -
             parts += [part for box in boxes for part in box.trunk()]
         parts += [part for box in boxes for part in box.group()]
         top = max(box.bottom for box in boxes) + ROW_GAP
-    parts += _legend(drawn.meanings, left, top)
+    legend, top = _legend(drawn.meanings, left, top, sheet.width)
+    parts += legend
     return element(
         "svg", *parts, viewBox=f"0 0 {sheet.width} {top + 18:.0f}", role="img", class_=sheet.class_,
         aria_label=_caption(structure), font_family="inherit",
@@ -171,13 +172,18 @@ def _core(structure: Structure, left: float, top: float, width: float) -> Iterat
     yield _text(left + width / 2, top + CORE_HEIGHT / 2 + 5, words, anchor="middle")
 
 
-def _legend(meanings: set[Meaning], x: float, y: float) -> Iterator[Markup]:
-    """Explains the lines that are drawn, if there are several kinds."""
+def _legend(meanings: set[Meaning], left: float, y: float, width: float) -> tuple[list[Markup], float]:
+    """Returns words on the lines that are drawn, if there are several kinds, and the top of the last row."""
+    parts, x = [], left
     for meaning in Meaning:
         if meaning in meanings and len(meanings) > 1:
-            yield _line(f"M{x:.1f} {y + 6:.1f}h28", meaning)
-            yield _text(x + 36, y + 11, meaning.words, faint=True)
-            x += 36 + CHARACTER_WIDTH * len(meaning.words) + 20
+            wide = 36 + CHARACTER_WIDTH * len(meaning.words)
+            if x + wide > width:
+                x, y = left, y + HOST_LINE
+            parts += [_line(f"M{x:.1f} {y + 6:.1f}h28", meaning)]
+            parts += [_text(x + 36, y + 11, meaning.words, faint=True)]
+            x += wide + 20
+    return parts, y
 
 
 @dataclass(frozen=True)
