@@ -342,13 +342,15 @@ def test_findings_of_a_file_begin_the_page(tmp_path):
     assert Page(out.read_text(encoding="utf-8")).heading == "n1 is slow."
 
 
-def test_the_most_important_finding_of_several_runs_heads_their_page():
+def test_runs_that_warn_head_the_page_of_several_the_worst_first():
     views = [dataclasses.replace(aapc_view(repetitions=8), path=Path(f"{name}.zarr")) for name in "abc"]
     found = {
         Path("b.zarr"): Found([Finding(FindingKind.SUSPECT, "n1 may be slow")]),
         Path("c.zarr"): Found([Finding(FindingKind.SLOW_HOST, "n2 sends at 50 % of the rate of others")]),
     }
-    assert Page(render(views, found=found)).heading.replace("\u00a0", " ").startswith("c: n2 sends at 50 %")
+    page = render(views, found=found).replace("\u00a0", " ")
+    assert Page(page).heading == "2 of 3 runs raise warnings: c, b."
+    assert page.index("n2 sends at") < page.index("n1 may be slow") < page.index("Nothing stands out")
     assert Page(render(views)).heading.replace("\u00a0", " ") == "Nothing stands out in any of 3 runs."
 
 

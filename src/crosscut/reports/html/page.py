@@ -35,6 +35,8 @@ from crosscut.run.realm import is_simulated
 from crosscut.run.shape import Shape
 
 _COMPUTED = " · computed, not measured"
+# Runs named in the heading of a page of several.
+_NAMED_IN_HEADING = 3
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def render(
         "pictures": {picture.name: picture.as_json() for picture in shown},
         "sizes": sizes.as_json(choices, shown),
     }
-    described = words_check.headline(judgement.judged) if judgement else chapters[0].told[0].text
+    first = _verdict(chapters) if len(chapters) > 1 else chapters[0].told[0].text
+    described = words_check.headline(judgement.judged) if judgement else first
     return _document(body, data_, chapters, described)
 
 
@@ -202,8 +205,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     """Returns the verdicts, if there is a spec, then the findings of a single run or one line for each of
     several. Without verdicts, the first finding of a single run is the page's heading."""
     alone = chapters[0] if len(chapters) == 1 else None
-    worst = min(chapters, key=lambda chapter: (not chapter.told[0].warns, chapter.told[0].order))
-    class_: str | None = None if judgement else worst.told[0].class_
+    class_: str | None = None if judgement else _worst_first(chapters)[0].told[0].class_
     lead: Sequence[Child]
     if judgement is not None:
         of_run = {chapter.view.path: chapter.pictures for chapter in chapters}
@@ -219,7 +221,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
             element("p", link(proof)) if proof else None,
         ]
     else:
-        head, told, lead = _verdict(chapters, worst), (), ()
+        head, told, lead = _verdict(chapters), (), ()
     return element(
         "header",
         _kicker(alone.view)
@@ -233,10 +235,14 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
     )
 
 
-def _verdict(chapters: Sequence[Chapter], worst: Chapter) -> str:
+def _verdict(chapters: Sequence[Chapter]) -> str:
     """Returns the heading of several runs. The list below it has the whole sentences."""
-    if worst.told[0].warns:
-        return f"{worst.series.name}: {tied(story.headline(worst.told[0].text)[0])}"
+    if warns := [chapter.series.name for chapter in _worst_first(chapters) if chapter.told[0].warns]:
+        named = ", ".join(warns[:_NAMED_IN_HEADING]) + (
+            " and others" if len(warns) > _NAMED_IN_HEADING else ""
+        )
+        show = "raises a warning" if len(warns) == 1 else "raise warnings"
+        return f"{len(warns):,} of {len(chapters):,} runs {show}: {named}."
     if all(chapter.told[0].meaning is Meaning.SOUND for chapter in chapters):
         return f"Nothing stands out in any of {len(chapters):,} runs."
     if all(chapter.told[0].meaning is Meaning.UNKNOWN for chapter in chapters):
@@ -248,6 +254,13 @@ def _verdict(chapters: Sequence[Chapter], worst: Chapter) -> str:
         f"No fault stands out in {units.count(len(judged), 'run')}; the others look for none."
         if judged
         else _several(chapters)
+    )
+
+
+def _worst_first(chapters: Sequence[Chapter]) -> list[Chapter]:
+    """Returns the runs that warn before all others, by the order of their kinds of findings."""
+    return sorted(
+        chapters, key=lambda one: (not one.told[0].warns, one.told[0].order if one.told[0].warns else 0)
     )
 
 
@@ -281,7 +294,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             ),
             class_=chapter.told[0].class_,
         )
-        for chapter in sorted(chapters, key=lambda chapter: not chapter.told[0].warns)
+        for chapter in _worst_first(chapters)
     ]  # fmt: skip
     return element("ol", entries, class_="findings")
 
