@@ -146,6 +146,15 @@ def test_a_host_that_is_slow_in_some_repetitions_is_unstable():
     assert "in 4 of 12 repetitions" in found[0].what
 
 
+@pytest.mark.parametrize(("factor", "unstable"), [(1.2, False), (1.6, True)])
+def test_a_slow_host_is_unstable_only_if_it_is_much_slower_at_times(factor, unstable):
+    samples = flapping(12, None)
+    samples.message_seconds[::3, :, 5] *= factor
+    found = stability.unstable(*watched(samples), str)
+    assert [one.ranks for one in found] == [(5,)]
+    assert bool(stability.unstable(*watched(samples), str, slow_hosts={5})) == unstable
+
+
 def test_steady_hosts_are_not_unstable_and_nothing_drifts():
     samples, steady = watched(flapping(12, None))
     assert stability.unstable(samples, steady, str) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -28,13 +28,18 @@ DEEP = math.log(0.75)
 def of_run(evidence: Evidence) -> list[Finding]:
     if evidence.samples is None:
         return []
-    return findings(evidence.samples, evidence.name, timed=evidence.whole)
+    inferred = evidence.inferred
+    slow = {*inferred.out_suspects.tolist(), *inferred.in_suspects.tolist()}
+    return findings(evidence.samples, evidence.name, timed=evidence.whole, slow_hosts=slow)
 
 
-def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True) -> list[Finding]:
+def findings(
+    samples: Samples, name: Callable[[int], str], *, timed: bool = True, slow_hosts: Collection[int] = ()
+) -> list[Finding]:
     """Returns all findings: an unstable host only if no other names it, drift only without a step of all.
 
-    Not `timed`: phases are missing, so it is unknown when the others ran, and periodic dips are not sought.
+    `slow_hosts`: ranks that are slow in all repetitions. Not `timed`: phases are missing, so it is unknown
+    when the others ran, and periodic dips are not sought.
     """
     found = deviations(samples)
     if found is None:
@@ -44,15 +49,21 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
     told = {rank for one in (*changed, *regular) for rank in one.ranks}
     stepped = any(one.kind is FindingKind.STEP and not one.ranks for one in changed)
     return [
-        *(one for one in unstable(samples, found, name) if not told & set(one.ranks)),
+        *(one for one in unstable(samples, found, name, slow_hosts) if not told & set(one.ranks)),
         *changed,
         *regular,
         *([] if stepped else drift(found)),
     ]
 
 
-def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
-    """Returns hosts whose messages vary between repetitions far more than those of others."""
+def unstable(
+    samples: Samples, found: Deviations, name: Callable[[int], str], slow_hosts: Collection[int] = ()
+) -> list[Finding]:
+    """Returns hosts whose messages vary between repetitions far more than those of others.
+
+    Messages of a slow host wait in queues of its link, which others' do not, so that they vary more. Such a
+    host is unstable only if it is much slower at times.
+    """
     ends = {Direction.OUT: found.source, Direction.IN: found.destination}
     squares = _squares(found.logs)
     spreads = {way: _spread(squares, those, samples.ranks) for way, those in ends.items()}
@@ -66,6 +77,8 @@ def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
         ratio = float(spreads[worst][rank] / np.nanmedian(spreads[worst]))
         middle = found.of_ends(ends[worst], samples.ranks, ends[worst] == rank)[:, rank]
         slow = int((middle < DEEP).sum())
+        if rank in slow_hosts and not slow:
+            continue
         of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
         what = f"{name(rank)} is unstable: its messages vary {ratio:.1f} times as much as others'{of_them}"
         told.append(Finding(
