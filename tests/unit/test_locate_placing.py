@@ -16,7 +16,7 @@ from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.structure import infer
-from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Observed, of_phases
 
 Change = Callable[[Observed, np.random.Generator], Observed]
@@ -197,3 +197,22 @@ def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):
     for times, kept in ((2.0, 1), (1.5, 2)):  # of both directions' sum, and less than it
         limit = replace(crossing, bytes_per_second=times * crossing.bytes_per_second)
         assert len(shared_limits.between((*inferred.capacities, limit), inferred)) == kept
+
+
+def test_a_limit_that_only_slower_hosts_have_may_be_their_own_links():
+    """An all-to-all cannot tell: every host sends one message in each phase."""
+    slower = [(rank, way, 0.4) for rank in range(16, 32) for way in ("in", "out")]
+    inferred = infer.infer(measured(leaves(2, 16, 16.0, *slower), noise=0.004))
+    told = {one.what for one in shared_limits.between(inferred.capacities, inferred)}
+    assert told
+    for what in told:
+        assert "for each of the 16 hosts, whose own links may be slower" in what
+
+
+def test_limits_that_differ_much_are_told_as_a_range():
+    alike, unlike = (
+        shared_limits._alike([Limit(Reach.LEAVING, (name,), rate) for name, rate in rates], "it", "").what
+        for rates in ((("a", 1e9), ("b", 1.1e9)), (("a", 1e9), ("b", 2e9)))
+    )
+    assert alike == "shared limit: it (2 such limits): 1.05 GB/s each (1.00 GB/s to 1.10 GB/s)"
+    assert unlike == "shared limit: it (2 such limits): 1.00 GB/s to 2.00 GB/s"

@@ -124,3 +124,15 @@ def test_a_bad_cable_is_named_beside_routes_that_met() -> None:
         FindingKind.SUSPECT,
         FindingKind.SHARED_LIMIT,
     ]
+
+
+@pytest.mark.parametrize("share", [0.9, 0.92])
+def test_a_host_a_little_slow_on_all_routes_may_be_slow_and_is_not_unsteady(share: float) -> None:
+    ranks, phases = 64, 12
+    routes = [[(s, (s + phase) % ranks) for s in range(ranks)] for phase in range(1, phases + 1)]
+    rates = np.array([1e8 * (share if 3 in route else 1) for phase in routes for route in phase])
+    observed = of_phases(ranks, routes, rates * np.exp(np.random.default_rng(1).normal(0, 0.004, len(rates))))
+    again = of_phases(ranks, [[(3, 3 + phase)] for phase in range(1, 9)], np.full(8, 1e8 * share), phases)
+    told = slow_routes.after_search(observed, again, infer.infer(observed), lambda rank: f"n{rank}", ())
+    assert [(one.kind, one.ranks) for one in told] == [(FindingKind.SUSPECT, (3,))]
+    assert f"24 of its 24 measured routes run at about {100 * share:.0f} % of" in told[0].what

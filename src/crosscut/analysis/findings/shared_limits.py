@@ -12,8 +12,8 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
-from crosscut.analysis.structure.model import Limit, Reach
-from crosscut.analysis.structure.totals import ALIKE, Capacity
+from crosscut.analysis.structure.model import LOCATE_ON, Limit, Reach
+from crosscut.analysis.structure.totals import ALIKE, OWN, Capacity
 from crosscut.base import units
 
 # Limits of a group's own.
@@ -22,6 +22,9 @@ OF_GROUPS = (Reach.LEAVING, Reach.ENTERING, Reach.SENT, Reach.RECEIVED)
 FEWEST_ALIKE = 3
 # A group gets much less than others if its share is less than this multiple of theirs.
 _UNEQUAL = 0.8
+
+# Limits that differ by more than this factor have no rate in common.
+_UNLIKE = 1.2
 
 # Words by reach, to format with the groups' names.
 _WORDS = {
@@ -54,6 +57,8 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
             one = replace(one, false_alarm=inferred.grouping.doubt)
             if reach in OF_GROUPS:
                 one = one.adding(_unequal(reach, capacities, inferred))
+                if reach in OWN and len(limits) < inferred.grouping.count:
+                    one = one.adding(_or_slower_links(limits, inferred), LOCATE_ON)
             elif reach is Reach.BETWEEN and inferred.grouping.count == 2 and not inferred.names:
                 one = one.adding(_of_hosts(_smaller_of_two(inferred), limits, inferred))
             found.append(one)
@@ -138,6 +143,15 @@ def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -
     return f"{name} gets {least:.2f} of what its hosts can {do}, {rest} {other}"
 
 
+def _or_slower_links(limits: Sequence[Limit], inferred: Inferred) -> str:
+    """Returns words on what hosts get that alone share a limit of their own: hosts of a slower kind send and
+    receive as much, whether or not they share anything."""
+    sizes = {inferred.name(group): int(size) for group, size in enumerate(inferred.sizes)}
+    each = [one.bytes_per_second / max(sizes[one.groups[0]], 1) for one in limits]
+    hosts = f"the {max(sizes[one.groups[0]] for one in limits)} hosts" if len(limits) == 1 else "their hosts"
+    return f"that is {units.rate(float(np.median(each)))} for each of {hosts}, whose own links may be slower"
+
+
 def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     """Returns a finding on limits of one kind. `what`: words for the limited traffic."""
     rates = [limit.bytes_per_second for limit in limits]
@@ -145,8 +159,9 @@ def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
     times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
     middle = units.rate(float(np.median(rates))) + (" each" if len(limits) > 1 else "")
+    figure = f"{middle}{spread}" if high < _UNLIKE * low else f"{units.rate(low)} to {units.rate(high)}"
     return Finding(
-        FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {middle}{spread}",
+        FindingKind.SHARED_LIMIT, f"shared limit: {what}{times}: {figure}",
         groups=tuple(sorted({name for limit in limits for name in limit.groups})),
         phases=tuple(sorted({phase for limit in limits for phase in limit.phases}))[:256], advice=advice,
     )  # fmt: skip

@@ -66,7 +66,11 @@ def of_run(evidence: Evidence) -> list[Finding]:
     if evidence.routes is not None:
         return []
     seen = suspected(evidence.observed, evidence.inferred)
-    return [*once(seen.slow, evidence.name), *([seen.crowd] if seen.crowd else [])]
+    found = [
+        (one.kind is FindingKind.UNSTABLE and _steady(one, evidence.observed, evidence.inferred)) or one
+        for one in once(seen.slow, evidence.name)
+    ]
+    return [*found, *([seen.crowd] if seen.crowd else [])]
 
 
 def suspected(observed: Observed, inferred: Inferred) -> Suspected:
@@ -137,6 +141,8 @@ def after_search(
     told = [route for route in left if others_sound(route, routes[route], every, inferred)]
     found = [_route(route, again, observed, inferred, name) for route in told]
     varies = _of_one_host([route for route in routes if route not in (*told, *explained)], name)
+    if varies is not None:
+        varies = _steady(varies, every, inferred) or varies
     return [*partly, *found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
 
 
@@ -191,6 +197,33 @@ def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
         ranks=(rank,), hosts=(name(rank),), routes=mine, evidence_routes=mine,
         advice="a host that loses messages or does other work at times, or a flapping link: check its log, "
         "the error counters of its adapter and port, and what runs there",
+    )  # fmt: skip
+
+
+def _steady(unsteady: Finding, observed: Observed, inferred: Inferred) -> Finding | None:
+    """Returns a finding on the same host as slow if most of its routes are about as slow; else None.
+
+    Its rate lies too near to that of sound hosts for it to be measured alone (infer.LARGEST_SOUND_EFFECT).
+    """
+    (rank,) = unsteady.ranks
+    mine = observed.where((observed.source == rank) | (observed.destination == rank))
+    slowness, others = (
+        inferred.alone.slowness(mine),
+        np.where(mine.source == rank, mine.destination, mine.source),
+    )
+    routes = np.unique(np.stack([others, mine.source == rank]), axis=1, return_inverse=True)[1].ravel()
+    best = np.full(routes.max() + 1, -np.inf)
+    np.maximum.at(best, routes, slowness)
+    slow = best < math.log(1 - SMALLEST_LOSS)
+    if slow.mean() <= _SHARE_OF_ONE_HOST:
+        return None
+    share, (host,) = math.exp(float(np.median(best[slow]))), unsteady.hosts
+    return replace(
+        unsteady, kind=FindingKind.SUSPECT, effect=Effect(share),
+        what=f"{host} may be slow: {int(slow.sum())} of its {len(slow)} measured routes run at about "
+             f"{100 * share:.0f} % of what both ends reach",
+        advice="too near to the others' rate to be called a fault by so few phases; measure every route: "
+        "crosscut run aapc --on PLACE",
     )  # fmt: skip
 
 
