@@ -46,7 +46,7 @@ def test_counters_of_a_slow_host_are_reported_with_it() -> None:
 def test_a_slow_route_has_the_counters_of_both_its_ends() -> None:
     slow = Finding(FindingKind.SLOW_ROUTE, "n0 to n2 is slow", routes=((0, 2),))
     (told,) = tied([slow], n2={"carrier_changes": 2})
-    assert told.what == "n0 to n2 is slow; n2's counters: eth0 carrier_changes +2"
+    assert told.what == "n0 to n2 is slow; n2's counters: eth0's link changed state 2 times"
 
 
 def test_errors_of_a_host_that_keeps_its_rate_are_a_finding() -> None:

@@ -35,9 +35,12 @@ def hint(wrong: str, names: Iterable[str]) -> str:
 def missing(path: Path, what: str = "file") -> str:
     """Says that no file, or `what`, has this path, with a hint if another name beside it is similar."""
     try:
-        beside = [one.name for one in itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE)]
+        there = itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE)
+        beside = sorted(one.name for one in there if one.is_dir() == (what == "directory"))
     except OSError:
         beside = []
+    if whole := [name for name in beside if name.startswith(f"{path.name}.")]:
+        return f"there is no such {what}; did you mean {min(whole, key=len)}?"
     # A suffix that most files share would make them all similar.
     stems = {Path(name).stem: name for name in beside if Path(name).suffix == path.suffix}
     if near := difflib.get_close_matches(path.stem, stems, n=1, cutoff=_ALIKE):

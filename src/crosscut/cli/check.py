@@ -29,8 +29,8 @@ examples:
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on, check measures in rounds until every promise is decided or the time is up. Each round has new
-processes and connections, unless starting them takes more than a tenth of the remaining time.
+With --on, check measures in rounds until every promise is decided or the time is up. Each round starts new
+processes with new connections; where starting is slow, all rounds share them.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
 2 wrong usage or unreadable input; 3 none is broken, but one is undecided, perhaps because the machine that

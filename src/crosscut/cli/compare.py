@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--matters SHARE", units.parse_fraction,
            "Ignore changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
-           "Probability of reporting any change if nothing has changed. Default 1%%.",
+           "Accepted probability of a false report: of any change, though nothing has changed. Default 1%%.",
            default=0.01)  # fmt: skip
     options.add_reading(parser)
     flag(parser, "--json", "Print one JSON object on standard output.")

@@ -54,16 +54,15 @@ def add_arguments(parser: Parser) -> None:
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
-           "Measure at most this many phases of full messages. Default: the number of ranks less one, but at "
-           "least 48; fewer if these would have more than two million messages. Suspected faults are "
-           "measured again in up to eight more.")  # fmt: skip
+           "Measure at most this many phases of full messages, and up to eight more that repeat suspected "
+           "faults. Default: one less than there are ranks, but at least 48, and at most as many as have two "
+           "million messages.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
            "Measure at least this many phases in which every rank sends, even if nothing looks slow. A "
            "larger number finds limits that few phases fill. Default: the binary logarithm of the number of "
            "ranks; up to 16 in small clusters.")  # fmt: skip
     option(group, "--confidence P", _probability,
-           "Measure until every rank is in the right group with this probability. Default "
-           "0.999.")  # fmt: skip
+           "Measure until the group of every rank is this certain. Default 0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
            "Stop after this time and report what is known. Steps that would end later are not begun.",
            dest="most_seconds")  # fmt: skip

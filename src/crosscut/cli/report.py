@@ -145,7 +145,9 @@ def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
     try:
         found = Found(*findings.from_json(json.loads(text), run.ranks))
     except (ValueError, RecursionError, UsageError) as error:
-        raise UsageError(f"{path}: {plainly(error)}") from error
+        raise UsageError(
+            f"{path}: {plainly(error)}; --located takes what crosscut locate --json printed"
+        ) from error
     named = {host.partition(":")[0] for one in found.findings for host in one.hosts}
     if stray := sorted(named - set(run.node_names)):
         raise UsageError(

@@ -51,10 +51,18 @@ class Gained:
 
     def words(self) -> str:
         counted = {**self.down, **self.wire, **self.lost, **self.paused}
-        said = [f"{name} +{count}" for name, count in counted.items()]
+        said = [_in_words(name, count) for name, count in counted.items()]
         if self.retransmitted:
             said.append(f"{self.retransmitted} of {self.segments} TCP segments retransmitted")
         return ", ".join(said)
+
+
+def _in_words(counter: str, count: int) -> str:
+    """`eth0's link changed state 6 times`; other counters by their names: `eth0 rx_crc_errors +312`"""
+    adapter, _, name = counter.partition(" ")
+    if name == "carrier_changes":
+        return f"{adapter}'s link changed state {units.count(count, 'time')}"
+    return f"{counter} +{count}"
 
 
 def gained(attributes: Mapping[str, object]) -> dict[str, Gained]:

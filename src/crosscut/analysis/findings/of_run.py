@@ -106,6 +106,8 @@ def look(
     observed = of_samples(samples)
     if why := _too_little(run, observed):
         advice = "measure all phases, or those that crosscut locate --on PLACE chooses"
+        if run.ranks <= FEWEST_PHASES:
+            advice = "crosscut locate --on PLACE measures their routes one at a time, too"
         little = [Finding(FindingKind.INCONCLUSIVE, why, advice=advice)]
         return HostFacts.of(run).tied(little, run.node_names), None
     inferred = infer.infer(observed)
@@ -128,7 +130,8 @@ def look(
 def _too_little(run: Run, observed: Observed) -> str:
     """Returns why the messages are not enough to infer hosts and limits; "" if they are."""
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
-        return "too few phases to tell hosts and limits apart"
+        few = f"{run.ranks} ranks have" if run.ranks <= FEWEST_PHASES else "there are"
+        return f"{few} too few phases to tell hosts and limits apart"
     farthest = _farthest(observed)
     if farthest >= _FAR_ENOUGH * run.ranks:
         return ""

@@ -143,11 +143,13 @@ class _Beside:
         if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced or sure[rank] < _UNSURE:
             return ""
         others = set(np.nonzero(labels == labels[rank])[0].tolist()) - {rank}
-        too, these = len(others & self.slow), f"the other {units.count(len(others), 'host')} of"
         if not others:
             return ""
+        too, number = len(others & self.slow), "" if len(others) == 1 else f"{len(others):,} "
+        these = f"the other {number}host{'s' if number else ''} of"
         are = "is" if (too or len(others)) == 1 else "are"
-        those, how = (f"{too} of {these}", "slow as well") if too else (these, "sound")
+        part = f"{too:,} of " if 0 < too < len(others) else ""
+        those, how = f"{part}{these}", "slow as well" if too else "sound"
         return f"; {those} {group_name(int(labels[rank]))} {are} {how}"
 
 

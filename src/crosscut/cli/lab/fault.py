@@ -44,7 +44,13 @@ def add_arguments(commands: Any) -> None:
 def _add_plant(commands: Any) -> None:
     kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in catalogue.KINDS)
     two = " and ".join(kind.name for kind in catalogue.KINDS if kind.nodes == 2)
-    one = add_action(commands, "plant", _plant, "plant a fault", epilog=_PLANT.format(kinds=kinds))
+    one = add_action(
+        commands,
+        "plant",
+        _plant,
+        f"plant a fault: {', '.join(catalogue.NAMES)}",
+        epilog=_PLANT.format(kinds=kinds),
+    )
     add_lab(one)
     one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="Kind of fault; see below.")
     one.add_argument("nodes", metavar="NODE", nargs="+", help=f"Node that gets the fault; {two} take two.")

@@ -151,8 +151,8 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
                  "Address or interface for barriers and control, which then take no part of the measured "
                  "network. Default: as --interface.")  # fmt: skip
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "How long a rank may be silent. The run then ends within the same time again, and names the "
-                 "rank. Default 30s.",
+                 "End the run if a rank is silent for this long, and name the rank. Ending may take as long "
+                 "again. Default 30s.",
                  dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
          help="Bind each rank to a core of its own, if there are enough cores. Default: yes.")  # fmt: skip
@@ -190,10 +190,10 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         group,
         "--iterations N",
         whole(0),
-        "Times that a phase runs for one sample. Default 0: chosen automatically for each size.",
+        "Runs of a phase per sample, which is their mean. Default 0: chosen automatically for each size.",
     )
     typed_option(group, "--window W", _window,
-                 "Messages in flight at once on each route of a phase; times are those of one of them. auto: "
+                 "Messages in flight at once on each route of a phase. Times are recorded per message. auto: "
                  "the smallest number that fills a route, found before the run on one route with the "
                  "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
     typed_option(group, f"{RAILS} N", _rails,
