@@ -157,10 +157,15 @@ def test_verdicts_become_a_page_for_the_vendor_without_host_names(tmp_path, caps
     assert "zebra7" in page.read_text(encoding="utf-8")
 
 
-def test_check_is_undecided_if_no_time_is_left(tmp_path, capsys, healthy):
-    crosscut(
-        capsys, 3, "check", spec(tmp_path, "11 MB/s"), "--on", healthy, "--quiet", "--most-repetitions", 2
-    )
+def test_check_is_undecided_if_too_few_repetitions_are_left(tmp_path, capsys):
+    words = ("--on", "local", "-n", 2, "--quiet", "--most-repetitions", 2)
+    crosscut(capsys, 3, "check", spec(tmp_path, "1 kB/s"), *words)
+
+
+def test_one_repetition_decides_what_is_computed(tmp_path, capsys, healthy):
+    words = ("--on", healthy, "--quiet", "--most-repetitions", 1)
+    said = crosscut(capsys, 0, "check", spec(tmp_path, "11 MB/s"), *words)
+    assert "wrongly called" not in said
 
 
 def test_quick_prints_how_to_drain_the_slow_node(tmp_path, capsys, healthy, faulty):

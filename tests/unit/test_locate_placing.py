@@ -120,7 +120,7 @@ def test_a_host_whose_group_is_unknown_is_reported_as_of_either_group():
     (groups,) = (
         f for f in of_run.of_evidence(Evidence(seen, inferred, names)) if f.kind is FindingKind.GROUPS
     )
-    assert "a slow cable hides the group of: n5" in groups.what
+    assert "group unknown, behind a slow cable: n5" in groups.what
 
 
 @pytest.mark.parametrize(

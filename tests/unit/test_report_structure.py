@@ -149,7 +149,7 @@ def test_a_host_of_unknown_group_is_drawn_apart():
     assert "3 hosts: n[00-01,03]" in drawn
     assert drawn[-3:] == ["group unknown", "1 host: n02", "⚠ n02"]
     assert 'stroke="var(--unknown)"' in found.body
-    assert "2 groups of 3 and 4 hosts. Drawn apart: 1 host of unknown group." in found.caption
+    assert "2 groups of 3 and 4 hosts. Drawn apart: 1 host whose group is unknown." in found.caption
 
 
 def test_a_slow_host_on_the_only_switch_is_drawn_and_a_sound_network_of_one_is_not():

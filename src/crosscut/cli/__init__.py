@@ -48,7 +48,7 @@ COMMANDS = {
     "workload": "run, time and verify applications that communicate (NAS Parallel Benchmarks and others)",
     "list": "list patterns, backends and places",
     "export": "write a run as a table: CSV, Parquet or JSON",
-    "import": "import what another program measured as a run: OSU, mpiGraph, iperf3 and others",
+    "import": "make a run from the output of OSU, mpiGraph, iperf3 and other programs",
     "fsck": "check that a run on disk is intact",
     "doctor": "check what works on this machine, what is missing and how to get it",
     "build-mpi": "build the measuring core with this site's MPI",

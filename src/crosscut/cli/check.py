@@ -29,12 +29,12 @@ examples:
   crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
   crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
 
-With --on, check measures in rounds until every promise is decided or the time is up. Each round starts new
-processes with new connections; where starting is slow, all rounds share them.
+With --on, check measures in rounds until every promise is decided or the time is up. Each round normally
+starts new processes with new connections; where that is slow, they are started once and used for all rounds.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
-2 wrong usage or unreadable input; 3 none is broken, but one is undecided, perhaps because the machine that
-emulates the network was the limit; 130 interrupted
+2 wrong usage or unreadable input; 3 none is broken, but one is undecided, perhaps because a lab's machine
+was too slow to emulate the network; 130 interrupted
 """
 
 

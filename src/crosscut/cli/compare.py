@@ -28,8 +28,8 @@ matched by their identity. Launches are compared with launches; with the default
 least 5 on each side.
 
 exit status: 0 nothing is worse; 1 something is worse, or the machine failed; 2 wrong usage, or runs that
-cannot be compared; 3 undecided: the machine that emulates the network was the limit, or there are too few
-launches; 130 interrupted
+cannot be compared; 3 undecided: there are too few launches, or a lab's machine was too slow to emulate the
+network; 130 interrupted
 """
 
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--matters SHARE", units.parse_fraction,
            "Ignore changes smaller than this. Default 3%%.", default=0.03)  # fmt: skip
     option(parser, "--error-rate SHARE", units.parse_fraction,
-           "Accepted probability of a false report: of any change, though nothing has changed. Default 1%%.",
+           "Accepted probability of reporting any change at all when nothing has changed. Default 1%%.",
            default=0.01)  # fmt: skip
     options.add_reading(parser)
     flag(parser, "--json", "Print one JSON object on standard output.")

@@ -37,7 +37,12 @@ _SHOWN = 14
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
+    parser.add_argument(
+        "run",
+        type=options.folder,
+        metavar="DIR",
+        help="Run of a pattern in which all ranks send, such as aapc.",
+    )
     option(parser, "--size SIZE", units.parse_bytes, "Message size to explain. Default: the largest.")
     option(
         parser,

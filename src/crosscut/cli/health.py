@@ -41,7 +41,8 @@ examples:
   crosscut health policy > health.toml       the default policy, to be changed
 
 It needs root (or Slurm's own user), ssh to the nodes without a password, and at least four idle nodes. The
-first five searches only learn what each node reaches; with --spec, nodes are judged from the first one on.
+first five searches only learn what each node reaches, and drain no node. With --spec, nodes are judged from
+the first search on.
 More in docs/howto-health.md.
 """
 LEDGER = Path("/var/lib/crosscut/health.jsonl")

@@ -96,7 +96,7 @@ def _add_add(commands: Any) -> None:
            "Verdicts that crosscut check --json gave these runs; kept with the last of them.")  # fmt: skip
     options.add_cabling(one)
     options.add_reading(one)
-    flag(one, "--quiet", "Say nothing about runs that could be added.")
+    flag(one, "--quiet", "Report only runs that could not be added.")
 
 
 def _add_trend(commands: Any) -> None:
@@ -158,7 +158,7 @@ def _expanded(named: Path) -> list[Path]:
         return [result.out for result in review(named) if result.measured]
     if named.is_file():
         raise UsageError(
-            f"{named} is a file, not a run; crosscut import makes a run of what another program measured"
+            f"{named} is a file, not a run; crosscut import turns another program's output into a run"
         )
     if not named.is_dir():
         raise UsageError(f"{named}: {missing(named, 'directory')}")

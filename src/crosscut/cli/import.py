@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", type=options.folder, metavar="FILE",
         help="Output of another program. Several files: outputs of repeated runs.",
     )  # fmt: skip
-    option(parser, "--format NAME", str, "Format of the files. Default: the one that their content has.")
+    option(parser, "--format NAME", str, "Format of the files. Default: detected from their content.")
     option(parser, "-o --out DIR", Path, "Run to write. Default, for one file: its name with .zarr.")
     option(
-        parser, "--hosts NAMES", _names, "Names of the hosts, one for each rank, separated by commas: for "
-        "outputs that do not name them, or by other names.",
+        parser, "--hosts NAMES", _names, "Names of the hosts, one for each rank, separated by commas, in "
+        "place of those that the output gives, if any.",
     )  # fmt: skip
     option(
         parser, "--started TIME", _time, "When the measurement began, such as 2026-03-12T02:30 (UTC unless "

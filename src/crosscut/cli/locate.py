@@ -47,7 +47,13 @@ def _probability(text: str) -> float:
 
 def add_arguments(parser: Parser) -> None:
     known = core.load()
-    parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="Run of a dense pattern.")
+    parser.add_argument(
+        "run",
+        nargs="?",
+        type=options.folder,
+        metavar="DIR",
+        help="Run of a pattern in which all ranks send, such as aapc.",
+    )
     group = parser.add_argument_group("what to measure if no run is named")
     option(group, "--size SIZE", units.parse_bytes, "Size of the messages. Default 1MB.")
     of_a_run = len(parser.actions)
@@ -55,12 +61,12 @@ def add_arguments(parser: Parser) -> None:
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
     option(group, "--most-phases N", whole(4),
            "Measure at most this many phases of full messages, and up to eight more that repeat suspected "
-           "faults. Default: one less than there are ranks, but at least 48, and at most as many as have two "
-           "million messages.")  # fmt: skip
+           "faults. Default: the number of ranks less one, but at least 48, and no more than two million "
+           "messages in all.")  # fmt: skip
     option(group, "--least-phases N", whole(1),
-           "Measure at least this many phases in which every rank sends, even if nothing looks slow. A "
-           "larger number finds limits that few phases fill. Default: the binary logarithm of the number of "
-           "ranks; up to 16 in small clusters.")  # fmt: skip
+           "Measure at least this many phases in which every rank sends, even if nothing looks slow. More "
+           "phases find limits that few of them reach. Default: the binary logarithm of the number of "
+           "ranks; in small clusters up to 16.")  # fmt: skip
     option(group, "--confidence P", _probability,
            "Measure until the group of every rank is this certain. Default 0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,

@@ -207,7 +207,11 @@ def read(name: str) -> Record:
         there = ", ".join(names())
         raise UsageError(
             f"there is no lab {name}; "
-            + (f"known: {there}{spelling.hint(name, names())}" if there else "none is up")
+            + (
+                f"known: {there}{spelling.hint(name, names())}"
+                if there
+                else "none is up; crosscut lab up NETWORK builds one"
+            )
         )
     with _broken(path):
         found = json.loads(folders.read(path))

@@ -47,7 +47,7 @@ def page(
         element("h2", "What was measured"),
         _conditions(checked.runs, redact=redact),
         element("h2", "How it was judged"),
-        element("p", tied(_method(spec)), class_="small"),
+        element("p", tied(_method(spec, judged)), class_="small"),
         _spec(spec, redact=redact),
         element(
             "div",
@@ -136,7 +136,12 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 16 else f"{', '.join(names[:8])}, …, {names[-1]}"
 
 
-def _method(spec: Spec) -> str:
+def _method(spec: Spec, judged: Sequence[PromiseVerdict]) -> str:
+    if all(one.exact for one in judged):
+        return (
+            "Rates are in bytes per second and direction; 1 MB = 10^6 bytes. They were computed, not "
+            "measured: repetitions are equal, so one decides, and verdicts have no error probability."
+        )
     return (
         "Rates are in bytes per second and direction; 1 MB = 10^6 bytes. A promise is kept if, for every "
         "quantity that it names, the median over repetitions meets the bound (or, if it says so, the stated "

@@ -363,7 +363,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     noun = "rank" if ":" in name(0) else "host"
     what = f"{_groups(inferred, 'groups', noun)}: {_inside(inferred)}{_across(inferred)}"
     what += _listed("group uncertain:", np.nonzero(~told)[0], name)
-    what += _listed("a slow cable hides the group of:", inferred.unplaced, name)
+    what += _listed("group unknown, behind a slow cable:", inferred.unplaced, name)
     groups = tuple(group_name(number) for number in range(count))
     return [Finding(FindingKind.GROUPS, what, groups=groups, false_alarm=inferred.grouping.doubt)]
 

@@ -374,8 +374,8 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if len(inferred.unplaced) and inferred.grouping.count > 1:
         named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
         notes.append(
-            f"group unknown: {named}. A slow cable hides what such a host shares with others, and limits of "
-            "groups may lack its traffic"
+            f"group unknown: {named}. A slow cable hides which group a host belongs to, so limits of groups "
+            "may not include its traffic"
         )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(

@@ -70,7 +70,7 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
 
 def add_fail_on_fault(parser: argparse._ActionsContainer) -> None:
     """Adds `--fail-on-fault`, which `status_of` reads."""
-    flag(parser, "--fail-on-fault", "Exit with status 1 if a finding is a fault: for scripts.")
+    flag(parser, "--fail-on-fault", "Exit with status 1 if a finding is a fault.")
 
 
 def status_of(args: argparse.Namespace, found: Sequence[Finding]) -> int:
@@ -135,7 +135,7 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     group = parser.add_argument_group(WHERE)
     typed_option(group, "-n --ranks RANKS", whole(2),
                  "Number of ranks, the processes that measure. Default: as many as the "
-                 "place offers (on this machine one per core, 2 to 8).")  # fmt: skip
+                 "place offers (on this machine one per core, but at least 2 and at most 8).")  # fmt: skip
     typed_option(
         group, "--backend NAME", str, f"What carries messages: {backends}. Default tcp; with --on mpi: mpi."
     )
@@ -148,11 +148,11 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         group, "--interface NAME", str, "Address or interface that ranks listen on; A,B for several rails."
     )
     typed_option(group, "--control-interface NAME", str,
-                 "Address or interface for barriers and control, which then take no part of the measured "
-                 "network. Default: as --interface.")  # fmt: skip
+                 "Address or interface for barriers and control, to keep them off the measured network. "
+                 "Default: as --interface.")  # fmt: skip
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "End the run if a rank is silent for this long, and name the rank. Ending may take as long "
-                 "again. Default 30s.",
+                 "End the run if a rank is silent for this long, and name the rank. Shutting down may take "
+                 "as long again. Default 30s.",
                  dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
          help="Bind each rank to a core of its own, if there are enough cores. Default: yes.")  # fmt: skip
@@ -181,7 +181,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
     )
     typed_option(group, "--interval SHARE", units.parse_fraction,
                  "Repeat until the 95%% confidence interval of each phase's median is at most this share of "
-                 "the median: 5%%.")  # fmt: skip
+                 "the median, such as 5%%.")  # fmt: skip
     typed_option(
         group, "--minimum-repetitions N", whole(1), "With --interval: the fewest repetitions. Default 20."
     )
@@ -190,7 +190,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         group,
         "--iterations N",
         whole(0),
-        "Runs of a phase per sample, which is their mean. Default 0: chosen automatically for each size.",
+        "How often a phase runs for one sample, the mean. Default 0: chosen automatically for each size.",
     )
     typed_option(group, "--window W", _window,
                  "Messages in flight at once on each route of a phase. Times are recorded per message. auto: "

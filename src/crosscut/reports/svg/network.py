@@ -208,8 +208,8 @@ def _links(sheet: _NetworkDrawing, points: NDArray[np.float64]) -> Iterator[str]
         bow = (number - (parallel[pair] - 1) / 2) * 9 if parallel[pair] > 1 else 0.0
         if layout.kind == "rows" and abs(y1 - y2) < 1:  # within one row: bow around the vertices in between
             bow = min(0.22 * abs(x2 - x1) + 14, 1.8 * (y1 - sheet.head))
-        if pair in sheet.limits:
-            late.append(_line(x1, y1, x2, y2, bow, _LIMITED, 1))
+        if pair in sheet.limits:  # under the link, whose rate stays visible
+            late += [_line(x1, y1, x2, y2, bow, _LIMITED, 1), _line(x1, y1, x2, y2, bow, style, 1)]
         elif sheet.faulty.isdisjoint(pair) and pair not in sheet.trunks:
             yield _line(x1, y1, x2, y2, bow, style, opacity)
         else:
@@ -378,7 +378,7 @@ def _text(
 
 
 _FAULTY = _Style("⚠ fault found", FAULT, 3.0)
-_LIMITED = _Style("shared limit found", LIMIT, 5.0)
+_LIMITED = _Style("shared limit found", LIMIT, 13.0)
 _NEXT_LINE = ""
 
 
@@ -397,7 +397,7 @@ def _legend(sheet: _NetworkDrawing, y: float) -> Iterator[str]:
             yield _NEXT_LINE
         yield (
             f'<path d="M{x:.0f} {y:.0f}h28" stroke="{style.colour}" '
-            f'stroke-width="{max(style.width, 2):.1f}"{dashes}/>'
+            f'stroke-width="{min(max(style.width, 2), 6):.1f}"{dashes}/>'
         )
         yield _text(x + 36, y + 4.5, words, 13, _INK, "start")
         x += 64 + 7.6 * len(words)

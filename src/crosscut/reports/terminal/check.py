@@ -43,11 +43,12 @@ def render(
             screen.line(f"{one.promise.name}: {text}")
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
-    screen.line(
-        "Probability that any promise is wrongly called kept or broken: at most "
-        f"{units.percent(spec.error_rate)}, no matter when measuring stops (betting on quantiles, Ville "
-        "1939; Howard and Ramdas 2022).", "dim",
-    )  # fmt: skip
+    if not all(one.exact for one in judged):
+        screen.line(
+            "Probability that any promise is wrongly called kept or broken: at most "
+            f"{units.percent(spec.error_rate)}, no matter when measuring stops (betting on quantiles, Ville "
+            "1939; Howard and Ramdas 2022).", "dim",
+        )  # fmt: skip
 
 
 def render_quick(

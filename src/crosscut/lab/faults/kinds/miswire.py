@@ -12,7 +12,9 @@ from crosscut.lab.plan.plan import LabPlan
 
 class Miswire(FaultKind):
     name = "miswire"
-    help = "the first node's cable is in a free port of the second's switch, unknown to all forwarding tables"
+    help = (
+        "the first node's cable is in a free port of the second's switch, and no forwarding table knows of it"
+    )
     nodes = 2
     options = ("adapter",)
 

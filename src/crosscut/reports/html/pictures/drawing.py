@@ -74,8 +74,11 @@ def picture(
         units.count(counts["hosts"], "host"),
         units.count(counts["switches"], "switch", "switches"),
     )
-    said = f"{title_of(view)}: {hosts}, {switches}, as described. "
-    said += "The faster a link, the wider its line and the stronger its colour"
+    said = (
+        f"{hosts}, {switches}, drawn from the network's file. Faster links are wider and stronger in colour"
+    )
+    if len(limits) == len(placed) == 2:
+        said += "; the limit may be that of either marked trunk"
     if found.graph is not None and any(one.capacity_bits_per_second for one in found.graph.vertices):
         said += "; figures beside switches are the switches' own capacities"
     return Picture(

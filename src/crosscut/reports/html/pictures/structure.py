@@ -94,7 +94,9 @@ def _caption(structure: Structure) -> str:
     if len(structure.groups) == 1:
         words = [f"{sizes}."]
     if structure.unplaced:
-        words.append(f"Drawn apart: {units.count(len(structure.unplaced), structure.noun)} of unknown group.")
+        words.append(
+            f"Drawn apart: {units.count(len(structure.unplaced), structure.noun)} whose group is unknown."
+        )
     words += [
         f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
     ]
