@@ -35,11 +35,12 @@ def hint(wrong: str, names: Iterable[str]) -> str:
 def missing(path: Path, what: str = "file") -> str:
     """Says that no file, or `what`, has this path, with a hint if another name beside it is similar."""
     try:
-        there = itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE)
-        beside = sorted(one.name for one in there if one.is_dir() == (what == "directory"))
+        there = sorted(itertools.islice(path.absolute().parent.iterdir(), _MOST_BESIDE))
     except OSError:
-        beside = []
-    if whole := [name for name in beside if name.startswith(f"{path.name}.")]:
+        there = []
+    beside = [one.name for one in there]
+    begin_so = [one for one in there if one.name.startswith(f"{path.name}.")]
+    if whole := [one.name for one in begin_so if one.is_dir() == (what == "directory")]:
         return f"there is no such {what}; did you mean {min(whole, key=len)}?"
     # A suffix that most files share would make them all similar.
     stems = {Path(name).stem: name for name in beside if Path(name).suffix == path.suffix}
