@@ -1,5 +1,6 @@
 // Finds network files, by path or by name in the catalogue.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -41,6 +42,16 @@ bool is_name(std::string_view text) {
   return !text.empty() && !text.ends_with(".toml") && text.find('/') == std::string_view::npos;
 }
 
+// Returns the names, in order, of the networks in a folder.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
 fs::path find_in_catalogue(const std::string& name) {
   std::string looked;
   std::vector<std::string> there;
@@ -49,8 +60,7 @@ fs::path find_in_catalogue(const std::string& name) {
     const auto file = folder / (name + ".toml");
     if (fs::is_regular_file(file, error)) return file;
     looked += (looked.empty() ? "" : ", ") + folder.string();
-    for (const auto& entry : fs::directory_iterator(folder, error))
-      if (entry.path().extension() == ".toml") there.push_back(entry.path().stem().string());
+    std::ranges::move(names_in(folder), std::back_inserter(there));
   }
   std::error_code error;
   const auto nowhere = "there is no network " + shown(name) + " in " +
@@ -66,18 +76,13 @@ fs::path find_in_catalogue(const std::string& name) {
       (names.empty() ? "; set CROSSCUT_NETWORKS to the catalogue's folder" : suggestion(name, names, all)));
 }
 
-// Suggests the networks in the same folder with a similar name.
+// Suggests a network in the same folder with a similar name. The suffix, which all share, does not count.
 std::string beside(const fs::path& file) {
-  std::vector<std::string> there;
-  std::error_code error;
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".toml")
-      there.push_back((file.parent_path() / entry.path().filename()).string());
-  std::ranges::sort(there);
-  const std::vector<std::string_view> names(there.begin(), there.end());
-  const auto near = suggestion(file.string(), names, "");
-  return near.starts_with("; did you mean") ? near : "";
+  const auto there = names_in(file.has_parent_path() ? file.parent_path() : ".");
+  for (const std::string& name : there)
+    if (suggestion(file.stem().string(), std::array<std::string_view, 1>{name}).starts_with("; did you mean"))
+      return "; did you mean " + (file.parent_path() / (name + ".toml")).string() + "?";
+  return "";
 }
 
 }  // namespace

@@ -95,6 +95,14 @@ def test_one_repetition_decides_what_was_computed():
         assert (one.verdict, words_check.chance(one)) == (right, "computed")
 
 
+def test_computed_runs_that_disagree_are_judged_as_measured_ones():
+    runs = [aapc(seed, repetitions=1, route={(2, 5): share}) for seed, share in ((1, 0.5), (2, 1.0))]
+    for run in runs:
+        run.dataset.attrs["backend"] = {"name": "sim", "parameters": {}}
+    one = verdict(ROUTES.format("70 MB/s"), *runs)
+    assert (one.verdict, one.exact) == (Verdict.UNDECIDED, False)
+
+
 def test_a_promise_that_was_not_measured_is_undecided_with_the_reason():
     one = verdict(ROUTES.format("90 MB/s") + 'size = "5 B"\n', aapc(1))
     assert one.verdict is Verdict.UNDECIDED

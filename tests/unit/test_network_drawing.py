@@ -137,6 +137,15 @@ def test_the_trunk_that_limits_a_leaf_stands_out_though_the_group_of_one_host_is
     assert marked == [["path", "path"], []]  # the link and the legend
 
 
+def test_a_slow_trunk_is_marked_whichever_group_the_unknown_host_was_put_into() -> None:
+    graph = tree(3, 4)
+    leaf = [vertex.name for vertex in graph.vertices[: graph.hosts] if vertex.group == 1]
+    stranger = graph.vertices[0].name
+    known = [vertex.name for vertex in graph.vertices[1 : graph.hosts]]
+    text = network_drawing.svg(Network(FIGURES, graph), behind_slow_trunks=[[*leaf, stranger]], known=known)
+    assert "⚠ fault found" in text
+
+
 @pytest.mark.parametrize("hosts_each", [4, 8, 16])
 @pytest.mark.parametrize("width", [network_drawing.WIDTH, network_drawing.NARROW])
 def test_no_name_of_a_host_covers_another(hosts_each: int, width: int) -> None:

@@ -226,7 +226,7 @@ def test_measured_repetitions_are_counted_whatever_is_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     run = Run.open(make_run(tmp_path / "run.zarr", measured_repetitions=3))
-    monkeypatch.setattr("crosscut.run.run._STATUS_AT_ONCE", at_once)
+    monkeypatch.setattr("crosscut.run.arrays._BYTES_AT_ONCE", at_once)
     measured = run.dataset["status"].values == 1
     assert 0 < measured.sum() < measured.size
     assert run.measured_repetitions.tolist() == measured.any(axis=3).sum(axis=1).tolist()

@@ -7,7 +7,8 @@ import pytest
 from benchmarks.truth.fabrics import half_buckets
 from benchmarks.truth.score import of_family
 
-from crosscut.analysis.findings import slow_routes
+from crosscut.analysis.findings import of_run, slow_routes
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure import infer
@@ -136,3 +137,12 @@ def test_a_host_a_little_slow_on_all_routes_may_be_slow_and_is_not_unsteady(shar
     told = slow_routes.after_search(observed, again, infer.infer(observed), lambda rank: f"n{rank}", ())
     assert [(one.kind, one.ranks) for one in told] == [(FindingKind.SUSPECT, (3,))]
     assert f"24 of its 24 measured routes run at about {100 * share:.0f} % of" in told[0].what
+
+
+def test_a_slow_host_is_not_also_named_for_its_routes() -> None:
+    """At 90 % of the others' rate, its routes are slow by themselves as well."""
+    ranks = 64
+    routes = [[(s, (s + phase) % ranks) for s in range(ranks)] for phase in range(1, ranks)]
+    observed = of_phases(ranks, routes, np.array([9e7 if 3 in r else 1e8 for phase in routes for r in phase]))
+    told = of_run.of_evidence(Evidence(observed, infer.infer(observed), tuple(f"n{r}" for r in range(ranks))))
+    assert [(one.kind, one.ranks) for one in told] == [(FindingKind.SLOW_HOST, (3,))]

@@ -70,8 +70,7 @@ def execute(args: argparse.Namespace) -> int:
             f"{args.run}: its pattern does not load many routes at once; use a run of aapc or pairwise"
         )
     index = of_run.chosen(run, index)
-    samples = View.of(run).samples(index) if index is not None else None
-    if index is None or samples is None or samples.of_phases:
+    if index is None or (samples := View.of(run).samples(index)).of_phases:
         raise UsageError(
             f"{args.run}: it does not record single messages, so shared limits cannot be inferred"
         )

@@ -114,7 +114,7 @@ def record(path: Path, cluster: str | None = None, cabling: Cabling | None = Non
         raise UsageError(f"{path}: nothing is measured yet")
     index = max(sizes, key=lambda at: view.sizes_bytes[at])
     believed = _believed(view, index)
-    routes = digest(believed.dataset, index).routes if believed is not None else None
+    routes = digest(believed.measured_part(index), index).routes if believed is not None else None
     if cabling is not None and (why := cabling.stranger_to(list(dict.fromkeys(view.node_names)))):
         raise UsageError(f"{path}: --cabling: {why}")
     hosts = _hosts(view, routes, cabling)

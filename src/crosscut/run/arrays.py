@@ -6,6 +6,7 @@ run code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
 # Copies that commands make of the data they read: `show` of 131 MB of samples and status took 0.9 GB.
 _COPIES = 5
+_BYTES_AT_ONCE = 1 << 25
 
 
 class StoredArray(BackendArray):
@@ -120,6 +122,15 @@ def open_dataset(group: RunGroup) -> xr.Dataset:
         {name: variable for name, variable in variables.items() if name in apart},
         dict(group.attributes),
     )
+
+
+def in_parts(array: xr.DataArray) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yields stretches of phases, and the values there: thousands of repetitions may not fit in memory."""
+    phases = array.sizes["phase"]
+    step = max(1, _BYTES_AT_ONCE // max(1, array.nbytes // max(1, phases)))
+    for first in range(0, phases, step):
+        part = slice(first, first + step)
+        yield part, array.isel(phase=part).values
 
 
 def _cached(stored: StoredArray) -> indexing.MemoryCachedArray:

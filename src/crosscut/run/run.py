@@ -20,12 +20,11 @@ from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
 from crosscut.run import implied
 from crosscut.run.agreement import lost_chunks
-from crosscut.run.arrays import open_dataset
+from crosscut.run.arrays import in_parts, open_dataset
 from crosscut.run.files import file_problems
 from crosscut.run.format import LARGEST, MEASURED, STATISTICS, DamagedRun, RunGroup, read_group
 
 _PROBLEMS_SHOWN = 3
-_STATUS_AT_ONCE = 1 << 25  # bytes
 
 
 @dataclass(frozen=True)
@@ -126,11 +125,9 @@ class Run:
         status = self.dataset["phase_status" if self.phase_summarised else "status"]
         sizes, phases = status.sizes["size"], status.sizes["phase"]
         repetitions, cells = np.zeros((sizes, phases), np.int64), 0
-        step = max(1, _STATUS_AT_ONCE // max(1, status.size // max(1, sizes * phases)))
         for size in range(sizes):
-            for first in range(0, phases, step):
-                part = slice(first, first + step)
-                measured = status.isel(size=size, phase=part).values == MEASURED
+            for part, marks in in_parts(status.isel(size=size)):
+                measured = marks == MEASURED
                 cells += int(np.count_nonzero(measured))
                 some = measured if measured.ndim == 2 else measured.any(axis=-1)
                 repetitions[size, part] = some.sum(axis=0)

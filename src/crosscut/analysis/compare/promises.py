@@ -117,7 +117,7 @@ def judge(
         return replace(_nothing(promise, why), left_out=left_out)
     exact = all(is_exact(run.attributes) for run in taken)
     judged = decided(promise, Quantities(labels, values), error_rate, exact=exact)
-    return replace(judged, left_out=left_out, of_launches=any(counts), exact=exact)
+    return replace(judged, left_out=left_out, of_launches=any(counts))
 
 
 def _unknown_groups(searched: bool) -> str:
@@ -218,13 +218,14 @@ def _spread(logs: Floats) -> Floats:
 
 def decided(promise: Promise, found: Quantities, error_rate: float, *, exact: bool = False) -> PromiseVerdict:
     """Judges one promise by the repetitions of the quantities that it bounds. `exact`: they were computed, so
-    one repetition decides, without doubt."""
+    one repetition decides, unless computed runs of different networks disagree."""
     values = found.values
     finite = np.isfinite(values)
     meets: NDArray[np.bool_] = np.asarray(
         (values >= promise.bound) if promise.at_least else (values <= promise.bound), bool
     )
     met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
+    exact = exact and not ((met > 0) & (missed > 0)).any()
 
     def evidence(times: float = 1.0) -> tuple[float, float, Floats]:
         """Returns logs of the evidence that all quantities keep the promise, that some break it, and, by
@@ -258,7 +259,7 @@ def decided(promise: Promise, found: Quantities, error_rate: float, *, exact: bo
         repetitions_needed=more,
         quantities=values.shape[1], worst=float(medians[order[0]]),
         middle=float(np.nanmedian(medians)), broken=tuple(found.labels[at] for at in order if sure[at]),
-        worst_label=found.labels[order[0]],
+        worst_label=found.labels[order[0]], exact=exact,
     )  # fmt: skip
 
 

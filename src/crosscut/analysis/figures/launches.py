@@ -21,6 +21,7 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Floats, Medians, medians, stretch
 from crosscut.base.errors import UsageError
 from crosscut.run import launches
+from crosscut.run.format import MEASURED
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -90,14 +91,14 @@ def _as_repetition(dataset: xr.Dataset) -> xr.Dataset:
             {name: array.expand_dims("repetition", 1) for name, array in kept.items()}
         )
     status = next(dataset[name] for name in _STATUS if name in dataset)
-    measured = status == samples.MEASURED
+    measured = status == MEASURED
     ever = measured.any("repetition")
     changed = {}
     for name, array in found.data_vars.items():
         if "repetition" not in array.dims:
             continue
         if name in _STATUS:
-            value = array.isel(repetition=-1).where(~ever, samples.MEASURED).astype(array.dtype)
+            value = array.isel(repetition=-1).where(~ever, MEASURED).astype(array.dtype)
         elif array.sizes["repetition"] == measured.sizes["repetition"]:
             by_rank = "rank" in array.dims or "rank" not in measured.dims
             there = measured if by_rank else measured.any("rank")

@@ -10,12 +10,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.run.format import SKEW
+from crosscut.run.arrays import in_parts
+from crosscut.run.format import MEASURED, SKEW
 from crosscut.run.realm import is_exact
 
-MEASURED = 1
 MOST_CLASSES = 12
-_STATUS_AT_ONCE = 1 << 25  # bytes
 
 
 @dataclass(frozen=True)
@@ -116,11 +115,8 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
 
 
 def _ever_measured(status: xr.DataArray) -> NDArray[np.bool_]:
-    """[1, P, N] True for cells with a measured repetition. Thousands of repetitions are read in parts."""
-    phases = status.sizes["phase"]
-    step = max(1, _STATUS_AT_ONCE // max(1, status.size // max(1, phases)))
-    parts = (status.isel(phase=slice(first, first + step)).values for first in range(0, phases, step))
-    found = [(part == MEASURED).any(axis=0, keepdims=True) for part in parts]
+    """[1, P, N] True for cells with a measured repetition."""
+    found = [(marks == MEASURED).any(axis=0, keepdims=True) for _, marks in in_parts(status)]
     return np.concatenate([np.zeros((1, 0, status.sizes["rank"]), np.bool_), *found], axis=1)
 
 

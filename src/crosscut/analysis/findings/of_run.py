@@ -207,7 +207,15 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
     """Runs the finders of all kinds."""
     modules = dict.fromkeys(kind.finder for kind in FindingKind if kind.finder)
     finders = (importlib.import_module(f"{__package__}.{module}") for module in modules)
-    return [finding for finder in finders for finding in finder.of_run(evidence)]
+    found = [finding for finder in finders for finding in finder.of_run(evidence)]
+    slow = {rank for one in found if one.kind is FindingKind.SLOW_HOST for rank in one.ranks}
+
+    def explained(one: Finding) -> bool:
+        """A slow host makes all of its routes seem slow or unsteady."""
+        by_routes = one.routes and one.kind in (FindingKind.SUSPECT, FindingKind.UNSTABLE)
+        return bool(by_routes) and slow.issuperset(one.ranks)
+
+    return [one for one in found if not explained(one)]
 
 
 def ordered(

@@ -33,7 +33,7 @@ from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.model import LOCATE_ON
-from crosscut.analysis.structure.observed import Observed, Route, joined
+from crosscut.analysis.structure.observed import Integers, Observed, Route, joined
 from crosscut.analysis.structure.totals import counted
 from crosscut.base import units
 
@@ -67,7 +67,7 @@ def of_run(evidence: Evidence) -> list[Finding]:
         return []
     seen = suspected(evidence.observed, evidence.inferred)
     found = [
-        (one.kind is FindingKind.UNSTABLE and _steady(one, evidence.observed, evidence.inferred)) or one
+        _unless_steady(one, evidence.observed, evidence.inferred, LOCATE_ON)
         for one in once(seen.slow, evidence.name)
     ]
     return [*found, *([seen.crowd] if seen.crowd else [])]
@@ -82,11 +82,8 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
     observed = observed.where(~_limited(observed, inferred))
     if not len(observed) or not quiet:
         return Suspected({})
-    slowness = inferred.alone.slowness(observed)
-    keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
-    # The best of several measurements: a route that was fast once is not slow.
-    best = np.full(len(keys), -np.inf)
-    np.maximum.at(best, inverse, slowness)
+    keys, best = _best(observed, inferred)
+    inverse = np.searchsorted(keys, observed.source * observed.ranks + observed.destination)
     doubts = outliers_below(best, inferred.alone.noise)
     is_slow = (doubts < FALSE_ALARMS) & (best < math.log(1 - SMALLEST_LOSS))
     met = is_slow[inverse]
@@ -99,6 +96,15 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
         return Suspected(routes)
     share = math.exp(float(np.median(best[in_crowd])))
     return Suspected(routes, crowds(observed.where(in_crowd[inverse]), share))
+
+
+def _best(observed: Observed, inferred: Inferred) -> tuple[Integers, Floats]:
+    """Returns [route] source times ranks plus destination, in order, and the slowness of its fastest message:
+    a route that was fast once is not slow."""
+    keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
+    best = np.full(len(keys), -np.inf)
+    np.maximum.at(best, inverse, inferred.alone.slowness(observed))
+    return keys, best
 
 
 def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
@@ -141,9 +147,8 @@ def after_search(
     told = [route for route in left if others_sound(route, routes[route], every, inferred)]
     found = [_route(route, again, observed, inferred, name) for route in told]
     varies = _of_one_host([route for route in routes if route not in (*told, *explained)], name)
-    if varies is not None:
-        varies = _steady(varies, every, inferred) or varies
-    return [*partly, *found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
+    unsteady = [_unless_steady(varies, every, inferred, _EVERY_ROUTE)] if varies else []
+    return [*partly, *found, *unsteady, *([seen.crowd] if seen.crowd else [])]
 
 
 ONLY_ONCE = ("in the only phase that measured it", "each in the only phase that measured it")
@@ -200,30 +205,30 @@ def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
     )  # fmt: skip
 
 
-def _steady(unsteady: Finding, observed: Observed, inferred: Inferred) -> Finding | None:
-    """Returns a finding on the same host as slow if most of its routes are about as slow; else None.
+_EVERY_ROUTE = (
+    "too near to the others' rate to be called a fault by so few phases; measure every route: "
+    "crosscut run aapc --on PLACE"
+)
+
+
+def _unless_steady(one: Finding, observed: Observed, inferred: Inferred, advice: str) -> Finding:
+    """Returns a finding that an unsteady host may be slow if most of its routes are slow; else the same one.
 
     Its rate lies too near to that of sound hosts for it to be measured alone (infer.LARGEST_SOUND_EFFECT).
     """
-    (rank,) = unsteady.ranks
+    if one.kind is not FindingKind.UNSTABLE:
+        return one
+    (rank,), (host,) = one.ranks, one.hosts
     mine = observed.where((observed.source == rank) | (observed.destination == rank))
-    slowness, others = (
-        inferred.alone.slowness(mine),
-        np.where(mine.source == rank, mine.destination, mine.source),
-    )
-    routes = np.unique(np.stack([others, mine.source == rank]), axis=1, return_inverse=True)[1].ravel()
-    best = np.full(routes.max() + 1, -np.inf)
-    np.maximum.at(best, routes, slowness)
+    routes, best = _best(mine, inferred)
     slow = best < math.log(1 - SMALLEST_LOSS)
     if slow.mean() <= _SHARE_OF_ONE_HOST:
-        return None
-    share, (host,) = math.exp(float(np.median(best[slow]))), unsteady.hosts
+        return one
+    share = math.exp(float(np.median(best[slow])))
     return replace(
-        unsteady, kind=FindingKind.SUSPECT, effect=Effect(share),
-        what=f"{host} may be slow: {int(slow.sum())} of its {len(slow)} measured routes run at about "
+        one, kind=FindingKind.SUSPECT, effect=Effect(share), advice=advice,
+        what=f"{host} may be slow: {int(slow.sum())} of its {len(routes)} measured routes run at about "
              f"{100 * share:.0f} % of what both ends reach",
-        advice="too near to the others' rate to be called a fault by so few phases; measure every route: "
-        "crosscut run aapc --on PLACE",
     )  # fmt: skip
 
 

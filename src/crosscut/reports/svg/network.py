@@ -125,8 +125,10 @@ def _trunks(
     hosts: dict[int, set[str]] = {}
     for host, switch in switch_of(graph).items():
         hosts.setdefault(switch, set()).add(graph.vertices[host].name)
-    told = hosts if known is None else {switch: names.intersection(known) for switch, names in hosts.items()}
-    slow = {switch for switch, names in told.items() if names in behind}
+    if known is not None:
+        hosts = {switch: names.intersection(known) for switch, names in hosts.items()}
+        behind = [names.intersection(known) for names in behind]
+    slow = {switch for switch, names in hosts.items() if names and names in behind}
     return frozenset(
         pair for pair in map(_ends, graph.edges) if pair[0] >= graph.hosts and not slow.isdisjoint(pair)
     )
