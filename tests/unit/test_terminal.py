@@ -53,6 +53,13 @@ def test_the_header_has_pattern_place_time_and_settings() -> None:
     )
 
 
+def test_figures_end_with_the_most_important_finding() -> None:
+    last = one_line(drawn(aapc_view(ranks=4)).split("\n\n")[-1])
+    assert last == "– nothing stands out: every host reaches the same rate under this load; details: crosscut " \
+        "show --findings made.zarr"  # fmt: skip
+    assert "details: " not in drawn(aapc_view(ranks=4, attributes={"state": "stopped"}))
+
+
 def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     text = drawn(aapc_view(ranks=4, slow_route=(1, 3)))
     row = next(line for line in text.splitlines() if line.startswith("n002 "))

@@ -67,3 +67,11 @@ def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
     starts = sorted(number for number in there if number - 1 not in there)
     ends = sorted(number for number in there if number + 1 not in there)
     return list(zip(starts, ends, strict=True))
+
+
+def as_typed(path: Path) -> str:
+    """The path as typed from the current directory."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

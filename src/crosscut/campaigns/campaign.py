@@ -65,14 +65,6 @@ def state_of(run: Path) -> str | None:
     return str(attributes["state"])
 
 
-def as_typed(path: Path) -> str:
-    """The path as typed from the current directory."""
-    try:
-        return str(path.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
 def is_campaign(directory: Path) -> bool:
     """True if the directory holds a campaign (several runs with a plan) rather than a single run."""
     return (directory / PLAN).is_file()

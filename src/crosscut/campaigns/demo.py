@@ -19,7 +19,8 @@ from crosscut.analysis.figures.samples import load
 from crosscut.analysis.findings import of_run
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.campaigns.campaign import CampaignStep, StepResult, as_typed, measure_steps
+from crosscut.base.spelling import as_typed
+from crosscut.campaigns.campaign import CampaignStep, StepResult, measure_steps
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault

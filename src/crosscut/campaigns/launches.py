@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import as_typed, state_of
+from crosscut.base.spelling import as_typed
+from crosscut.campaigns.campaign import state_of
 from crosscut.run.launches import LaunchPlan, Manifest
 from crosscut.session.client import JobOutcome
 

@@ -17,7 +17,8 @@ from crosscut.analysis.figures.launches import LaunchSpread, spreads
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError
-from crosscut.campaigns.campaign import StepResult, as_typed, launch_folders
+from crosscut.base.spelling import as_typed
+from crosscut.campaigns.campaign import StepResult, launch_folders
 from crosscut.reports.json import launches as json_launches
 from crosscut.reports.terminal import findings, headline
 from crosscut.reports.terminal.screen import Rows, Screen

@@ -20,8 +20,8 @@ from crosscut.base.errors import (
     UsageError,
 )
 from crosscut.base.job import Job
-from crosscut.base.spelling import missing
-from crosscut.campaigns.campaign import as_typed, is_campaign
+from crosscut.base.spelling import as_typed, missing
+from crosscut.campaigns.campaign import is_campaign
 from crosscut.cli import run_ended, run_launches
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, CrosscutError, Interrupted
-from crosscut.campaigns.campaign import as_typed
+from crosscut.base.spelling import as_typed
 from crosscut.session.client import JobOutcome
 
 

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
+from crosscut.base.spelling import as_typed
 from crosscut.base.whole_file import need_folder
-from crosscut.campaigns.campaign import as_typed
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided, ready_session, refuse_bytes
 from crosscut.session.progress import reporter

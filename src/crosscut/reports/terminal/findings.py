@@ -36,8 +36,9 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
         _structure(screen, structure)
 
 
-def first(screen: Screen, run: Run, shown: str) -> None:
-    """Prints a run's most important finding, and where the others are. `shown`: the run as a user types it.
+def first(screen: Screen, run: Run, shown: str, *, apart: bool = False) -> None:
+    """Prints a run's most important finding, and where the others are. `shown`: the run as a user types it;
+    `apart`: an empty line comes first.
 
     Prints nothing if the run has a single node or says nothing about routes. If it has so many messages that
     finding takes long, says so.
@@ -45,11 +46,15 @@ def first(screen: Screen, run: Run, shown: str) -> None:
     if not _tells_of_routes(run):
         return
     if not of_run.is_quick(run):
+        if apart:
+            screen.line()
         screen.line(
             f"Not searched for faults, as that takes a while: crosscut show --findings {shown}", "bold"
         )
         return
     if found := _conclusive(run):
+        if apart:
+            screen.line()
         _first(screen, found, "", shown)
 
 

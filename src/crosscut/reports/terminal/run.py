@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.base import units
-from crosscut.base.spelling import capital
-from crosscut.reports.terminal import algorithms, dense, loaded, sweep
+from crosscut.base.spelling import as_typed, capital
+from crosscut.reports.terminal import algorithms, dense, findings, loaded, sweep
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, chosen, text
 from crosscut.reports.words import about, costs
@@ -41,6 +40,8 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     body(screen, view, measured, detailed)
     _hops(screen, view)
     _effort(screen, view)
+    if view.state == "complete":
+        findings.first(screen, view, as_typed(view.path), apart=True)
 
 
 def header(screen: Screen, view: View) -> None:
@@ -48,7 +49,7 @@ def header(screen: Screen, view: View) -> None:
     screen.line(about.what(view), "bold")
     if summary := text(view.attributes, "pattern", "summary"):
         screen.line(summary, "italic")
-    screen.field("run", _shown(view.path))
+    screen.field("run", as_typed(view.path))
     if view.state != "complete":
         style = "bold yellow" if view.state in ("running", "stopped") else "bold red"
         screen.line(f"state         {view.state}", style)
@@ -57,13 +58,6 @@ def header(screen: Screen, view: View) -> None:
     screen.field("how", "; ".join(about.how(view)))
     if faults := about.planted(view):
         screen.field("planted", "; ".join(faults))
-
-
-def _shown(path: Path) -> str:
-    try:
-        return str(path.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def warn(screen: Screen, view: View, shown: list[Samples]) -> None:
