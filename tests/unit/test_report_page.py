@@ -354,6 +354,30 @@ def test_runs_that_warn_head_the_page_of_several_the_worst_first():
     assert Page(render(views)).heading.replace("\u00a0", " ") == "Nothing stands out in any of 3 runs."
 
 
+def test_a_page_of_two_runs_says_what_changed_between_them():
+    before, after = (
+        at(aapc_view(repetitions=8), "a.zarr"),
+        at(aapc_view(repetitions=8, seconds=0.02), "b.zarr"),
+    )
+    said = changed_between(before, after)
+    assert "What changed from a to b" in said
+    assert "changes for the worse, 0 for the better. Median route between nodes: −50 %" in said
+    assert "for the worse, 0 for the better" not in changed_between(after, before)
+    assert "Nothing changed by 3.0 % or more beyond the noise." in changed_between(
+        before, at(before, "c.zarr")
+    )
+
+
+def test_runs_that_may_not_be_compared_have_no_section_on_what_changed():
+    other = at(aapc_view(ranks=6, repetitions=8), "b.zarr")
+    assert 'id="changes"' not in render([at(aapc_view(repetitions=8), "a.zarr"), other])
+
+
+def changed_between(first, second):
+    page = render([first, second]).replace("\u00a0", " ")
+    return page[page.index('id="changes"') : page.index('id="together"')]
+
+
 def test_runs_without_a_common_picture_are_compared_in_a_table_whose_links_hit():
     views = [at(aapc_view(repetitions=8), "a.zarr"), at(pingpong_view(), "b.zarr")]
     text = render(views)

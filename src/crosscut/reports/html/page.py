@@ -18,7 +18,7 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.base.spelling import capital, tied
 from crosscut.cabling.model import Cabling
-from crosscut.reports.html import frame, method, story, tables, verdicts
+from crosscut.reports.html import changes, frame, method, story, tables, verdicts
 from crosscut.reports.html.markup import Child, Markup, element, join
 from crosscut.reports.html.meaning import Meaning
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
@@ -79,8 +79,10 @@ def render(
     chapters = _chapters(views, size_bytes, found or {}, cabling, judgement)
     together = _laid_over(chapters)
     beside = _together(chapters, together) if len(chapters) > 1 else Markup("")
+    changed = changes.section(*(chapter.series for chapter in chapters)) if len(chapters) == 2 else None
     body = join(
         _opening(chapters, judgement),
+        changed,
         beside,
         *(_run(chapter, alone=len(chapters) == 1) for chapter in chapters),
         _part("method", "How it was measured", lambda chapter: method.section(chapter.view), chapters),
@@ -94,7 +96,7 @@ def render(
     }
     first = _verdict(chapters) if len(chapters) > 1 else chapters[0].told[0].text
     described = words_check.headline(judgement.judged) if judgement else first
-    return _document(body, data_, chapters, described)
+    return _document(body, data_, chapters, described, changed=changed is not None)
 
 
 def pictures(
@@ -367,10 +369,11 @@ def _tables(chapter: Chapter) -> list[Markup]:
 
 
 def _document(
-    body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str
+    body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str, *, changed: bool
 ) -> str:
     several = len(chapters) > 1
-    links = [("together", "Side by side")] if several else []
+    links = [(changes.NAME, "What changed")] if changed else []
+    links += [("together", "Side by side")] if several else []
     links += [(chapter.name, chapter.series.name if several else "Pictures") for chapter in chapters]
     links += [("method", "How it was measured"), ("tables", "Tables")]
     title = _several(chapters) or chapters[0].series.name
