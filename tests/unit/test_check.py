@@ -55,6 +55,7 @@ def test_the_example_is_a_valid_spec():
         ('error_rate = "70%"\n[[promise]]\n', r"toml:1: key 'error_rate': "),
         ("title = \n", r"toml:1: not TOML"),
         ("", "contains no promise"),
+        ('[[hosts]]\nnames = "n[0-3]"\n', "describes a network; name a specification, which has "),
     ],
 )  # fmt: skip
 def test_a_mistake_is_reported_with_file_line_and_key(text, said):

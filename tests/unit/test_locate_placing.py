@@ -177,8 +177,8 @@ def test_the_finding_on_groups_says_how_fast_messages_within_them_are(slow, word
 @pytest.mark.parametrize(
     ("sizes", "lost", "share"),
     [
-        ((8, 24), "the trunk of group0", "this is 0.37 of what the 8 hosts of group0 can send"),
-        ((12, 12), "one of the two trunks", "this is 0.25 of what the 12 hosts of either group can send"),
+        ((8, 24), "the trunk of group0", "this is 37 % of what the 8 hosts of group0 can send"),
+        ((12, 12), "one of the two trunks", "this is 25 % of what the 12 hosts of either group can send"),
     ],
 )
 def test_one_trunk_has_none_to_be_compared_with(sizes, lost, share):

@@ -12,10 +12,17 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
-EXIT_CODES = (
-    "exit status: 0 done; 1 the measurement or the machine failed; 2 wrong usage or unreadable input; "
-    "130 interrupted"
-)
+
+def _exit_codes(more: str = "") -> str:
+    return (
+        f"exit status: 0 done; 1 the measurement or the machine failed{more}; 2 wrong usage or unreadable "
+        "input; 130 interrupted"
+    )
+
+
+EXIT_CODES = _exit_codes()
+# For commands that have --fail-on-fault.
+EXIT_CODES_OF_FAULTS = _exit_codes(", or --fail-on-fault found a fault")
 
 
 class CrosscutError(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units, whole_file
-from crosscut.base.errors import EXIT_INTERRUPTED, CrosscutError, UsageError
+from crosscut.base.errors import EXIT_CODES_OF_FAULTS, EXIT_INTERRUPTED, CrosscutError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import measuring, recorded
 from crosscut.cli.parsing.parser import Parser, flag, option, record, whole
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
     from crosscut.analysis.structure.model import Structure
 
-EPILOG = """
+EPILOG = f"""
 examples:
   crosscut locate aapc.zarr                  from a run that was measured
   crosscut locate --on hosts:hosts.txt       measure what is needed, and no more
@@ -28,6 +28,8 @@ examples:
   crosscut run aapc --on sim:found.toml      the network it found, simulated
 
 How it works, and what it cannot tell: docs/how-it-locates.md.
+
+{EXIT_CODES_OF_FAULTS}
 """
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crosscut.base import units
-from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_CODES_OF_FAULTS, EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
@@ -17,7 +17,7 @@ from crosscut.run.launches import is_launches, load
 if TYPE_CHECKING:
     from crosscut.reports.terminal.screen import Screen
 
-EPILOG = """
+EPILOG = f"""
 examples:
   crosscut show aapc.zarr
   crosscut show aapc.zarr --size 100KB
@@ -30,6 +30,8 @@ Rates are per rank and direction; 1 MB is 10^6 bytes. [low – high] is the non-
 interval of the median, widened where samples that follow each other are correlated. The rate of a phase is
 that of its slowest rank. In formulas, m is the message size and t_slowest the time of a phase's slowest rank.
 NO_COLOR=1 turns colours off; CROSSCUT_ASCII=1 draws with ASCII characters only.
+
+{EXIT_CODES_OF_FAULTS}
 """
 
 
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--size SIZE", units.parse_bytes, "Message size to show in detail. Default: the largest.")
     flag(parser, "--findings", "Show findings in words instead of figures.")
     options.add_cabling(parser)
-    options.add_fail_on_fault(parser)
+    options.add_fail_on_fault(parser, "With --findings: exit with status 1 if one is a fault.")
     options.add_reading(parser)
     flag(parser, "--json", "Print one JSON object per run, each on a line of its own.")
 

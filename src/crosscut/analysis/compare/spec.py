@@ -86,6 +86,10 @@ class Promise:
         return self.kind in _AT_LEAST
 
 
+# Keys that only descriptions of networks have.
+_OF_NETWORKS = {"hosts", "switches", "links", "generator"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     title: Filled = ""
@@ -110,6 +114,11 @@ def parse(text: str, path: Path) -> Spec:
 
 
 def _spec(top: Table) -> Spec:
+    if "promise" not in top.values and top.values.keys() & _OF_NETWORKS:
+        top.fail(
+            "", "it describes a network; name a specification, which has [[promise]] tables, and the network "
+            f"as --on sim:{top.file}",
+        )  # fmt: skip
     spec = top.read(Spec)
     if not spec.promises:
         top.fail("", "it contains no promise; add a [[promise]] table for each")

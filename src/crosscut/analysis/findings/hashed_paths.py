@@ -47,7 +47,9 @@ def _bisection(found: Hashed, inferred: Inferred) -> str:
     sent = float(np.bincount(inferred.grouping.labels).max()) * inferred.alone.nominal
     share = found.of_a_group / sent
     total = f"{units.rate(found.of_a_group)} per group"
-    return f"{total}, full bisection" if share >= FULL else f"{total}, {share:.2f} of what its hosts send"
+    return (
+        f"{total}, full bisection" if share >= FULL else f"{total}, {_percent(share)} of what its hosts send"
+    )
 
 
 def _percent(share: float) -> str:

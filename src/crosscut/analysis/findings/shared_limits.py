@@ -51,9 +51,13 @@ def between(capacities: Sequence[Capacity], inferred: Inferred) -> list[Finding]
             group = "part of a group" if inferred.names else "group"
             each = (f"one {group}", "another") if reach is Reach.BETWEEN else (f"a {group}",)
             what = _WORDS[reach].format(*(limits[0].groups if len(limits) == 1 else each))
+            both_ways = reach is Reach.BETWEEN and len(limits) == inferred.grouping.count == 2
+            if both_ways:
+                what = "traffic from {0} to {1} and from {1} to {0}".format(*limits[0].groups)
             one = _alike(
-                limits, what, f"this is by design, or {_lost(inferred)}: compare with what was ordered"
-            )
+                limits, what, f"this is by design, or {_lost(inferred)}: compare with what was ordered",
+                counted=both_ways,
+            )  # fmt: skip
             one = replace(one, false_alarm=inferred.grouping.doubt)
             if reach in OF_GROUPS:
                 one = one.adding(_unequal(reach, capacities, inferred))
@@ -83,7 +87,7 @@ def _smaller_of_two(inferred: Inferred) -> int | None:
 
 
 def _of_hosts(smaller: int | None, limits: Sequence[Limit], inferred: Inferred) -> str:
-    """Returns words such as `this is 0.40 of what the 8 hosts of group1 can send`.
+    """Returns words such as `this is 40 % of what the 8 hosts of group1 can send`.
 
     `smaller`: the smaller of the two groups; None: they are equal, so either trunk may be the limit.
     """
@@ -92,7 +96,7 @@ def _of_hosts(smaller: int | None, limits: Sequence[Limit], inferred: Inferred) 
     sends = np.bincount(labels, weights=inferred.alone.out_rate[placed], minlength=2)
     sent = float(sends.max() if smaller is None else sends[smaller])
     share, hosts = min(one.bytes_per_second for one in limits) / sent, int(inferred.sizes.min())
-    of = f"this is {share:.2f} of what the {hosts} hosts of"
+    of = f"this is {100 * share:.0f} % of what the {hosts} hosts of"
     if smaller is None:
         return f"{of} either group can send, and either group's trunk may be the limit"
     return f"{of} {inferred.name(smaller)} can send"
@@ -137,10 +141,10 @@ def _unequal(reach: Reach, capacities: Sequence[Capacity], inferred: Inferred) -
     if len(shares) < 2 or shares[0][0] > _UNEQUAL * shares[1][0]:
         return ""
     (least, name), others = shares[0], [share for share, _ in shares[1:]]
-    low, high = f"{others[0]:.2f}", f"{others[-1]:.2f}"
-    other = f"{low} to {high}" if low != high else low
+    low, high = f"{100 * others[0]:.0f}", f"{100 * others[-1]:.0f}"
+    other = f"{low} to {high} %" if low != high else f"{low} %"
     do, rest = "send" if out else "receive", "the others" if others[1:] else "the other"
-    return f"{name} gets {least:.2f} of what its hosts can {do}, {rest} {other}"
+    return f"{name} gets {100 * least:.0f} % of what its hosts can {do}, {rest} {other}"
 
 
 def _or_slower_links(limits: Sequence[Limit], inferred: Inferred) -> str:
@@ -152,12 +156,13 @@ def _or_slower_links(limits: Sequence[Limit], inferred: Inferred) -> str:
     return f"that is {units.rate(float(np.median(each)))} for each of {hosts}, whose own links may be slower"
 
 
-def _alike(limits: Sequence[Limit], what: str, advice: str) -> Finding:
-    """Returns a finding on limits of one kind. `what`: words for the limited traffic."""
+def _alike(limits: Sequence[Limit], what: str, advice: str, *, counted: bool = False) -> Finding:
+    """Returns a finding on limits of one kind. `what`: words for the limited traffic; `counted`: they tell
+    the number of limits."""
     rates = [limit.bytes_per_second for limit in limits]
     low, high = min(rates), max(rates)
     spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
-    times = f" ({len(limits)} such limits)" if len(limits) > 1 else ""
+    times = f" ({len(limits)} such limits)" if len(limits) > 1 and not counted else ""
     middle = units.rate(float(np.median(rates))) + (" each" if len(limits) > 1 else "")
     figure = f"{middle}{spread}" if high < _UNLIKE * low else f"{units.rate(low)} to {units.rate(high)}"
     return Finding(

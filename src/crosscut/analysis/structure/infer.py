@@ -385,7 +385,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     elif inferred.grouping.count == 1:
         notes.append(
             "no groups found. Switches with full bisection between them look like "
-            "one switch; the idle network's latency may tell them apart"
+            f"one switch; the idle network's latency may tell them apart; {LOCATE_ON}"
         )
     elif inferred.explained < 0.7:
         notes.append(

@@ -26,6 +26,7 @@ examples:
   crosscut lab fault plant test slow n0003 --to 10% --direction in
   crosscut lab fault plant test loss n0005 --for 20ms --every 1s
   crosscut lab fault plant test swap n0001 n0002
+  crosscut lab fault lift test all                  undo
 """
 
 

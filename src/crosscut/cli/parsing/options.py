@@ -68,9 +68,11 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def add_fail_on_fault(parser: argparse._ActionsContainer) -> None:
+def add_fail_on_fault(
+    parser: argparse._ActionsContainer, text: str = "Exit with status 1 if a finding is a fault."
+) -> None:
     """Adds `--fail-on-fault`, which `status_of` reads."""
-    flag(parser, "--fail-on-fault", "Exit with status 1 if a finding is a fault.")
+    flag(parser, "--fail-on-fault", text)
 
 
 def status_of(args: argparse.Namespace, found: Sequence[Finding]) -> int:

@@ -178,17 +178,27 @@ def split(text: str) -> tuple[str, ...]:
 
 def actions(parser: argparse.ArgumentParser, dest: str = "action") -> Any:
     """Adds actions to a command: `add_action` adds each, `run_action` executes the one that was typed."""
-    return parser.add_subparsers(title="actions", metavar="ACTION", dest=dest, required=True)
+    found = parser.add_subparsers(title="actions", metavar="ACTION", dest=dest, required=True)
+    found.command_epilog = parser.epilog or ""  # type: ignore[attr-defined]
+    return found
 
 
 def add_action(
     commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str, **more: Any
 ) -> argparse.ArgumentParser:
-    """Adds an action that `act` executes, with the help `words`; returns its parser."""
+    """Adds an action that `act` executes, with the help `words`; returns its parser. Its help ends with those
+    of the command's examples that begin with it."""
     more = {"description": sentence(words), **more}
     one: argparse.ArgumentParser = commands.add_parser(name, help=words, **more)
+    examples = _examples(commands.command_epilog, one.prog)
+    one.epilog = "\n\n".join(filter(None, (examples, one.epilog)))
     one.set_defaults(act=act)
     return one
+
+
+def _examples(text: str, begin: str) -> str:
+    lines = [line for line in text.splitlines() if line.startswith(f"  {begin} ")]
+    return "\n".join(("examples:" if lines[1:] else "example:", *lines)) if lines else ""
 
 
 def run_action(args: argparse.Namespace) -> int:

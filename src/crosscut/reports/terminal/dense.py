@@ -239,7 +239,10 @@ def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
 
 def _words(found: Variation, at: int, tail: str, where: str) -> str:
     """`IQR/median typically 1.2 %, at most 4 %: phase 3, whose longest took 1.8 times its median`"""
-    spreads = found.spread[np.isfinite(found.spread)]
+    known = np.isfinite(found.spread)
+    spreads = found.spread[known]
+    if spreads.max() == 0 and found.tail[known].max() == 1:
+        return "all repetitions took the same time"
     middle, most = units.percent(float(np.median(spreads))), units.percent(float(spreads.max()))
     longest = f"{tail} took {found.tail[at]:.3g} times"
     if len(spreads) == 1:
