@@ -84,7 +84,8 @@ def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
             of_ranks = senders.phases(phases, senders.each)
             rates = oracle.measure(truth.ways, truth.capacities, of_ranks, noise, random, truth.unevenness)
             routes = [route for phase in phases for route in phase]
-            searching.learn(adapters.rates(rates.reshape(-1, senders.each), routes))
+            each = rates.reshape(-1, senders.each)
+            searching.learn(adapters.rates(each, routes), each if senders.each > 1 else None)
     return searching.located()
 
 

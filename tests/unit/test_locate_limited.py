@@ -57,7 +57,9 @@ def test_a_route_of_two_nodes_is_a_message_of_each_of_their_ranks_and_its_rate_t
     assert seen is not None
     rates = Gathered(ALONE).learn(run, PHASES, 1)
     assert rates is not None
-    assert seen.tolist() == rates.reshape(-1, 2).sum(axis=1).tolist()
+    assert seen.tolist() == rates.reshape(-1, 2).tolist()
+    total = Adapters().rates(seen, pairs.routes(PHASES, 2))
+    assert total.tolist() == rates.reshape(-1, 2).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(("spoilt", "told"), [(0, True), (8, True), (16, False)])

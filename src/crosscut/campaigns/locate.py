@@ -41,6 +41,9 @@ from crosscut.session.measure import Decided
 PATTERN = "routes"
 # A message size whose time is latency alone.
 SHORT_BYTES = 1
+# If messages of the default size take less time, larger ones are sent, up to this multiple of the size.
+# Latencies within a machine room differ by one or two microseconds.
+_SHORTEST_SECONDS, _MOST_LARGER = 50e-6, 100
 # Phases in which suspected lossy hosts are measured again.
 _LOSSY_AGAIN = 3
 # Wait before a last look at what would be reported, which other traffic may have slowed.
@@ -114,6 +117,9 @@ class LocateOptions:
     """Options of a search."""
 
     size_bytes: int
+    """Size of full messages."""
+    may_grow: bool
+    """True: on a fast network messages are larger, so that latencies hardly matter."""
     repetitions: int
     seed: int
     metadata: Mapping[str, object]
@@ -136,6 +142,8 @@ class Step:
     measured: int
     """Phases of full messages measured before."""
     phases: int
+    size_bytes: int
+    """Size of full messages."""
     short: bool
     """The messages have one byte."""
     purpose: str
@@ -172,7 +180,7 @@ class Gathered:
         return machine.limited(self.limited, self.measured) if self.limited else ""
 
     def learn(self, run: Run, phases: Sequence[Sequence[Route]], each: int) -> Floats | None:
-        """[route of senders] rates in bytes per second, with NaN for phases that the machine limited.
+        """[route of senders, rank of a sender] bytes per second; NaN in phases that the machine limited.
 
         None if it limited every phase. `phases` are routes of ranks, `each` for every pair of senders.
         """
@@ -188,8 +196,7 @@ class Gathered:
         self.limited += spoilt
         if spoilt == len(numbers):
             return None
-        seen = network_only(rates(run, phases), phases, numbers, limited)
-        return self.adapters.rates(seen.reshape(-1, each), self.senders.routes(phases, each))
+        return network_only(rates(run, phases), phases, numbers, limited).reshape(-1, each)
 
 
 def locate(
@@ -207,10 +214,7 @@ def locate(
     repetitions the search ends. Raises Interrupted or SessionError if nothing was measured.
     """
     senders = Senders.of(session, decided.options.ranks)
-    search = Search(
-        len(senders.ranks), most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
-        confidence=how.confidence,
-    )  # fmt: skip
+    search = _search(senders, how)
     began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
     gathered, in_vain, over = Gathered(senders), 0, False
 
@@ -228,7 +232,8 @@ def locate(
             _wait(session)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
-        told(Step(gathered.measured - gathered.short, len(phases), short, search.purpose, again=in_vain > 0))
+        measured = gathered.measured - gathered.short
+        told(Step(measured, len(phases), how.size_bytes, short, search.purpose, again=in_vain > 0))
         each = 1 if short else senders.each
         of_ranks = senders.phases(phases, each)
         outcome = session.run(_job(of_ranks, out, decided, how, SHORT_BYTES if short else how.size_bytes))
@@ -238,8 +243,13 @@ def locate(
         seen = gathered.learn(Run.open(out), of_ranks, each)
         gathered.short += len(phases) if short else 0
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
+        if seen is not None and not short and (size := _larger(how, seen)) > how.size_bytes:
+            how = replace(how, size_bytes=size, may_grow=False)
+            search, gathered = _search(senders, how), Gathered(senders)
+            continue
         if seen is not None:
-            search.learn(seen / SHORT_BYTES if short else seen)
+            of_senders = gathered.adapters.rates(seen, senders.routes(of_ranks, each))
+            search.learn(of_senders / SHORT_BYTES if short else of_senders, seen if each > 1 else None)
         in_vain = in_vain + 1 if seen is None else 0
     ended = in_vain > how.most_again
     if gathered.measured and not over and not ended:
@@ -249,6 +259,27 @@ def locate(
     if not gathered.measured:
         raise SessionError("nothing was measured: the first step of the search did not complete")
     return gathered, _located(search, gathered, ended=ended)
+
+
+def _search(senders: Senders, how: LocateOptions) -> Search:
+    return Search(
+        len(senders.ranks), most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
+        confidence=how.confidence,
+    )  # fmt: skip
+
+
+def _larger(how: LocateOptions, seen: Floats) -> int:
+    """Returns the size for which most messages would take long enough: a power of ten times that of `how`.
+
+    A message through more switches takes longer by their latency alone, and if that is a notable share of its
+    time, it passes for one that others slow. `seen`: bytes per second of messages of the size of `how`.
+    """
+    if not how.may_grow or not np.isfinite(seen).any():
+        return how.size_bytes
+    seconds, size = how.size_bytes / float(np.nanmedian(seen)), how.size_bytes
+    while seconds * size / how.size_bytes < _SHORTEST_SECONDS and size < _MOST_LARGER * how.size_bytes:
+        size *= 10
+    return size
 
 
 def _wait(session: Session) -> None:
@@ -304,7 +335,7 @@ def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | No
     if gathered.senders.each > 1:
         note = f"{gathered.senders.each} ranks of each node sent at once; messages within a node were not"
         notes = (*found.structure.notes, f"{note} measured")
-        found = _cables_uncounted(replace(found, structure=replace(found.structure, notes=notes)))
+        found = replace(found, structure=replace(found.structure, notes=notes))
     if not gathered.limited:
         return found
     if ended and found.observed.phases < FEWEST_PHASES:
@@ -312,18 +343,6 @@ def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | No
     early = f": a whole step of the search, which ended there; {machine.ADVICE}" if ended else ""
     note = f"{gathered.told_limited}, which are left out{early}"
     return replace(found, structure=replace(found.structure, notes=(*found.structure.notes, note)))
-
-
-def _cables_uncounted(found: Located) -> Located:
-    """Drops the number and rate of hashed cables, which hold for one message per route."""
-    hashed = found.inferred.hashed
-    if hashed is None:
-        return found
-    limits = tuple(one for one in found.structure.limits if one.cables == 1)
-    return replace(
-        found, inferred=replace(found.inferred, hashed=replace(hashed, counted=False)),
-        structure=replace(found.structure, limits=limits),
-    )  # fmt: skip
 
 
 def _job(

@@ -30,12 +30,6 @@ def of_structure(inferred: Inferred) -> list[Finding]:
         f"{_percent(found.slow)} of the messages shared a cable with others "
         f"({_percent(found.slow_expected)} expected by chance), {cost}"
     )
-    if not found.counted:
-        what = (
-            "each message between groups keeps to one of several cables, chosen by a hash; "
-            f"{_percent(found.slow)} of the routes were slowed by others, {cost}; with several ranks per "
-            "host, the cables cannot be counted: one rank per host would count them"
-        )
     groups = tuple(group_name(number) for number in range(inferred.grouping.count))
     advice = (
         "this is by design; several connections per route, or adaptive routing, would use the cables evenly"
@@ -47,9 +41,8 @@ def _bisection(found: Hashed, inferred: Inferred) -> str:
     sent = float(np.bincount(inferred.grouping.labels).max()) * inferred.alone.nominal
     share = found.of_a_group / sent
     total = f"{units.rate(found.of_a_group)} per group"
-    return (
-        f"{total}, full bisection" if share >= FULL else f"{total}, {_percent(share)} of what its hosts send"
-    )
+    of_hosts = f"about {_percent(share)} of what its hosts send"
+    return f"{total}, {'full bisection' if share >= FULL else of_hosts}"
 
 
 def _percent(share: float) -> str:

@@ -80,9 +80,12 @@ class Search:
         daemons may last through consecutive phases."""
         return isinstance(self.stage, LastLook)
 
-    def learn(self, rates: Floats) -> None:
-        """Takes [route] bytes per second of all proposed phases, in order; NaN: measured, but unusable."""
-        self.state = self.state.learn(self._phases, self._sent, rates)
+    def learn(self, rates: Floats, of_ranks: Floats | None = None) -> None:
+        """Takes [route] bytes per second of all proposed phases, in order; NaN: measured, but unusable.
+
+        `of_ranks`: as in `Observed`.
+        """
+        self.state = self.state.learn(self._phases, self._sent, rates, of_ranks)
         self._phases = []
 
     def located(self, names: Sequence[str] = ()) -> Located:

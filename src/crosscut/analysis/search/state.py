@@ -24,6 +24,7 @@ from crosscut.analysis.search.rare_limits import (
     nearly_in_order_within,
 )
 from crosscut.analysis.search.suspects import ReferencePairs, Suspects
+from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import idle, levels, links, subgroups
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import Inferred, doubtful, infer
@@ -158,9 +159,14 @@ class State:
         many = math.ceil(thresholds.MESSAGES_FOR_GROUPS / max(self.ranks, 1))
         return max(thresholds.FEWEST_FOR_GROUPS, min(many, self.budget // 2))
 
-    def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
-        """`rates`: [route] bytes or short messages per second, in order of phases; not finite: unusable."""
-        seen = of_phases(self.ranks, phases, rates, self.used)
+    def learn(
+        self, phases: Sequence[Phase], sent: Sent, rates: Floats, of_ranks: Floats | None = None
+    ) -> State:
+        """`rates`: [route] bytes or short messages per second, in order of phases; not finite: unusable.
+
+        `of_ranks`: as in `Observed`.
+        """
+        seen = replace(of_phases(self.ranks, phases, rates, self.used), of_ranks=of_ranks)
         seen = seen.where(np.isfinite(seen.rate))
         if sent is not Sent.SHORT:
             seen = replace(seen, of_kind=self.kinds.of_kind)

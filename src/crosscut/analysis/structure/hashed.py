@@ -73,9 +73,6 @@ class Hashed:
     """The share expected by chance in the fitted model."""
     lost: float
     """Share of the possible rate between groups that collisions cost, in the measured phases."""
-    counted: bool = True
-    """False if several messages ran on each route, each on a cable of its own: the model has only one, so
-    number and rate of the cables are wrong."""
 
     @property
     def of_a_group(self) -> float:
@@ -139,6 +136,24 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
         return None
     lost = 1 - float(across.rate.sum() / own.sum())
     return Hashed(cables, float(rate), bool(misfits.max() <= 1), slow, float(by_chance.mean()), lost)
+
+
+def of_ranks(observed: Observed, alone: Unshared, labels: Integers) -> tuple[Observed, Unshared, Integers]:
+    """Returns the same for ranks in place of nodes: each message of a node takes a path of its own."""
+    each = observed.of_ranks.shape[1] if observed.of_ranks is not None else 1
+    if observed.of_ranks is None or each == 1:
+        return observed, alone, labels
+    number = np.arange(each)
+    source, destination = (
+        (ends[:, None] * each + number).ravel() for ends in (observed.source, observed.destination)
+    )
+    messages = Observed(
+        observed.ranks * each, np.repeat(observed.phase, each), source, destination, observed.of_ranks.ravel()
+    )
+    out_rate, in_rate = (np.repeat(rates / each, each) for rates in (alone.out_rate, alone.in_rate))
+    # The noise of a total of independent messages is as much smaller.
+    ranks = Unshared(alone.nominal / each, alone.noise * math.sqrt(each), out_rate, in_rate)
+    return messages, ranks, np.repeat(labels, each)
 
 
 def _counts(rate: float, hosts: int) -> list[int]:

@@ -158,8 +158,8 @@ def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
     Capacities fail if they leave slow messages unexplained, or if rates that one capacity would make equal
     differ by more than any sharing allows.
     """
-    labels = found.grouping.labels
-    slow = found.alone.slowness(observed) < found.alone.threshold
+    observed, alone, labels = hashed.of_ranks(observed, found.alone, found.grouping.labels)
+    slow = alone.slowness(observed) < alone.threshold
     plain = found.explained > WELL_EXPLAINED
     unsure = float((found.grouping.confidence < SURE_OF_A_RANK).mean())
     if (
@@ -168,7 +168,7 @@ def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
         or (plain and totals.unevenness(observed, labels, slow) < totals.MOST_UNEVEN)
     ):
         return found
-    collisions = hashed.fit(observed, found.alone, labels)
+    collisions = hashed.fit(observed, alone, labels)
     if collisions is None or not collisions.certain:
         return replace(found, hashed=collisions)
     return replace(found, capacities=(), explained=1.0, hashed=collisions)

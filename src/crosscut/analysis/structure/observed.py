@@ -31,14 +31,16 @@ class Observed:
     """[rank] rate of hosts of its kind, as a share of the fastest kind's; None: all are of one kind."""
     abreast: Floats | None = None
     """[message] how many like it fill the link of its busier end, where others run beside it; None: one."""
+    of_ranks: Floats | None = None
+    """[message, rank of its node] bytes per second that add up to `rate`; None: nodes have one rank each."""
 
     def __len__(self) -> int:
         return len(self.rate)
 
     def where(self, kept: NDArray[np.bool_]) -> Observed:
         phase, source, destination, rate = (column[kept] for column in self.columns)
-        abreast = None if self.abreast is None else self.abreast[kept]
-        return Observed(self.ranks, phase, source, destination, rate, self.of_kind, abreast)
+        abreast, of_ranks = (None if one is None else one[kept] for one in (self.abreast, self.of_ranks))
+        return Observed(self.ranks, phase, source, destination, rate, self.of_kind, abreast, of_ranks)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -91,7 +93,9 @@ def joined(first: Observed, second: Observed) -> Observed:
     abreast = None
     if first.abreast is not None or second.abreast is not None:
         abreast = np.concatenate([_or_ones(first), _or_ones(second)])
-    return Observed(first.ranks, phase, source, destination, rate, of_kind, abreast)
+    both = [one.of_ranks for one in (first, second) if one.of_ranks is not None and len(one)]
+    of_ranks = np.concatenate(both) if both else None
+    return Observed(first.ranks, phase, source, destination, rate, of_kind, abreast, of_ranks)
 
 
 def _or_ones(observed: Observed) -> Floats:
