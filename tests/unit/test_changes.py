@@ -98,6 +98,19 @@ def test_dips_at_random_times_are_not_periodic() -> None:
     assert alarms <= 1
 
 
+def test_dips_that_recur_with_some_phases_are_no_periodic_dips() -> None:
+    """In three of the phases of each repetition, a host is slow in two of three repetitions."""
+    told = seeming = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        at, phase = np.arange(300) * 0.1, np.tile(np.arange(15), 20)
+        slow = (phase < 3) & (random.random(300) < 0.67)
+        values = np.where(slow, -0.12, 0.0) + 0.01 * random.standard_normal(300)
+        told += dips.regular(at, values, phase) is not None
+        seeming += dips.regular(at, values) is not None
+    assert (told, seeming) == (0, 20)
+
+
 @pytest.mark.parametrize("period", [0.11, 0.37, 1.0])
 def test_the_period_is_not_a_multiple_of_that_of_the_dips(period: float) -> None:
     random = np.random.default_rng(1)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import phase_seconds
@@ -44,6 +45,8 @@ _ROUNDED = 1 / 8
 # Neighbours of a frequency, on both sides together: at least this many, and at least this share of all.
 _FEWEST_NEIGHBOURS, _NEIGHBOURS_SHARE = 40, 0.1
 _AS_HIGH = 0.5
+# Standard deviations by which the number of pairs of dips in one phase exceeds chance, if it is Poisson's.
+_BEYOND_CHANCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,8 @@ def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
 def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips | None:
     """Returns the dips of a series, if there are enough, with the probability that they only seem regular.
 
-    `phase`: of each moment. Returns None if most dips are in one phase: they recur with every repetition and
-    belong to that phase.
+    `phase`: of each moment. Returns None if dips keep to some phases: they recur with every repetition and
+    belong to those phases.
     """
     there = np.isfinite(values)
     at, values = at[there], values[there]
@@ -116,7 +119,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
     count = int(is_dip.sum())
     if not FEWEST_DIPS <= count <= MOST_DIPS * len(values):
         return None
-    if phase is not None and np.bincount(phase[there][is_dip]).max() > count / 2:
+    if phase is not None and _keep_to_phases(phase[there], is_dip):
         return None
     bottom = float(np.median(values[is_dip]))
     times = at[is_dip]
@@ -132,6 +135,15 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
         return None
     told = _told(heights, frequencies, count, math.exp(bottom))
     return told if _in_most_periods(times, told.period_seconds, lasted) else None
+
+
+def _keep_to_phases(phase: Integers, is_dip: NDArray[np.bool_]) -> bool:
+    """True if more pairs of dips are in the same phase than chance puts there."""
+    dips, all_ = np.bincount(phase[is_dip]), np.bincount(phase).astype(np.float64)
+    pairs, of_all = float(dips @ (dips - 1)), float(all_ @ (all_ - 1))
+    count, moments = float(dips.sum()), float(all_.sum())
+    expected = count * (count - 1) * of_all / (moments * (moments - 1)) / 2
+    return pairs / 2 > expected + _BEYOND_CHANCE * math.sqrt(expected) + 1
 
 
 def _in_most_periods(times: Floats, period: float, lasted: float) -> bool:
