@@ -23,6 +23,7 @@ from crosscut.base.errors import UsageError
 from crosscut.reports.json import compare as compare_json
 from crosscut.reports.terminal import compare as terminal
 from crosscut.reports.terminal.screen import screen_for
+from crosscut.reports.words import comparison
 from crosscut.run.run import Run
 
 ASKED = ComparisonSettings()
@@ -71,6 +72,18 @@ def test_a_halved_receiver_is_reported_as_a_receiver():
 
 def test_a_single_slow_route_is_named():
     assert news(compare(aapc(1), aapc(2, route={(2, 6): 0.6}), halves(), ASKED)) == {(Family.ROUTE, (2, 6))}
+
+
+def test_a_single_route_that_is_slower_in_one_of_two_single_runs_is_undecided():
+    found = compare(aapc(1), aapc(2, route={(2, 6): 0.6}), halves(), ASKED)
+    assert found.worse is None
+    assert replace(found, single="").worse is True
+    said = comparison.told(found, ASKED, [f"n{rank}" for rank in range(8)])
+    assert said.headline is not None
+    assert said.headline.text.startswith(
+        "Undecided: only single routes or phases changed, 1 slower and 0 faster"
+    )
+    assert compare(aapc(1), aapc(2, into={5: 0.5}), halves(), ASKED).worse is True
 
 
 def test_a_class_that_changed_stands_for_its_nodes_and_routes():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units, whole_file
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
-from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
+from crosscut.cli.compare import EXIT_UNDECIDED, status_of, tell_untold
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import launching, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
@@ -221,4 +221,4 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     tell(args, lambda: json_compare.document(found, asked, names) | drained,
          lambda screen: terminal_check.render_quick(screen, found, asked, names, worse, decided.on),
          )  # fmt: skip
-    return EXIT_FAILED if found.worse else EXIT_OK
+    return status_of(found.worse)

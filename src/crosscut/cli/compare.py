@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import units
@@ -28,8 +28,8 @@ matched by their identity. Launches are compared with launches; with the default
 least 5 on each side.
 
 exit status: 0 nothing is worse; 1 something is worse, or the machine failed; 2 wrong usage, or runs that
-cannot be compared; 3 undecided: there are too few launches, or a lab's machine was too slow to emulate the
-network; 130 interrupted
+cannot be compared; 3 undecided: only single routes changed between two single runs, there are too few
+launches, or a lab's machine was too slow to emulate the network; 130 interrupted
 """
 
 
@@ -89,9 +89,8 @@ def _compare(args: argparse.Namespace) -> int:
     for run, comparison in pairs:
         why = causes.of_changes(comparison, first, run)
         told.append((run, causes.explained(comparison, why, asked.matters), why))
-    worse = any(one.worse for _, one, _ in told) or bool(
-        found and any(trend.worse(asked) for trend in found.series)
-    )
+    trends_worse = bool(found and any(trend.worse(asked) for trend in found.series))
+    worse = trends_worse or of_several(one.worse for _, one, _ in told)
 
     def render(screen: Screen) -> None:
         # A trend covers the runs of the comparison, so its conditions are enough.
@@ -113,7 +112,18 @@ def _compare(args: argparse.Namespace) -> int:
         return made | ({"before_last": before, "worse": worse} if before else {})
 
     tell(args, document, render)
-    return EXIT_FAILED if worse else EXIT_OK
+    return status_of(worse)
+
+
+def of_several(worse: Iterable[bool | None]) -> bool | None:
+    """True if one is; else None if one is undecided."""
+    each = set(worse)
+    return True if True in each else None if None in each else False
+
+
+def status_of(worse: bool | None) -> int:
+    """Returns the exit status. `worse`: as in `Comparison`."""
+    return EXIT_UNDECIDED if worse is None else EXIT_FAILED if worse else EXIT_OK
 
 
 def tell_untold(args: argparse.Namespace, error: UndecidedError, **more: Any) -> int:

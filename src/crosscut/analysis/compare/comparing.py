@@ -27,6 +27,8 @@ from crosscut.run.run import Run
 # A node's median lies between routes that changed and routes that did not if those changed this many times as
 # much (logarithms), and are at least this share of its routes.
 _MUCH_MORE, _ABOUT_HALF = 1.5, 0.4
+# Subjects whose rates may depend on few routes.
+_NARROW = (Family.ROUTE, Family.PHASE)
 _End = tuple[int, Family, int]
 """(size, OUT or IN, rank)"""
 
@@ -75,8 +77,16 @@ class Comparison:
     """What to do about repetitions that are all of one run of a program; empty: each is of another run."""
 
     @property
-    def worse(self) -> bool:
-        return any(change.worse for change in self.changes)
+    def worse(self) -> bool | None:
+        """None: single routes are worse, which may be ordinary variation between two single runs."""
+        if any(change.worse and not self.doubtful(change) for change in self.changes):
+            return True
+        return None if any(change.worse for change in self.changes) else False
+
+    def doubtful(self, change: Difference) -> bool:
+        """True for a change of single routes or phases between two single runs: connections, and how TCP
+        shares a trunk, differ from one run to the next."""
+        return bool(self.single) and not self.computed and change.subject.family in _NARROW
 
 
 def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) -> Comparison:

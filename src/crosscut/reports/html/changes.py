@@ -63,4 +63,5 @@ def _section(first: RunAtSize, second: RunAtSize, *said: Markup | list[Markup] |
 
 
 def _class(line: ChangeLine) -> str:
-    return str((Meaning.FAULT if line.worse else Meaning.SOUND).value)
+    meaning: Meaning = {True: Meaning.FAULT, False: Meaning.SOUND, None: Meaning.UNKNOWN}[line.worse]
+    return str(meaning.value)

@@ -56,7 +56,7 @@ def document(
             for trend in found.series
         ]
         value["starts"] = list(found.starts)
-    value["worse"] = comparison.worse or bool(found and any(t.worse(asked) for t in found.series))
+    value["worse"] = bool(found and any(t.worse(asked) for t in found.series)) or comparison.worse
     return value
 
 

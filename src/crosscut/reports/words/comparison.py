@@ -13,6 +13,7 @@ from crosscut.reports.words import change as words
 
 SHOWN = 12
 ROWS = 2 * SHOWN
+_ROUTES = 5
 # Changes of hosts are told together if the logarithms of their ratios differ by less.
 _ALIKE = 0.05
 
@@ -21,7 +22,7 @@ _ALIKE = 0.05
 class ChangeLine:
     text: str
     worse: bool | None
-    """None: nothing changed."""
+    """None: nothing changed, or it is undecided."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,8 @@ def _headline(
         return ChangeLine(
             f"Nothing changed by {units.percent(asked.matters)} or more beyond the noise.", None
         )
+    if news and all(map(found.doubtful, news)):
+        return ChangeLine(_narrow(news, names, also=bool(begin)), worse=None)
     # The slowest rank sets a phase's time, so any other changed subject is closer to the cause.
     first = max(
         news or found.changes, key=lambda c: (c.subject.family is not Family.PHASE, abs(c.shift.middle))
@@ -152,23 +155,36 @@ def _headline(
     return ChangeLine(begin + said + text, worse > 0)
 
 
+def _narrow(news: Sequence[Difference], names: Sequence[str], *, also: bool) -> str:
+    """Returns the headline of changes that are all doubtful. `also`: something else is told before."""
+    most = max(news, key=lambda c: (c.subject.family is not Family.PHASE, abs(c.shift.middle)))
+    slower = sum(change.worse for change in news)
+    which = "single routes or phases"
+    begin = f"Also changed: {which}" if also else f"Undecided: only {which} changed"
+    return (
+        f"{begin}, {slower} slower and {len(news) - slower} faster, as they may from run to run; most: "
+        f"{words.subject(most.subject, names)}, {words.percent(most.shift.middle)} ({words.from_to(most)}, "
+        f"messages of {units.size(most.subject.size_bytes)})."
+    )
+
+
 def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
-    routes = [c for c in news if c.subject.family is Family.ROUTE]
+    routes = sorted((c for c in news if c.subject.family is Family.ROUTE), key=lambda c: -abs(c.shift.middle))
     said = [
         f"{words.subject(c.subject, names)}: {words.percent(c.shift.middle)} ({words.from_to(c)})"
-        for c in routes[:SHOWN]
+        for c in routes[:_ROUTES]
     ]
-    return said + ([f"and {units.count(len(routes) - SHOWN, 'more route')}"] if len(routes) > SHOWN else [])
+    more = len(routes) - _ROUTES
+    return said + ([f"and {units.count(more, 'more route')}"] if more > 0 else [])
 
 
 def _with_causes(news: Sequence[Difference], rest: Sequence[Difference]) -> list[str]:
     """Counts the routes that the causes at the top explain."""
     mine, others = (sum(c.subject.family is Family.ROUTE for c in each) for each in (news, rest))
-    return (
-        [f"{units.count(mine - others, 'route')} changed with this; crosscut compare --json lists all"]
-        if mine > others
-        else []
-    )
+    if mine == others:
+        return []
+    further = units.count(mine - others, "further route")
+    return [f"{further} changed with what is said first; crosscut compare --json lists all"]
 
 
 def _phases(found: Comparison) -> list[str]:
