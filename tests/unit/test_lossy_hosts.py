@@ -107,7 +107,8 @@ def test_losses_of_a_slow_host_are_reported_with_it_and_not_again() -> None:
     other = Finding(FindingKind.SLOW_ROUTE, "n1 to n2", ranks=(1, 2), routes=((1, 2),))
     again = losses((1, 5, 20), (2, 5, 30), (7, 5, 10))
     first, second = lossy_hosts.tied([slow, unsteady, other], again, NODES)
-    assert first.what.startswith("n5 receives at 40 %; it also loses packets: 60 of 3,000")
+    assert first.what.startswith("n5 receives at 40 %; 60 of 3,000 TCP segments were retransmitted")
+    assert first.what.endswith("as a slow link alone may cause")
     assert second == other
 
 

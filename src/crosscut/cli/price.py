@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_OK, EXIT_USAGE, UsageError
 from crosscut.cli.parsing.parser import flag, option, tell
 from crosscut.pricing import asking
 
@@ -78,11 +78,13 @@ def _price(args: argparse.Namespace) -> int:
         found = [asking.price(network, nodes, books, args.node_price) for nodes in sizes]
         priced += found
         worth += [performance.Worth(one, own) for one in found if own]
+    if not args.json and not any(one.bill for one in priced):
+        raise UsageError("; ".join(dict.fromkeys(one.reason for one in priced)))
     if args.out:
         showing.write(args.out, showing.curves(priced))
     tell(args, lambda: telling.as_json(priced, worth), lambda screen: telling.render(screen, priced, worth))
     _say_where(args)
-    return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
+    return EXIT_OK if any(one.bill for one in priced) else EXIT_USAGE
 
 
 def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:

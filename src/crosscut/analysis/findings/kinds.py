@@ -42,7 +42,7 @@ class FindingKind(Enum):
     SUSPECT = "suspect", Sort.SUSPICION, ("routes",), "many_routes", CabledParts.HOSTS
     UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
     STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
-    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
+    PERIODIC = "periodic dips", Sort.CHANGE, ("ranks", "routes"), "stability", CabledParts.HOSTS
     COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), "", CabledParts.HOSTS
     DRIFT = "drift", Sort.CHANGE, ("phases",), "stability", CabledParts.HOSTS
     HOST_KINDS = "kinds of hosts", Sort.DESIGN, ("ranks", "routes")

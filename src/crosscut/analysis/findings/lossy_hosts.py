@@ -161,15 +161,20 @@ def tied(
             continue
         mine = [host for host in hosts if one.kind in _BESIDE and host in {nodes[rank] for rank in one.ranks}]
         beside |= set(mine)
-        said = "; ".join(
-            [one.what, *(f"it also loses packets: {_words(host, hosts[host])}" for host in mine)]
-        )
+        said = "; ".join([one.what, *(_beside(host, hosts[host]) for host in mine)])
         told.append(replace(one, what=said))
     alone = [(host, its) for host, its in hosts.items() if host not in beside]
     shared = {host for one in found if one.kind is FindingKind.OTHER_TRAFFIC for host in one.hosts}
     return told + [
         _finding(host, its, nodes, is_limited=is_limited, is_shared=host in shared) for host, its in alone
     ]
+
+
+def _beside(host: str, its: Losses) -> str:
+    """Returns words on the losses of a slow host. A slow link makes senders lose packets, too."""
+    lost, _ = (its.alone or {}).get(host, (0, 0))
+    begin = "it also loses packets: " if lost else ""
+    return f"{begin}{_words(host, its)}{'' if lost else ', as a slow link alone may cause'}"
 
 
 def _words(host: str, its: Losses) -> str:

@@ -143,8 +143,8 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     )
     typed_option(group, "--on PLACE", str,
                  f"Where ranks run: {', '.join(map(typed_as, places))}. NETWORK is a file (TOML) or a "
-                 "name that `crosscut network list` shows. Default local; with --backend mpi or rma: "
-                 "mpi.")  # fmt: skip
+                 "name that `crosscut network list` shows; after lab: it may be a lab that is up. Default "
+                 "local; with --backend mpi or rma: mpi.")  # fmt: skip
     add_place_options(group, places)
     typed_option(
         group, "--interface NAME", str, "Address or interface that ranks listen on; A,B for several rails."

@@ -50,7 +50,8 @@ def section(first: RunAtSize, second: RunAtSize) -> Markup | None:
         first, second,
         element("ol", said, class_="findings"),
         element("aside", element("ul", doubts), class_="cautions") if doubts else None,
-        table(head, rows, words=frozenset({0}), caption="Median routes, and the hosts that changed")
+        table(head, rows, words=frozenset({0}), caption="Median routes, and the hosts that changed",
+              stacked=True)
         if rows else None,
         [element("p", tied(f"{one}.")) for one in told.further],
         [element("p", tied(one), class_="doubt") for one in told.notes],

@@ -72,7 +72,8 @@ def _tcp(view: View) -> str:
     settings = dig(view.attributes, "tcp")
     if not isinstance(settings, dict):
         return ""
-    return ", ".join(f"{key} {' '.join(str(value).split())}" for key, value in settings.items())
+    known = {key: " ".join(str(value).split()) for key, value in settings.items()}
+    return ", ".join(f"{key} {value}" for key, value in known.items() if value)
 
 
 def _nodes(view: View) -> Markup:

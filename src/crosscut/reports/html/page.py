@@ -292,7 +292,8 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             element("a", chapter.series.name, href=f"#{chapter.name}"),
             f": {tied(story.headline(chapter.told[0].text)[0])}",
             _in_brackets(
-                (sum(one.warns for one in chapter.told[1:]), "more fault"), (len(chapter.cautions), "caution")
+                (sum(one.warns for one in chapter.told[1:]), "more warning"),
+                (len(chapter.cautions), "caution"),
             ),
             class_=chapter.told[0].class_,
         )
@@ -302,7 +303,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
 
 
 def _in_brackets(*counts: tuple[int, str]) -> str | None:
-    """` (2 more faults, 1 caution)`, without what there is none of."""
+    """` (2 more warnings, 1 caution)`, without what there is none of."""
     said = ", ".join(units.count(count, what) for count, what in counts if count)
     return tied(f" ({said})") if said else None
 
