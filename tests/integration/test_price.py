@@ -99,8 +99,8 @@ def test_a_network_file_s_own_prices_count_if_no_book_knows_it(
     bill = priced([str(path)], capsys)["bills"][0]
     assert bill["network_cost"] == [800, 800]
     assert bill["nodes_share"] == [0.9, 0.9]
-    assert main(["price", str(path), "--nodes", "16"]) == 1
-    assert "give a price book" in " ".join(capsys.readouterr().out.split())
+    assert main(["price", str(path), "--nodes", "16"]) == 2
+    assert "give a price book" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_price_per_node_steps_up_when_the_template_s_switches_are_full(
