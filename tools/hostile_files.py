@@ -81,6 +81,8 @@ asics_per_module = 1
 hosts_per_asic = 4
 rate = "100 Mbit/s"
 module_rate = "200 Mbit/s"
+[host]
+adapter_price = "50 USD"
 """
 MIX = """title = "Small messages and large"
 ranks = 8

@@ -62,6 +62,13 @@ def test_figures_end_with_the_most_important_finding() -> None:
     assert "details: " not in drawn(aapc_view(ranks=4, attributes={"state": "stopped"}))
 
 
+def test_unequal_numbers_of_ranks_per_node_are_a_caution() -> None:
+    view = aapc_view(ranks=4)
+    view.dataset["node"] = (("rank",), np.array([0, 1, 2, 0], np.int32))
+    assert "nodes carry 1 to 2 ranks (2: n001)" in one_line(drawn(view))
+    assert "nodes carry" not in drawn(aapc_view(ranks=4))
+
+
 def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     text = drawn(aapc_view(ranks=4, slow_route=(1, 3)))
     row = next(line for line in text.splitlines() if line.startswith("n002 "))

@@ -17,6 +17,7 @@ from crosscut.analysis.figures.slowdown import EarlyEnd
 from crosscut.analysis.figures.summary import phase_seconds, phase_skew
 from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, FEWEST_FOR_INTERVAL, Floats, medians
 from crosscut.base import units
+from crosscut.base.node_sets import LIST_WIDTH, folded
 
 # A phase is flagged if the skew of the barrier is more than this share of its time.
 LARGEST_SKEW_SHARE = 0.05
@@ -36,6 +37,7 @@ class CautionKind(Enum):
     SKEW = "skew"
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
+    UNEVEN_RANKS = "unequal numbers of ranks per node"
     WIDE_INTERVALS = "wide intervals"
     SUMMARISED = "summaries only"
     INTERVAL_IGNORED = "interval not applied"
@@ -235,6 +237,20 @@ def of_nodes(
     shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
     text = f"more ranks than cores on {shown}: times include waiting for a core"
     return [Caution(CautionKind.OVERSUBSCRIBED, text, "to measure the network alone, fewer ranks per node")]
+
+
+def of_uneven_ranks(ranks_per_node: Sequence[int], names: Sequence[str]) -> list[Caution]:
+    """Cautions that nodes carry different numbers of ranks, so a rank's rate depends on its node's."""
+    counts = [ranks for ranks in ranks_per_node if ranks]
+    least, most = min(counts, default=0), max(counts, default=0)
+    if least == most:
+        return []
+    full = [name for ranks, name in zip(ranks_per_node, names, strict=True) if ranks == most]
+    text = (
+        f"nodes carry {least} to {most} ranks ({most}: {folded(full, LIST_WIDTH)}): ranks of one node share "
+        "its link, so ranks of different nodes cannot be compared"
+    )
+    return [Caution(CautionKind.UNEVEN_RANKS, text, "as many ranks on each: -n, or --ranks-per-host")]
 
 
 @dataclass(frozen=True)

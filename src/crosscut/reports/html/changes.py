@@ -53,7 +53,7 @@ def section(first: RunAtSize, second: RunAtSize) -> Markup | None:
         table(head, rows, words=frozenset({0}), caption="Median routes, and the hosts that changed",
               stacked=True)
         if rows else None,
-        [element("p", tied(f"{one}.")) for one in told.further],
+        element("ul", [element("li", tied(one)) for one in told.further]) if told.further else None,
         [element("p", tied(one), class_="doubt") for one in told.notes],
     )  # fmt: skip
 

@@ -214,6 +214,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
     if not has_virtual_clock(view.attributes):
         found += cautions.of_nodes(counts, cores, view.nodes)
+    found += cautions.of_uneven_ranks(counts, view.nodes)
     found += [
         caution
         for caution in cautions.of_samples(shown)
