@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from importlib import import_module
 
 import crosscut
@@ -17,45 +17,56 @@ from crosscut.base import memory
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted, UsageError
 from crosscut.base.printable import printing
 from crosscut.base.spelling import sentence
-from crosscut.cli.parsing.parser import Parser, epilog
+from crosscut.cli.parsing.parser import HelpFormatter, Parser, epilog
 
 _INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _AGAIN_SECONDS = 0.01
 
-# The commands with their help lines, in the order shown. Only the given command's module is imported:
-# importing all of them takes longer than most commands run.
-COMMANDS = {
-    "run": "measure one communication pattern",
-    "show": "show a run in the terminal: rates, histograms, slowest routes",
-    "report": "write runs as one self-contained HTML page",
-    "evaluate": "measure everything in one go: sweep, dense patterns, streams, chain, load",
-    "locate": "find slow hosts, cables and trunks, and which hosts share a bottleneck",
-    "explain": "say which capacity limits each phase of a run",
-    "compare": "report changes between runs that exceed the noise and are large enough to matter",
-    "history": "keep months of runs in one file: trends, change points, a page, metrics",
-    "health": "search a Slurm cluster's nodes for faults, drain bad ones, resume what is sound again",
-    "check": "judge a network by a specification, with a verdict for each promise",
-    "expect": "calculate the rate and latency to expect here, and show the calculation",
-    "network": "check, analyse and draw a described network: distances, bisection, price",
-    "simulate": "run an MPI program on a described network, under SimGrid's SMPI",
-    "profile": "run an MPI program, and report what messages it sends and how long it waits for them",
-    "predict": "predict how long a traced MPI program would take on described networks, and why",
-    "place": "order an MPI program's ranks so that those that exchange much are near each other",
-    "price": "price networks from price books, and weigh price against performance",
-    "lab": "build an emulated cluster on this machine, plant faults in it, remove it",
-    "clone": "copy a file or block device to many nodes, along a chain",
-    "reproduce": "repeat a paper's experiment, and compare the results with the published ones",
-    "workload": "run, time and verify applications that communicate (NAS Parallel Benchmarks and others)",
-    "list": "list patterns, backends and places",
-    "export": "write a run as a table: CSV, Parquet or JSON",
-    "import": "make a run from the output of OSU, mpiGraph, iperf3 and other programs",
-    "fsck": "check that a run on disk is intact",
-    "doctor": "check what works on this machine, what is missing and how to get it",
-    "build-mpi": "build the measuring core with this site's MPI",
-    "build-smpi": "build what --engine smpi needs, with this machine's SimGrid",
-    "build-profiler": "build the library that crosscut profile loads into programs, for this site's MPI",
-    "completion": "print a completion script for a shell",
+# The commands with their help lines, by group, in the order shown. Only the module of the given command is
+# imported: importing all takes longer than most commands run.
+GROUPS = {
+    "measure": {
+        "run": "measure one communication pattern",
+        "evaluate": "measure everything in one go: sweep, dense patterns, streams, chain, load",
+        "locate": "find slow hosts, cables and trunks, and which hosts share a bottleneck",
+        "check": "judge a network by a specification, with a verdict for each promise",
+        "health": "search a Slurm cluster's nodes for faults, drain bad ones, resume what is sound again",
+        "expect": "calculate the rate and latency to expect here, and show the calculation",
+    },
+    "read and compare": {
+        "show": "show a run in the terminal: rates, histograms, slowest routes",
+        "report": "write runs as one self-contained HTML page",
+        "explain": "say which capacity limits each phase of a run",
+        "compare": "report changes between runs that exceed the noise and are large enough to matter",
+        "history": "keep months of runs in one file: trends, change points, a page, metrics",
+        "export": "write a run as a table: CSV, Parquet or JSON",
+        "import": "make a run from the output of OSU, mpiGraph, iperf3 and other programs",
+        "fsck": "check that a run on disk is intact",
+    },
+    "networks": {
+        "network": "check, analyse and draw a described network: distances, bisection, price",
+        "lab": "build an emulated cluster on this machine, plant faults in it, remove it",
+        "price": "price networks from price books, and weigh price against performance",
+    },
+    "programs": {
+        "profile": "run an MPI program, and report what messages it sends and how long it waits for them",
+        "predict": "predict how long a traced MPI program would take on described networks, and why",
+        "place": "order an MPI program's ranks so that those that exchange much are near each other",
+        "simulate": "run an MPI program on a described network, under SimGrid's SMPI",
+        "workload": "run, time and verify applications that communicate (NAS Parallel Benchmarks and others)",
+    },
+    "other": {
+        "reproduce": "repeat a paper's experiment, and compare the results with the published ones",
+        "clone": "copy a file or block device to many nodes, along a chain",
+        "list": "list patterns, backends and places",
+        "doctor": "check what works on this machine, what is missing and how to get it",
+        "build-mpi": "build the measuring core with this site's MPI",
+        "build-smpi": "build what --engine smpi needs, with this machine's SimGrid",
+        "build-profiler": "build the library that crosscut profile loads into programs, for this site's MPI",
+        "completion": "print a completion script for a shell",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 _EXAMPLES = """
 examples:
@@ -75,6 +86,7 @@ def build_parser(only: str | None = None) -> Parser:
         prog="crosscut",
         description="Measures the interconnect of a cluster with dense communication patterns.",
         epilog=epilog(_EXAMPLES),
+        formatter_class=_Grouped,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show crosscut's version and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
@@ -89,6 +101,20 @@ def build_parser(only: str | None = None) -> Parser:
         command.add_arguments(one)
         one.set_defaults(execute=command.execute)
     return parser
+
+
+class _Grouped(HelpFormatter):
+    """Prints the name of each group above its commands."""
+
+    def _iter_indented_subactions(self, action: argparse.Action) -> Generator[argparse.Action, None, None]:
+        """Groups become actions without help, since argparse has no groups of commands."""
+        first = {next(iter(commands)): group for group, commands in GROUPS.items()}
+        for command in super()._iter_indented_subactions(action):
+            if command.dest in first:
+                self._dedent()
+                yield argparse.Action([], "", metavar=f"{first[command.dest]}:")
+                self._indent()
+            yield command
 
 
 class _Version(argparse.Action):
