@@ -96,7 +96,8 @@ sed "s/between groups/between nodes/" examples/acceptance.toml > acceptance.toml
 """,
         instead=SIMULATED
         | {"xibalba-er16": "xibalba-e7-config1", "vendor.pdf": "protocol.html", "check examples/": "check "},
-        not_here=("crosscut expect  ",),  # an adapter that says its speed
+        # An adapter that says its speed; a site's settings of ReFrame.
+        not_here=("crosscut expect  ", "cp examples/reframe", "reframe "),
         status={
             "crosscut check examples/acceptance.toml aapc.zarr": 3,
             "crosscut check acceptance.toml launches": 3,

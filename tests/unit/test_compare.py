@@ -78,6 +78,8 @@ def test_a_single_route_that_is_slower_in_one_of_two_single_runs_is_undecided():
     found = compare(aapc(1), aapc(2, route={(2, 6): 0.6}), halves(), ASKED)
     assert found.worse is None
     assert replace(found, single="").worse is True
+    fault = causes.Cause((2,), "n2 sends slowly to some", Direction.OUT, -0.5, worse=True, trunk=False)
+    assert (causes.worse(found, [fault]), causes.worse(found, [])) == (True, None)
     said = comparison.told(found, ASKED, [f"n{rank}" for rank in range(8)])
     assert said.headline is not None
     assert said.headline.text.startswith(

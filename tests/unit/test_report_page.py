@@ -368,6 +368,18 @@ def test_a_page_of_two_runs_says_what_changed_between_them():
     )
 
 
+def test_what_changed_is_told_from_the_earlier_run_to_the_later_in_whatever_order_they_are_named():
+    days = ("2026-11-28T00:00:00Z", "2026-11-29T00:00:00")
+    before, after = (
+        dataclasses.replace(view, dataset=view.dataset.assign_attrs({**view.attributes, "start": day}))
+        for view, day in zip(
+            (at(aapc_view(repetitions=8), "a.zarr"), at(aapc_view(repetitions=8, seconds=0.02), "b.zarr")),
+            days, strict=True,
+        )
+    )  # fmt: skip
+    assert "What changed from a to b" in changed_between(after, before)
+
+
 def test_runs_that_may_not_be_compared_have_no_section_on_what_changed():
     other = at(aapc_view(ranks=6, repetitions=8), "b.zarr")
     assert 'id="changes"' not in render([at(aapc_view(repetitions=8), "a.zarr"), other])

@@ -41,9 +41,9 @@ from crosscut.session.measure import Decided
 PATTERN = "routes"
 # A message size whose time is latency alone.
 SHORT_BYTES = 1
-# If messages of the default size take less time, larger ones are sent, up to this multiple of the size.
-# Latencies within a machine room differ by one or two microseconds.
-_SHORTEST_SECONDS, _MOST_LARGER = 50e-6, 100
+# If messages of the default size take less time, they are made so many times larger. Latencies within a
+# machine room differ by one or two microseconds.
+_SHORTEST_SECONDS, _TIMES_LARGER = 50e-6, 10
 # Phases in which suspected lossy hosts are measured again.
 _LOSSY_AGAIN = 3
 # Wait before a last look at what would be reported, which other traffic may have slowed.
@@ -269,17 +269,15 @@ def _search(senders: Senders, how: LocateOptions) -> Search:
 
 
 def _larger(how: LocateOptions, seen: Floats) -> int:
-    """Returns the size for which most messages would take long enough: a power of ten times that of `how`.
+    """Returns the size of `how`, or a larger one if most messages take too little time.
 
     A message through more switches takes longer by their latency alone, and if that is a notable share of its
     time, it passes for one that others slow. `seen`: bytes per second of messages of the size of `how`.
     """
     if not how.may_grow or not np.isfinite(seen).any():
         return how.size_bytes
-    seconds, size = how.size_bytes / float(np.nanmedian(seen)), how.size_bytes
-    while seconds * size / how.size_bytes < _SHORTEST_SECONDS and size < _MOST_LARGER * how.size_bytes:
-        size *= 10
-    return size
+    seconds = how.size_bytes / float(np.nanmedian(seen))
+    return how.size_bytes * (_TIMES_LARGER if seconds < _SHORTEST_SECONDS else 1)
 
 
 def _wait(session: Session) -> None:

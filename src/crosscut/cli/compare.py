@@ -90,7 +90,7 @@ def _compare(args: argparse.Namespace) -> int:
         why = causes.of_changes(comparison, first, run)
         told.append((run, causes.explained(comparison, why, asked.matters), why))
     trends_worse = bool(found and any(trend.worse(asked) for trend in found.series))
-    worse = trends_worse or of_several(one.worse for _, one, _ in told)
+    worse = trends_worse or of_several(causes.worse(one, why) for _, one, why in told)
 
     def render(screen: Screen) -> None:
         # A trend covers the runs of the comparison, so its conditions are enough.

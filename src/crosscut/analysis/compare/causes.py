@@ -132,6 +132,11 @@ def explained(found: Comparison, causes: Sequence[Cause], matters: float) -> Com
     return replace(found, changes=tuple(_node(change, changes, causes) for change in changes))
 
 
+def worse(found: Comparison, causes: Sequence[Cause]) -> bool | None:
+    """True if something is worse; None: undecided, as in `Comparison`. A fault that began decides."""
+    return True if any(one.worse for one in causes) else found.worse
+
+
 def touches(change: Difference, causes: Sequence[Cause]) -> bool:
     return any(one.touches(change) for one in causes)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 
 import numpy as np
@@ -93,9 +93,9 @@ def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tu
     refuse_unreachable(asked.error_rate, of_tests=2)  # trend and step
     runs, said = _believed(runs)
     days, undated = np.arange(len(runs), dtype=np.float64), [_UNDATED]
-    dated = [(moment, run) for run in runs if (moment := _start(run)) is not None]
+    dated = [(moment, run) for run in runs if (moment := started(run)) is not None]
     if len(dated) == len(runs):
-        dated.sort(key=lambda one: one[0].isoformat())
+        dated.sort(key=lambda one: one[0])
         days, undated = np.array([moment.timestamp() for moment, _ in dated]) / SECONDS_A_DAY, []
         runs = [run for _, run in dated]
     subjects, values, notes = _values(runs, groups)
@@ -126,11 +126,13 @@ def _in_common(runs: Sequence[Run]) -> tuple[list[int], NDArray[np.int64]]:
     return sizes, phases
 
 
-def _start(run: Run) -> datetime | None:
+def started(run: Run) -> datetime | None:
+    """Returns when the run began; None if it does not say."""
     try:
-        return datetime.fromisoformat(str(run.attributes.get("start")))
+        found = datetime.fromisoformat(str(run.attributes.get("start")))
     except ValueError:
         return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], Floats, tuple[str, ...]]:

@@ -93,8 +93,9 @@ def joined(first: Observed, second: Observed) -> Observed:
     abreast = None
     if first.abreast is not None or second.abreast is not None:
         abreast = np.concatenate([_or_ones(first), _or_ones(second)])
-    both = [one.of_ranks for one in (first, second) if one.of_ranks is not None and len(one)]
-    of_ranks = np.concatenate(both) if both else None
+    known = [one.of_ranks for one in (first, second) if one.of_ranks is not None and len(one)]
+    all_known = sum(map(len, known)) == len(phase)
+    of_ranks = np.concatenate(known) if known and all_known else None
     return Observed(first.ranks, phase, source, destination, rate, of_kind, abreast, of_ranks)
 
 

@@ -6,6 +6,7 @@ from crosscut.analysis.compare import causes
 from crosscut.analysis.compare.comparing import ComparisonSettings, compare
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.matching import match
+from crosscut.analysis.compare.trend import started
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.groups import groups_of
 from crosscut.base.errors import UsageError
@@ -22,7 +23,10 @@ _MOST_MESSAGES = 70_000
 
 
 def section(first: RunAtSize, second: RunAtSize) -> Markup | None:
-    """Returns the section; None if the runs may not be compared."""
+    """Returns the section, from the earlier run to the later; None if the runs may not be compared."""
+    starts = started(first.view), started(second.view)
+    if starts[0] is not None and starts[1] is not None and starts[1] < starts[0]:
+        first, second = second, first
     runs, asked = (first.view, second.view), ComparisonSettings()
     try:
         if max(run.ranks * run.dataset.sizes["phase"] for run in runs) > _MOST_MESSAGES:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from crosscut.analysis.compare.causes import Cause
+from crosscut.analysis.compare.causes import Cause, worse
 from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UndecidedError
 from crosscut.analysis.compare.trend import Trends
@@ -56,7 +56,7 @@ def document(
             for trend in found.series
         ]
         value["starts"] = list(found.starts)
-    value["worse"] = bool(found and any(t.worse(asked) for t in found.series)) or comparison.worse
+    value["worse"] = bool(found and any(t.worse(asked) for t in found.series)) or worse(comparison, causes)
     return value
 
 
