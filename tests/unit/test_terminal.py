@@ -69,6 +69,15 @@ def test_unequal_numbers_of_ranks_per_node_are_a_caution() -> None:
     assert "nodes carry" not in drawn(aapc_view(ranks=4))
 
 
+def test_few_routes_are_all_listed_and_of_many_those_slower_than_the_median() -> None:
+    def listed(ranks: int) -> int:
+        return sum(" → " in line for line in drawn(aapc_view(ranks=ranks, slow_route=(0, 1))).splitlines())
+
+    few, many = listed(3), listed(4)
+    assert few >= 6
+    assert many < 6
+
+
 def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
     text = drawn(aapc_view(ranks=4, slow_route=(1, 3)))
     row = next(line for line in text.splitlines() if line.startswith("n002 "))

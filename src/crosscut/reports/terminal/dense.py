@@ -180,11 +180,14 @@ def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tup
 
 
 def slowest(screen: Screen, view: View, found: Routes, at_size: str = "") -> None:
-    """Lists the slowest routes by node and rank. `at_size`: words such as ` at 1 MB`."""
+    """Lists the routes that are slower than the median, or all of a few. `at_size`: such as ` at 1 MB`."""
     order, middle = found.slowest(SLOWEST_SHOWN), found.rates.middle
     if len(order) == 0:
         return
-    if figures.alike(found.rates, timed=found.timed):
+    few = len(found.source) <= SLOWEST_SHOWN
+    # A few are also listed if one is faster.
+    sides = (True, False) if few else (found.timed,)
+    if all(figures.alike(found.rates, timed=side) for side in sides):
         usual = units.seconds(middle) if found.timed else units.rate(middle)
         screen.title(f"Routes{at_size}")
         screen.line(f"{capital(figures.none_slower('route'))}, {usual}.")
@@ -194,7 +197,8 @@ def slowest(screen: Screen, view: View, found: Routes, at_size: str = "") -> Non
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
     table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")
     for index in order:
-        if index != order[0] and not _slower(float(found.rates.median[index]), middle, found.timed):
+        slower = _slower(float(found.rates.median[index]), middle, found.timed)
+        if not (few or slower or index == order[0]):
             break
         table.add(
             view.rank_name(int(found.source[index])),
