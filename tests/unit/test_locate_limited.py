@@ -18,7 +18,7 @@ from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import of_phases
-from crosscut.campaigns.locate import Gathered, Senders, _located
+from crosscut.campaigns.locate import Gathered, LocateOptions, Senders, _located, _sized
 
 RANKS = 8
 ALONE = Senders(tuple((rank,) for rank in range(RANKS)))
@@ -112,3 +112,14 @@ def test_findings_of_a_search_do_not_advise_the_same_search():
     assert found[0].advice == ""
     assert found[1].advice != ""
     assert after.notes == ("slow by what nobody knows", "slow")
+
+
+def test_messages_that_take_too_little_time_are_made_larger_once():
+    slow, fast = np.full(4, 1e9), np.array([5e10, 5e10, np.nan, 1e9])
+    how = LocateOptions(1_000_000, may_grow=True, repetitions=1, seed=1, metadata={})
+    assert _sized(how, np.full(4, np.nan)) == how
+    larger = _sized(how, fast)
+    assert (larger.size_bytes, _sized(larger, fast).size_bytes) == (10_000_000, 10_000_000)
+    # The first step decides: later ones may have few, fast messages.
+    assert _sized(_sized(how, slow), fast).size_bytes == 1_000_000
+    assert _sized(replace(how, may_grow=False), fast).size_bytes == 1_000_000

@@ -243,8 +243,8 @@ def locate(
         seen = gathered.learn(Run.open(out), of_ranks, each)
         gathered.short += len(phases) if short else 0
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
-        if seen is not None and not short and (size := _larger(how, seen)) > how.size_bytes:
-            how = replace(how, size_bytes=size, may_grow=False)
+        before, how = how, how if short or seen is None else _sized(how, seen)
+        if how.size_bytes > before.size_bytes:
             search, gathered = _search(senders, how), Gathered(senders)
             continue
         if seen is not None:
@@ -268,16 +268,16 @@ def _search(senders: Senders, how: LocateOptions) -> Search:
     )  # fmt: skip
 
 
-def _larger(how: LocateOptions, seen: Floats) -> int:
-    """Returns the size of `how`, or a larger one if most messages take too little time.
+def _sized(how: LocateOptions, seen: Floats) -> LocateOptions:
+    """Returns the options, after the first step of full messages with larger ones if most were too quick.
 
-    A message through more switches takes longer by their latency alone, and if that is a notable share of its
-    time, it passes for one that others slow. `seen`: bytes per second of messages of the size of `how`.
+    A message through more switches takes longer by their latency alone. If that is a notable share of its
+    time, it passes for one that others slow. `seen`: bytes per second.
     """
     if not how.may_grow or not np.isfinite(seen).any():
-        return how.size_bytes
-    seconds = how.size_bytes / float(np.nanmedian(seen))
-    return how.size_bytes * (_TIMES_LARGER if seconds < _SHORTEST_SECONDS else 1)
+        return how
+    short = how.size_bytes / float(np.nanmedian(seen)) < _SHORTEST_SECONDS
+    return replace(how, size_bytes=how.size_bytes * (_TIMES_LARGER if short else 1), may_grow=False)
 
 
 def _wait(session: Session) -> None:
