@@ -2,12 +2,14 @@
 """A `crosscut-core` that measures nothing: it speaks the session protocol, and misbehaves on request.
 
 CROSSCUT_FAKE names the behaviour: `good` (the default), `crash`, `garbage`, `no-event`, `silent-end`,
-`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`, `never-ready`. With `good`, the run named in
+`refuse`, `wrong-byte`, `wait-for-stop`, `launcher`, `banner`, `never-ready`,
+`dies-of-closed-input`. With `good`, the run named in
 CROSSCUT_FAKE_RUN is copied to the job's `out`, to test the steps after a measurement.
 """
 
 import json
 import os
+import select
 import shutil
 import sys
 from pathlib import Path
@@ -119,6 +121,8 @@ def node():
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "end":
+            if BEHAVIOUR == "dies-of-closed-input" and select.select([sys.stdin], [], [], 0.2)[0]:
+                return 128 + 13
             break
         if request["do"] == "run" and (status := run(request["job"])) is not None:
             return status

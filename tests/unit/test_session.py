@@ -53,6 +53,13 @@ def test_a_job_is_followed_to_the_end_of_its_own_run(open_fake: Open, tmp_path: 
     assert session.close() == 0
 
 
+def test_the_input_stays_open_until_the_session_has_ended(open_fake: Open) -> None:
+    """MPICH's launcher dies of SIGPIPE if it passes the end of its input on to ranks that have ended."""
+    session = open_fake("dies-of-closed-input")
+    session.wait_ready()
+    assert session.close() == 0
+
+
 def test_ranks_that_die_are_an_error_with_their_output(open_fake: Open, tmp_path: Path) -> None:
     session = open_fake("crash")
     session.wait_ready()

@@ -310,9 +310,16 @@ class Launched:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, number)
 
-    def close(self, patience_seconds: float = 10.0) -> int:
+    def close(self, patience_seconds: float = 10.0, was_asked: bool = False) -> int:
         """Ends everything that was started; returns the exit status. Closes the input, which asks the session
-        to stop and end, and waits `patience_seconds`; then terminates, then kills."""
+        to stop and end, and waits `patience_seconds`; then terminates, then kills.
+
+        `was_asked`: the session was asked to end, so its input stays open until it has, or patience ends.
+        MPICH's launcher passes the end of its input on to ranks that may be gone, and SIGPIPE kills it.
+        """
+        if was_asked:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=patience_seconds)
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError, OSError, ValueError):
                 self.process.stdin.close()

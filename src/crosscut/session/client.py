@@ -96,14 +96,16 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def close(self) -> int:
         """Ends the session and all processes started for it; returns the exit status."""
+        was_asked = False
         if self.alive:
             with contextlib.suppress(SessionError, Interrupted):
                 self._request({"do": "end"})
-        return self._shut(patience_seconds=10.0)
+                was_asked = True
+        return self._shut(patience_seconds=10.0, was_asked=was_asked)
 
-    def _shut(self, patience_seconds: float) -> int:
+    def _shut(self, patience_seconds: float, was_asked: bool = False) -> int:
         """Ends the processes and closes their output; returns the exit status."""
-        status = self._launched.close(patience_seconds)
+        status = self._launched.close(patience_seconds, was_asked)
         self._reader.join(timeout=1.0)  # times out only if a stray process still holds the pipe
         if not self._reader.is_alive() and self._launched.process.stdout is not None:
             self._launched.process.stdout.close()
