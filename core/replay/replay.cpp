@@ -58,6 +58,7 @@ void Replay::make_connections() {
       if (!connection_of_.try_emplace(key(rank, action.peer, 0), number).second) continue;
       Connection made;
       made.source = rank;
+      made.window = model_.window_bytes;
       made.destination = action.peer;
       const backends::sim::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
       made.latency = model_.latency * paths_.path(route, table_.uses);
@@ -294,6 +295,7 @@ void Replay::enter(MessageNumber number) {
       return at(connection.opens, Kind::enter, number);
     }
     if (connection.own_link >= 0) sending_[index(connection.own_link)].push_back(message.connection);
+    rest(connection);
     connection.entered = connection.left = connection.rate = 0;
     connection.since = now_;
     flows_.add(message.connection);
@@ -310,19 +312,27 @@ void Replay::enter(MessageNumber number) {
   }
 }
 
-// Returns how long a new connection waits behind a full host link: the time to send one window of each
-// connection already sending there, or what that connection has left if that is less.
+// Returns how long a new connection waits behind a full host link. What a connection has in flight waits
+// where it is slowest: here, if no other is faster on this link. The queue is first in, first out, so those
+// connections tell its length in seconds.
 double Replay::queue_seconds(const Connection& connection) {
   if (model_.window_bytes <= 0 || connection.own_link < 0) return 0;
-  const auto capacity = capacities_[index(connection.own_link)];
-  double rate = 0, queued = 0;
-  for (const auto other : sending_[index(connection.own_link)]) {
-    auto& before = connections_[index(other)];
-    settle(before);
-    rate += before.rate;
-    queued += std::min(model_.window_bytes, before.entered - before.left);
+  const auto& before = sending_[index(connection.own_link)];
+  double rate = 0, fastest = 0;
+  for (const auto other : before) {
+    settle(connections_[index(other)]);
+    rate += connections_[index(other)].rate;
+    fastest = std::max(fastest, connections_[index(other)].rate);
   }
-  return rate >= filled * capacity ? queued / capacity : 0;
+  if (rate < filled * capacities_[index(connection.own_link)]) return 0;
+  double queued = 0, leaves = 0;
+  for (const auto other : before) {
+    const auto& one = connections_[index(other)];
+    if (one.rate < filled * fastest) continue;
+    queued += std::min(one.window, one.entered - one.left);
+    leaves += one.rate;
+  }
+  return queued / leaves;
 }
 
 void Replay::travel_alone(MessageNumber number) {
@@ -334,9 +344,19 @@ void Replay::travel_alone(MessageNumber number) {
 }
 
 void Replay::settle(Connection& connection) const {
+  const auto before = connection.left;
   connection.left =
       std::min(connection.entered, connection.left + connection.rate * (now_ - connection.since));
   connection.since = now_;
+  // A sender with little to send never fills its window, and Linux then does not raise it beyond twice that.
+  const auto most = std::max(connection.window, 2 * connection.entered);
+  connection.window = std::min(connection.window + connection.left - before, most);
+}
+
+// Shrinks the window of a connection that has been idle since its last byte left.
+void Replay::rest(Connection& connection) const {
+  const auto halvings = std::floor((now_ - connection.since) / model_.idle_seconds);
+  connection.window = std::max(model_.window_bytes, connection.window * std::exp2(-halvings));
 }
 
 void Replay::schedule_drain(ConnectionNumber number) {

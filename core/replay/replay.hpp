@@ -28,9 +28,12 @@ struct ReplayModel {
   double eager_bytes = std::numeric_limits<double>::infinity();
   // A sender continues as soon as all but this many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
-  // Bytes that a connection has in flight. They queue at the host's link when it is full, and later messages
-  // of other connections wait behind them.
+  // Bytes that a new connection may have in flight: TCP's first window. It grows by what the connection
+  // carries (slow start, RFC 5681), and is halved after each `idle_seconds` without data (RFC 2861), down to
+  // the first. What is in flight queues at the host's link when it is full, and later messages of other
+  // connections wait behind it.
   double window_bytes = 0;
+  double idle_seconds = 0.2;  // Linux's least retransmission timeout
   // Bytes that the MPI library sends before each message.
   double header_bytes = 0;
   // TCP payload bytes in a frame (0: unknown), and the bytes around them on the wire.
@@ -88,6 +91,7 @@ class Replay {
     double opens = 0;                       // when its first byte has passed its host's queue
     double entered = 0, left = 0;           // positions, bytes
     double rate = 0, since = 0;
+    double window = 0;  // bytes that may be in flight
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
   };
@@ -128,6 +132,7 @@ class Replay {
   double queue_seconds(const Connection& connection);
   void travel_alone(MessageNumber number);
   void settle(Connection& connection) const;
+  void rest(Connection& connection) const;
   void schedule_drain(ConnectionNumber number);
   void drained(ConnectionNumber number);
   void sent(MessageNumber number);

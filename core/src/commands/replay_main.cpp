@@ -28,7 +28,8 @@ collective calls expanded into messages. Prints one JSON object: when each rank 
   --operations-per-second R speed of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
   --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
-  --window SIZE             bytes in flight per connection, which queue at its host's link (0)
+  --window SIZE             bytes that a new connection may have in flight; they queue at its
+                            host's link, and the window grows by what it carries (0)
   --header SIZE             bytes sent ahead of each message (0)
   --noise TIME              mean of the exponentially distributed extra delay of each receive (0)
   --noise-seed N            another draw of these delays for each N (0)

@@ -30,8 +30,9 @@ class Transport:
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h in libfabric."""
     window_bytes: int = 10 * 1448
-    """Least bytes of a connection in flight: TCP starts with ten segments (RFC 6928). On a host's full link
-    they precede bytes that its other connections send later."""
+    """Bytes that a new connection may have in flight: ten segments (RFC 6928). The window grows by what the
+    connection carries, and shrinks while it is idle. On a host's full link, what is in flight precedes bytes
+    that its other connections send later."""
     deep_queues: bool = False
     """Switches lose nothing, so links are shared in proportion to the senders' rates."""
 
