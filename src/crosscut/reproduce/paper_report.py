@@ -15,8 +15,8 @@ def render_all(screen: Screen, found: Sequence[Paper]) -> None:
         screen.line(one.title)
     screen.line(
         "compared: a printed number stands beside crosscut's; stated: a sentence without a number is tested; "
-        "not printed: the text has no value; not describable: crosscut cannot describe what limited the "
-        "measurement; open: not done yet",
+        "not printed: the text has no value; not describable: the paper omits what it would take, or "
+        "crosscut cannot describe what limited the measurement; open: not done yet",
         "dim",
     )
     screen.command("crosscut reproduce --list NAME: every table, figure and numbered statement of a paper")
