@@ -17,6 +17,7 @@ from crosscut.places.smpi import Platform
 from crosscut.prediction import lowering, picture, source, variants
 from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
+from crosscut.prediction.calibrating import Fitted
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest, computing_seconds
 from crosscut.prediction.source import ComputeSource
@@ -405,6 +406,23 @@ def test_the_table_has_time_ratio_and_parts(capsys, monkeypatch):
     assert table[1][3] == "2.00"
     assert "-10.0 %" in said
     assert "On candidate it takes 2.00 times as long as on now" in said
+
+
+@pytest.mark.parametrize(("without", "interval"), [(10.0, True), (12.0, False)])
+def test_an_interval_is_told_where_the_noise_was_fitted_and_the_model_fits(capsys, without, interval):
+    noise = Fitted("now.toml", measured_seconds=10.0, without_seconds=without, noise_seconds=0.0)
+    value = telling.as_json(asked("now"), predicted("now"), ComputeSource(1e9, 12.0), noise)
+    telling.tell(asked("now"), predicted("now"), ComputeSource(1e9, 12.0), noise)
+    said = " ".join(capsys.readouterr().out.split())
+    (network,) = value["networks"]
+    assert ("Nine of ten predictions" in said) == interval
+    if not interval:
+        assert network["interval_seconds"] is None
+        return
+    low, high = network["interval_seconds"]
+    # Computing takes 2 of 10 s; a prediction 14 % too short or too long was made for 8 / 0.86 and 8 / 1.14.
+    assert (low, high) == pytest.approx((2 + 8 / 1.141, 2 + 8 / 0.859))
+    assert "now, 9.01 s to 11.3 s." in said
 
 
 def test_json_has_every_part_and_they_add_up():

@@ -9,7 +9,7 @@ from pathlib import Path
 from crosscut.base import units
 from crosscut.network.description import without_latency
 from crosscut.places import smpi
-from crosscut.prediction import predicting, variants
+from crosscut.prediction import interval, predicting, variants
 from crosscut.prediction.calibrating import Fitted
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest
 from crosscut.prediction.replay import PROTOCOL
@@ -57,15 +57,38 @@ def tell(
     screen.line()
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
+    if _has_interval(noise):
+        screen.line(_intervals(predicted))
     screen.line(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."
     )
 
 
+def _has_interval(noise: Fitted | None) -> bool:
+    """Only predictions with fitted noise, by a model that fits the program, were compared with the truth."""
+    return noise is not None and _times_too_long(noise) <= _TOO_LONG
+
+
+def _times_too_long(noise: Fitted) -> float:
+    return noise.without_seconds / max(noise.measured_seconds, 1e-9)
+
+
+def _intervals(predicted: Predicted) -> str:
+    told = []
+    for one in predicted.networks:
+        low, high = interval.seconds(one.seconds, one.parts["computing"])
+        told.append(f"{name_of(one.network)}, {units.seconds(low)} to {units.seconds(high)}")
+    return (
+        f"{interval.COVERED} predictions on emulated clusters ({interval.CASES} cases) were within "
+        f"{100 * interval.ERROR:.0f} % of the measured communication time. As far as this holds elsewhere: "
+        f"{'; '.join(told)}."
+    )
+
+
 def tell_noise(screen: Screen, noise: Fitted) -> None:
     screen.field("noise", _noise(noise))
-    if (times := noise.without_seconds / max(noise.measured_seconds, 1e-9)) > _TOO_LONG:
+    if (times := _times_too_long(noise)) > _TOO_LONG:
         screen.warn(
             f"replayed where it was traced, the program takes {times:.2f} times as long as it did: "
             "the model does not fit the program, so its predicted times are too long"
@@ -160,7 +183,7 @@ def as_json(
         "ideal_seconds": predicted.ideal_seconds,
         "imbalance_seconds": predicted.imbalance_seconds,
         "dependency_seconds": predicted.dependency_seconds,
-        "networks": [_network(asked, one) for one in predicted.networks],
+        "networks": [_network(asked, one, _has_interval(noise)) for one in predicted.networks],
         "wall_seconds": predicted.wall_seconds,
         **_engine_json(asked),
         "noise": None if noise is None else dataclasses.asdict(noise),
@@ -173,10 +196,12 @@ def _engine_json(asked: PredictionRequest) -> dict[str, object]:
     return {"engine": asked.engine, "transport": dataclasses.asdict(asked.transport)}
 
 
-def _network(asked: PredictionRequest, one: Prediction) -> dict[str, object]:
+def _network(asked: PredictionRequest, one: Prediction, has_interval: bool) -> dict[str, object]:
+    bounds = interval.seconds(one.seconds, one.parts["computing"]) if has_interval else None
     return {
         "network": one.network,
         "seconds": one.seconds,
+        "interval_seconds": bounds,
         "parts_seconds": dict(one.parts),
         "rank_seconds": list(one.ended),
         "gives_latency": one.gives_latency,
