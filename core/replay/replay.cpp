@@ -299,6 +299,7 @@ void Replay::enter(MessageNumber number) {
     connection.entered = connection.left = connection.rate = 0;
     connection.since = now_;
     flows_.add(message.connection);
+    flows_changed_ = true;
   }
   settle(connection);
   message.end = connection.entered += carried_bytes(message.bytes);
@@ -318,6 +319,8 @@ void Replay::enter(MessageNumber number) {
 double Replay::queue_seconds(const Connection& connection) {
   if (model_.window_bytes <= 0 || connection.own_link < 0) return 0;
   const auto& before = sending_[index(connection.own_link)];
+  if (before.empty()) return 0;
+  renew_rates();  // one may have begun or ended at this very moment
   double rate = 0, fastest = 0;
   for (const auto other : before) {
     settle(connections_[index(other)]);
@@ -388,6 +391,7 @@ void Replay::drained(ConnectionNumber number) {
   if (!connection.leaving.empty()) return schedule_drain(number);
   ++connection.version;
   flows_.remove(number);
+  flows_changed_ = true;
   if (connection.own_link >= 0) std::erase(sending_[index(connection.own_link)], number);
 }
 
@@ -398,6 +402,8 @@ void Replay::sent(MessageNumber number) {
 }
 
 void Replay::renew_rates() {
+  if (!flows_changed_) return;
+  flows_changed_ = false;
   for (const auto number : flows_.update()) {
     auto& connection = connections_[index(number)];
     settle(connection);

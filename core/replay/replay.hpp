@@ -88,7 +88,7 @@ class Replay {
     double latency = 0;
     networks::CapacityIndex own_link = -1;  // -1: none
     double alone_rate = 0;                  // rate of the narrowest capacity
-    double opens = 0;                       // when its first byte has passed its host's queue
+    double opens = -1;                      // when its first byte has passed its host's queue
     double entered = 0, left = 0;           // positions, bytes
     double rate = 0, since = 0;
     double window = 0;  // bytes that may be in flight
@@ -151,6 +151,7 @@ class Replay {
   networks::FlowTable table_;    // [connection]
   std::vector<double> weights_;  // [connection]; empty: equal shares
   networks::FlowSet flows_;
+  bool flows_changed_ = false;                                         // since their rates were computed
   std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
   std::vector<Connection> connections_;
   std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] connections sending into this link

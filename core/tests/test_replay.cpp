@@ -153,6 +153,14 @@ TEST(a_host_s_earlier_bytes_are_ahead_of_its_later_ones) {
   CHECK(near(whole[2], 21));
 }
 
+TEST(messages_that_begin_at_the_same_moment_follow_one_another) {
+  const Star star({100, 100, 100});
+  const std::vector<Lines> both{{"isend 1 0 1000", "isend 2 0 1000"}, {"recv 0 0 1"}, {"recv 0 0 1"}};
+  const auto times = ended(star, both, {.window_bytes = 1000});
+  CHECK(near(times[1], 10));
+  CHECK(near(times[2], 20));
+}
+
 TEST(the_window_grows_by_what_a_connection_carries_and_shrinks_while_it_is_idle) {
   const Star star({100, 100, 100});
   // The first message leaves a window of 500 at 4. A second after the next began, what is ahead of a third

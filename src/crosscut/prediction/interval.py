@@ -15,7 +15,9 @@ ERROR = 0.141
 """The 42nd of 45: IS, CG, MG, FT and LULESH on eight ranks, IS, CG, MG and FT on four; 29 November 2026."""
 
 
-def seconds(whole: float, computing: float) -> tuple[float, float]:
-    """Returns bounds of the run time. `whole`: predicted; `computing`: mean of the ranks, part of it."""
+def seconds(whole: float, computing: float, ideal: float) -> tuple[float, float]:
+    """Returns bounds of the run time. `whole`: predicted; `computing`: the mean of the ranks, part of it;
+    `ideal`: the run time if messages took none."""
     communication = max(0.0, whole - computing)
-    return whole - communication * ERROR / (1 + ERROR), whole + communication * ERROR / (1 - ERROR)
+    low = whole - communication * ERROR / (1 + ERROR)
+    return max(low, min(whole, ideal)), whole + communication * ERROR / (1 - ERROR)

@@ -57,33 +57,35 @@ def tell(
     screen.line()
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
-    if _has_interval(noise):
-        screen.line(_intervals(predicted))
+    _tell_intervals(screen, predicted, noise)
     screen.line(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."
     )
 
 
-def _has_interval(noise: Fitted | None) -> bool:
-    """Only predictions with fitted noise, by a model that fits the program, were compared with the truth."""
-    return noise is not None and _times_too_long(noise) <= _TOO_LONG
+def _interval(one: Prediction, predicted: Predicted, noise: Fitted | None) -> tuple[float, float] | None:
+    """None unless noise was fitted, by a model that fits the program: no other predictions were tested."""
+    if noise is None or _times_too_long(noise) > _TOO_LONG:
+        return None
+    return interval.seconds(one.seconds, one.parts["computing"], predicted.ideal_seconds)
 
 
 def _times_too_long(noise: Fitted) -> float:
     return noise.without_seconds / max(noise.measured_seconds, 1e-9)
 
 
-def _intervals(predicted: Predicted) -> str:
-    told = []
-    for one in predicted.networks:
-        low, high = interval.seconds(one.seconds, one.parts["computing"])
-        told.append(f"{name_of(one.network)}, {units.seconds(low)} to {units.seconds(high)}")
-    return (
-        f"{interval.COVERED} predictions on emulated clusters ({interval.CASES} cases) were within "
-        f"{100 * interval.ERROR:.0f} % of the measured communication time. As far as this holds elsewhere: "
-        f"{'; '.join(told)}."
-    )
+def _tell_intervals(screen: Screen, predicted: Predicted, noise: Fitted | None) -> None:
+    found = [(name_of(one.network), _interval(one, predicted, noise)) for one in predicted.networks]
+    told = [
+        f"{name}, {units.seconds(it[0])} to {units.seconds(it[1])}" for name, it in found if it is not None
+    ]
+    if told:
+        screen.line(
+            f"{interval.COVERED} predictions on emulated clusters ({interval.CASES} cases) were within "
+            f"{100 * interval.ERROR:.0f} % of the measured communication time. As far as this holds "
+            f"elsewhere: {'; '.join(told)}."
+        )
 
 
 def tell_noise(screen: Screen, noise: Fitted) -> None:
@@ -183,7 +185,7 @@ def as_json(
         "ideal_seconds": predicted.ideal_seconds,
         "imbalance_seconds": predicted.imbalance_seconds,
         "dependency_seconds": predicted.dependency_seconds,
-        "networks": [_network(asked, one, _has_interval(noise)) for one in predicted.networks],
+        "networks": [_network(asked, one, _interval(one, predicted, noise)) for one in predicted.networks],
         "wall_seconds": predicted.wall_seconds,
         **_engine_json(asked),
         "noise": None if noise is None else dataclasses.asdict(noise),
@@ -196,8 +198,9 @@ def _engine_json(asked: PredictionRequest) -> dict[str, object]:
     return {"engine": asked.engine, "transport": dataclasses.asdict(asked.transport)}
 
 
-def _network(asked: PredictionRequest, one: Prediction, has_interval: bool) -> dict[str, object]:
-    bounds = interval.seconds(one.seconds, one.parts["computing"]) if has_interval else None
+def _network(
+    asked: PredictionRequest, one: Prediction, bounds: tuple[float, float] | None
+) -> dict[str, object]:
     return {
         "network": one.network,
         "seconds": one.seconds,
