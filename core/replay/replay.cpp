@@ -58,8 +58,8 @@ void Replay::make_connections() {
       if (!connection_of_.try_emplace(key(rank, action.peer, 0), number).second) continue;
       Connection made;
       made.source = rank;
-      made.window = model_.window_bytes;
       made.destination = action.peer;
+      made.window = model_.window_bytes;
       const backends::sim::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
       made.latency = model_.latency * paths_.path(route, table_.uses);
       table_.end_row();
