@@ -71,6 +71,28 @@ def test_a_host_that_is_much_faster_by_itself_was_slowed_by_another() -> None:
     assert SLOW not in slow_parts.unconfirmed(again, inferred)
 
 
+def test_a_host_is_judged_by_its_fastest_message_while_it_was_measured_seldom() -> None:
+    full = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in range(1, 6)]
+    alone = [[(SLOW, 20), (20, SLOW)], [(SLOW, 22), (22, SLOW)]]
+    for fastest, lacking in ((0.8, True), (0.97, False)):
+        rates = 1e8 * np.array([1.0] * RANKS * 5 + [0.487, 1, fastest, 1])  # the first was a stall
+        seen = of_phases(RANKS, [*full, *alone], rates)
+        inferred = infer(seen.where(seen.phase < 5))
+        assert (SLOW in slow_parts.unconfirmed(seen.where(seen.phase >= 5), inferred)) is lacking
+
+
+def test_messages_apart_show_the_rate_of_a_host_where_hardly_any_other_does() -> None:
+    random = np.random.default_rng(5)
+    full = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in range(1, 9)]
+    rates = 1e8 * random.uniform(0.2, 0.6, RANKS * 8)
+    rates[:3] = 1.07e8, 1.072e8, 1.075e8  # noise: the fastest of a few
+    pairs = [[(rank, rank + 1) for rank in range(0, RANKS, 2)]] * 4
+    apart = of_phases(RANKS, pairs, 1e8 * np.exp(random.normal(0, 0.05, RANKS * 2)), 8)
+    alone = infer(of_phases(RANKS, full, rates), apart=apart).alone
+    assert alone.nominal == pytest.approx(1e8, rel=0.03)
+    assert alone.noise > 0.03
+
+
 @pytest.mark.parametrize(
     ("family", "seed"),
     [
@@ -78,6 +100,8 @@ def test_a_host_that_is_much_faster_by_itself_was_slowed_by_another() -> None:
         (fabrics.dragonfly, 30142),  # daemons slow the same few routes
         (fabrics.dragonfly, 30213),  # two suspects share a cable
         (fabrics.two_classes, 30235),  # a neighbour stays for several phases
+        (networks.meta_nodes, 600155),  # slow cables left no phase to look at a host again
+        (networks.meta_nodes, 600219),  # nor at routes that daemons slow
     ],
 )
 def test_healthy_networks_that_once_had_an_alarm(family: Callable[..., Truth], seed: int) -> None:
@@ -88,7 +112,10 @@ def test_healthy_networks_that_once_had_an_alarm(family: Callable[..., Truth], s
     ("family", "seed"),
     [
         (networks.uneven_tree, 30028),  # a slow trunk keeps another one from being filled
+        (networks.uneven_tree, 600036),  # where nearly all is slow, few messages show a host's own rate
         (fabrics.two_classes, 30004),  # daemons slow hosts of both kinds
+        (fabrics.dragonfly, 800014),  # most messages are slow, but with few others only the host's
+        (fabrics.three_levels, 800017),  # the first of two measurements alone was a stall
     ],
 )
 def test_a_fault_is_found_and_nothing_else_is_called_one(family: Callable[..., Truth], seed: int) -> None:

@@ -299,7 +299,8 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
         effect, doubt = np.zeros(alone.ranks), np.ones(alone.ranks)
         for rank in np.unique(side).tolist():
             logs = alone.relative(nominal)[side == rank]
-            effect[rank] = float(np.median(logs))
+            # One of few measurements may have been a stall; hardly any noise makes a message faster.
+            effect[rank] = float(np.median(logs) if len(logs) >= FEWEST_ALONE else logs.max())
             if (logs < effect[rank] / 2).mean() >= STEADILY:
                 doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
         ends.append(_End(direction, side, effect, holm(doubt)))

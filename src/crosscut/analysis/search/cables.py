@@ -26,6 +26,8 @@ from crosscut.analysis.structure.observed import Integers, Route, joined
 class Cables:
     found: Inferred
     then: Stage
+    again: bool = False
+    """Only measures again what seemed slow, beyond the budget."""
     asked: int = 0
     """Phases that this stage proposed."""
 
@@ -33,15 +35,13 @@ class Cables:
         cables = _likely_cables(self.found, state)
         if not cables:
             return self.then.ask(state, random)
-        left = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
-        free = left <= 0
-        if free:
-            left = thresholds.MOST_AGAIN - state.retested
-        phases = _phases(state, self.found, cables, left, free, random) if left > 0 else []
+        affordable = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
+        left = state.left_before_last if self.again else affordable
+        phases = _phases(state, self.found, cables, left, self.again, random) if left > 0 else []
         if not phases:
             return self.then.ask(state, random)
         after = replace(self, asked=self.asked + len(phases))
-        return Asked(phases, state, after, Sent.FEW_AGAIN if free else Sent.FEW)
+        return Asked(phases, state, after, Sent.FEW_AGAIN if self.again else Sent.FEW)
 
 
 def _likely_cables(found: Inferred, state: State) -> int:

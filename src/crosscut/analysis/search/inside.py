@@ -16,7 +16,7 @@ from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.retest import Retest
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure import subgroups
-from crosscut.analysis.structure.infer import infer
+from crosscut.analysis.structure.infer import rates_alone
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
 from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.unshared import Unshared, unshared
@@ -108,5 +108,5 @@ def _alone(state: State) -> Unshared:
     known = (state.suspects.out, state.suspects.back)
     if state.crowded:
         known = state.pairs.known(*known, unshared(state.full))
-    one = state.together is not None
-    return infer(state.full, *known, divided=not one, near=None if one else state.near).alone
+    near = None if state.together is not None else state.near
+    return rates_alone(state.full, *known, near=near)[1]

@@ -5,12 +5,13 @@ were slow alone exchange with other sound partners: few of a group at a time, an
 because two that share a cable slow each other. Routes that seemed slow run while all others are silent:
 noise makes some of thousands of routes slow, but different ones the next time. Up to three phases, some time
 apart, then measure once more what would be reported, because another job or a daemon may last through a few
-phases. All these phases, at most eight, are beyond the budget. Suspects that were not slow again are not
-reported (findings/).
+phases. They are kept for this: no other stage may use them. At most eight of all these phases are beyond the
+budget. Suspects that were not slow again are not reported (findings/).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,8 +23,12 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.cables import Cables
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.search.suspects import Suspects
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.observed import Integers, Route
+from crosscut.analysis.structure.observed import Integers, Observed, Route
+
+# Times that a host must have been slow with few others to be suspected.
+_FEWEST_SLOW = 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Retest:
     """Ranks of the groups of each trunk filled before."""
 
     def ask(self, state: State, random: Generator) -> Asked:
-        found = state.found()
+        found = state.found
         slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found, state.full)]
         new = [part for part in _parts(found, slow) if _ranks(found, part) not in self.filled]
         phases = _again(found, new, thresholds.MOST_TRUNKS_AGAIN - state.retested, random)
@@ -53,10 +58,9 @@ class RetestInside:
     at: int = 0
 
     def ask(self, state: State, random: Generator) -> Asked:
-        room = max(0, thresholds.MOST_AGAIN - state.retested)
-        for at, level in enumerate(state.inner(state.found())[self.at :], self.at):
+        for at, level in enumerate(state.inner(state.found)[self.at :], self.at):
             slow = slow_trunks.trunks(level.inferred, level.observed)
-            most = min(room, thresholds.MOST_TRUNKS_AGAIN)
+            most = min(state.left_before_last, thresholds.MOST_TRUNKS_AGAIN)
             if phases := _again(level.inferred, _parts(level.inferred, slow), most, random):
                 return Asked(phases, state.fills(at, len(phases)), RetestInside(at + 1), Sent.INSIDE_AGAIN)
         return RetestHosts().ask(state, random)
@@ -105,14 +109,15 @@ def _across(labels: Integers, group: int, random: Generator) -> Phase:
 
 @dataclass(frozen=True)
 class RetestHosts:
-    """Measures slow hosts again, with other sound partners."""
+    """Measures slow hosts again, with other sound partners; after the cables also those found slow there."""
 
     found: Inferred | None = None
     permuted: bool = False
     """Permutations measured other routes of the ends of slow routes."""
+    after_cables: bool = False
 
     def ask(self, state: State, random: Generator) -> Asked:
-        found = self.found or state.found()
+        found = self.found or state.found
         routes = slow_routes.suspected(state.full, found).slow
         if routes and not self.permuted:
             # Some routes of a host may be slow while others are sound. So all ranks send.
@@ -120,15 +125,31 @@ class RetestHosts:
             count = min(lacking, state.left)
             if count > 0:
                 return Asked(*state.permutations(count, random), replace(self, permuted=True))
-        if state.retested < thresholds.MOST_AGAIN:
+        if state.left_before_last:
             suspects = state.suspects
             open_ = slow_parts.unconfirmed(suspects.measured, found)
             by_itself = [rank for rank, lacks_only_that in open_.items() if lacks_only_that]
-            chosen = by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random)
+            new = _never_fast(state.few, suspects, found) if self.after_cables else []
+            chosen = by_itself[:1] or _few_of_each([*open_, *new], found.grouping.labels, random)
             phase, after = _exchanged(chosen, state, found, random)
             if phase:
                 return Asked([phase], after, replace(self, found=found), Sent.ALONE_AGAIN)
-        return Cables(found, RetestRoutes(found, routes)).ask(state, random)
+        if self.after_cables:
+            return Cables(found, RetestRoutes(found, routes), again=True).ask(state, random)
+        return Cables(found, replace(self, found=found, after_cables=True)).ask(state, random)
+
+
+def _never_fast(few: Observed, suspects: Suspects, found: Inferred) -> list[int]:
+    """Returns the ranks that were never suspected, but slow one way whenever few others sent.
+
+    Where most messages are slow, only such phases tell slow hosts from others. None if there are many.
+    """
+    slow, ranks = found.alone.slowness(few) < math.log(1 - slow_parts.SOUND_ALONE), set[int]()
+    for ends in (few.source, few.destination):
+        times, slow_times = (np.bincount(one, minlength=few.ranks) for one in (ends, ends[slow]))
+        ranks |= set(np.nonzero((times >= _FEWEST_SLOW) & (slow_times == times))[0].tolist())
+    ranks -= suspects.ranks | suspects.cleared
+    return sorted(ranks) if len(ranks) <= slow_parts.LARGEST_SHARE_OF_HOSTS * few.ranks else []
 
 
 def _exchanged(
@@ -165,7 +186,7 @@ class RetestRoutes:
 
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []
-        if state.retested < thresholds.MOST_AGAIN:
+        if state.left_before_last:
             slow = self.still_slow(state)
             times = slow_routes.times(state.again)
             phase = _disjoint([one for one in slow if times[one] < slow_routes.FEWEST_AGAIN], random)
@@ -195,7 +216,7 @@ class LastLook:
     def ask(self, state: State, random: Generator) -> Asked:
         looks = (self._hosts, self._routes, self._cables)
         for turn in range(self.turn, self.turn + len(looks)):
-            if state.retested >= thresholds.MOST_AGAIN or self.times >= thresholds.LAST_LOOKS:
+            if state.left_again <= 0 or self.times >= thresholds.LAST_LOOKS:
                 break
             phase, after, sent = looks[turn % len(looks)](state, random)
             if phase:

@@ -93,7 +93,7 @@ class Search:
         state = self.state
         if not state.parts_asked:
             state = replace(state, together=state.limit_of_all())
-        found, crowded = state.found(), state.crowded
+        found, crowded = state.found, state.crowded
         used = state.used - state.latency.phases
         hosts = tuple(names) or tuple(f"rank{rank}" for rank in range(state.ranks))
         outline = structure(found, hosts, used)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -148,6 +149,16 @@ class State:
         return self.left - min(thresholds.RESERVE, self.budget - thresholds.FIRST_PERMUTATIONS)
 
     @property
+    def left_again(self) -> int:
+        """Phases left to measure suspected faults again, the last looks among them."""
+        return thresholds.MOST_AGAIN + min(max(0, self.left), thresholds.LAST_LOOKS) - self.retested
+
+    @property
+    def left_before_last(self) -> int:
+        """The same, without those kept for the last looks."""
+        return max(0, self.left_again - thresholds.LAST_LOOKS)
+
+    @property
     def fewest_where_quiet(self) -> int:
         """Permutations before the search believes that nothing is slow: a small cluster needs more."""
         few = min(thresholds.MOST_WHERE_QUIET, thresholds.MESSAGES_WHERE_QUIET // max(self.ranks, 1))
@@ -235,17 +246,19 @@ class State:
         """Sets `inferred` from all phases in which everybody sent; None if there is nothing to explain."""
         return replace(self, inferred=infer(self.full, near=self.near) if self.divided else None)
 
+    @cached_property  # several stages ask for it in turn
     def found(self) -> Inferred:
-        """Returns the groups and limits that all measurements show."""
+        """The groups and limits that all measurements show."""
         alone = unshared(self.full)
         known = self.suspects.known(self.within, self.slow, alone)
         if self.crowded:
             known = self.pairs.known(self.suspects.out, self.suspects.back, alone)
             if self.together is not None:
                 return infer(self.full, *known, divided=False)
-        found = infer(self.full, *known, divided=self.divided, near=self.near)
+        apart = self.suspects.measured
+        found = infer(self.full, *known, divided=self.divided, near=self.near, apart=apart)
         if doubtful(found) and self.near is None:
-            return infer(self.full, *known, divided=False)
+            return infer(self.full, *known, divided=False, apart=apart)
         found, inner = self._with_beside(self._with_filled(found)), self.inner(found)
         return levels.without_sums(found, inner[0].inferred) if inner else found
 
@@ -271,6 +284,17 @@ class State:
     def inner(self, found: Inferred) -> tuple[Inner, ...]:
         """Returns the levels of groups within those of `found`, the outermost first."""
         return levels.look(self.levels, self.inside, found) if found.grouping.count > 1 else ()
+
+    def wider(self, labels: Integers) -> Grouping | None:
+        """Returns wider groups of these ([rank] group) that latency or, in permutations, rates reveal."""
+        found = idle.wider(self.latency.measured, labels) if len(self.latency.measured) else None
+        if found is not None or self.toured or not len(self.full):
+            return found
+        found = idle.wider(self.full, labels)
+        # A slow trunk sets a single group apart.
+        groups = np.unique(labels, return_index=True)[1]
+        several = found is not None and np.bincount(found.labels[groups]).min() > 1
+        return found if several else None
 
     def limit_of_all(self) -> Within | None:
         """Returns the limit that all hosts share, if reference pairs were faster and totals agree."""

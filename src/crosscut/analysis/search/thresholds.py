@@ -45,6 +45,7 @@ SHORT_PER_MORE = 8  # short phases so far for each further one in a batch
 SHORT_PER_DOUBLING, FEWEST_SHORT = 3, 24
 # With clear latency: per group if that is more, up to this many.
 SHORT_PER_GROUP, MOST_SHORT = 1.5, 600
+SHORT_PER_PAIR = 8  # for each pair of groups, to see whether they are of a wider one
 # Permutations before blurred latencies are measured again: per doubling of the ranks; share of the budget.
 BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = 3, 0.5
 # Bytes at the hosts' rate: shorter times are no latency (Ethernet's smallest frame has 64 bytes, IEEE 802.3).
@@ -98,9 +99,9 @@ CABLES_AGAIN = 6  # phases kept to measure slow routes again, each as the only o
 CABLES_A_MESSAGE = 4  # cables of a group for each message that leaves it: few meet
 TRIES_OF_CABLES = 8  # destinations tried for each source
 
-# Suspected faults are measured again, beyond the budget.
-MOST_AGAIN = 8  # phases in all
-LAST_LOOKS = 3  # of these, phases that measure once more, after a while, what would be reported
-MOST_TRUNKS_AGAIN = 4  # of these, phases for trunks: up to two for each trunk
+# Suspected faults are measured again.
+MOST_AGAIN = 8  # phases beyond the budget
+LAST_LOOKS = 3  # phases that measure once more, after a while, what would be reported; of the budget, if left
+MOST_TRUNKS_AGAIN = 4  # phases for trunks: up to two for each trunk
 MOST_ROUTES_AGAIN = 64  # routes, the slowest of those suspected
 RANKS_A_SUSPECT = 16  # ranks of a group for each of its suspects in one phase

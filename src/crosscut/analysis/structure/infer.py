@@ -16,7 +16,7 @@ from crosscut.analysis.structure.grouping import SLOW_WITHIN_AT_MOST, Grouping
 from crosscut.analysis.structure.hashed import Hashed
 from crosscut.analysis.structure.limits import WELL_EXPLAINED, Explained
 from crosscut.analysis.structure.model import LOCATE_ON, Group, Limit, Reach, Structure
-from crosscut.analysis.structure.observed import Integers, Observed, some_phases
+from crosscut.analysis.structure.observed import Integers, Observed, joined, some_phases
 from crosscut.analysis.structure.placing import Placed
 from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.totals import Capacity
@@ -104,29 +104,18 @@ def infer(
     thorough: bool = True,
     divided: bool = True,
     near: Grouping | None = None,
+    apart: Observed | None = None,
 ) -> Inferred:
     """Infers hosts' own rates, groups, and shared limits.
 
     `known_out`, `known_in`: [rank] bytes per second of hosts measured alone; NaN: not measured. Not
     `thorough`: tries a single cut between slow and fast, which is enough to decide whether to measure more.
     Not `divided`: assumes one group, because several would explain nothing. `near`: groups taken as given.
+    `apart`: as for `rates_alone`.
     """
-    first = unshared(observed)
-    # Rates above any link's are measuring errors (see unshared.possible).
-    observed = observed.where(observed.relative(first.nominal) < max(_TOO_FAST, 6 * first.noise))
-    out_effect, in_effect = tops(observed)
-    limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
-    fast = observed.relative(first.nominal) > -limit
-    sound = _sound_groups(near, out_effect < -limit, in_effect < -limit)
-    out_fast, in_fast = (
-        np.concatenate([ends[fast & observed.tells_of(ends)], sound])
-        for ends in (observed.source, observed.destination)
-    )
-    out_rate = _ends(first.out_rate, out_effect, limit, out_fast, known_out)
-    in_rate = _ends(first.in_rate, in_effect, limit, in_fast, known_in)
-    alone = unshared(observed, out_rate, in_rate)
-    slow_out = np.nonzero(out_rate < first.out_rate * 0.9)[0]
-    slow_in = np.nonzero(in_rate < first.in_rate * 0.9)[0]
+    observed, alone = rates_alone(observed, known_out, known_in, near=near, apart=apart)
+    usual = alone.nominal * (1 if observed.of_kind is None else observed.of_kind)
+    slow_out, slow_in = (np.nonzero(rates < 0.9 * usual)[0] for rates in (alone.out_rate, alone.in_rate))
     slowness = alone.slowness(observed)
     # A slow host hardly loads what it shares with others, so its messages say nothing about groups.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
@@ -146,6 +135,33 @@ def infer(
         placed.open_ranks,
     )  # fmt: skip
     return _with_collisions(found, observed)
+
+
+def rates_alone(
+    observed: Observed, known_out: Floats | None = None, known_in: Floats | None = None, *,
+    near: Grouping | None = None, apart: Observed | None = None,
+) -> tuple[Observed, Unshared]:  # fmt: skip
+    """Returns the messages without measuring errors, and the hosts' own rates.
+
+    `apart`: messages with few others beside them. If nearly all of `observed` are slow, only these show the
+    rate of an ordinary host. The other parameters are those of `infer`.
+    """
+    every = observed if apart is None else joined(observed, apart)
+    first = unshared(every)
+    # Rates above any link's are measuring errors (see unshared.possible).
+    most = max(_TOO_FAST, 6 * first.noise)
+    observed, every = (one.where(one.relative(first.nominal) < most) for one in (observed, every))
+    out_effect, in_effect = tops(observed)
+    limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
+    fast = observed.relative(first.nominal) > -limit
+    sound = _sound_groups(near, out_effect < -limit, in_effect < -limit)
+    out_fast, in_fast = (
+        np.concatenate([ends[fast & observed.tells_of(ends)], sound])
+        for ends in (observed.source, observed.destination)
+    )
+    out_rate = _ends(first.out_rate, out_effect, limit, out_fast, known_out)
+    in_rate = _ends(first.in_rate, in_effect, limit, in_fast, known_in)
+    return observed, unshared(every, out_rate, in_rate)
 
 
 def _share(true: NDArray[np.bool_], without: float = 0.0) -> float:
