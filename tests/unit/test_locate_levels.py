@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.truth import fabrics
 from benchmarks.truth.parts import Truth
-from benchmarks.truth.score import adjusted_rand, scored, search
+from benchmarks.truth.score import adjusted_rand, of_family, scored, search
 
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
@@ -94,3 +94,7 @@ def test_tours_within_groups_leave_none_and_leave_all_inner_groups():
         assert (inner[ends[0]] != inner[ends[1]]).all()
         assert len(set(ends[0].tolist())) == len(set(ends[1].tolist())) == len(routes)
         assert set(inner[ends[0]].tolist()) == {0, 1, 2, 3, 4}  # the last group has one member
+
+
+def test_rows_show_by_rates_where_daemons_hide_them_from_latencies() -> None:
+    assert of_family(fabrics.tapered_twice, 600026, healthy=True).rand == 1

@@ -15,6 +15,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import idle, links, totals
+from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
 from crosscut.analysis.structure.totals import Capacity
@@ -162,17 +163,25 @@ def test_limits_of_other_trunks_are_kept_when_one_is_filled_by_itself():
     assert state._with_beside(elsewhere).capacities == tuple(others)
 
 
-def test_rows_show_by_mean_latencies_where_single_ones_are_blurred():
-    random = np.random.default_rng(2)
-    leaf = np.repeat(np.arange(12), 8)
+def _wider(leaves: int, nearer: float) -> tuple[Grouping | None, list[int]]:
+    """Returns the wider groups found of leaves in pairs, and the pair of each rank. `nearer`: microseconds of
+    100 by which pairs are nearer."""
+    random, ranks = np.random.default_rng(2), 8 * leaves
+    leaf = np.repeat(np.arange(leaves), 8)
     row = leaf // 2
-    ends = np.array([(s, d) for s in range(96) for d in range(96) if leaf[s] != leaf[d]])
+    ends = np.array([(s, d) for s in range(ranks) for d in range(ranks) if leaf[s] != leaf[d]])
     ends = ends[random.permutation(len(ends))[:1500]]
     far = row[ends[:, 0]] != row[ends[:, 1]]
-    seconds = (100 + 6 * far) * np.exp(random.normal(0, 0.04, len(ends)))
-    wider = idle.wider(of_phases(96, [list(map(tuple, ends.tolist()))], 1 / seconds), leaf)
+    seconds = (100 + nearer * far) * np.exp(random.normal(0, 0.04, len(ends)))
+    return idle.wider(of_phases(ranks, [list(map(tuple, ends.tolist()))], 1 / seconds), leaf), row.tolist()
+
+
+@pytest.mark.parametrize("leaves", [4, 6, 12])
+def test_rows_show_by_mean_latencies_where_single_ones_are_blurred(leaves):
+    wider, row = _wider(leaves, 6)
     assert wider is not None
-    assert wider.labels.tolist() == row.tolist()
+    assert wider.labels.tolist() == row
+    assert _wider(leaves, 0)[0] is None
 
 
 def test_possible_limits_hold_the_indices_of_their_messages():

@@ -31,6 +31,19 @@ def test_noise_is_estimated_from_the_fastest_cluster_although_most_messages_are_
         assert 0.6 * noise < found < 1.6 * noise
 
 
+def test_a_few_stalled_messages_do_not_hide_two_levels_of_latency():
+    random = np.random.default_rng(3)
+    labels = np.repeat(np.arange(8), 12)
+    seconds = np.where(labels[:, None] == labels[None, :], 105.9e-6, 117.8e-6)
+    phases = idle.phases(nothing(96), np.arange(96), 4, random)
+    rates = 1 / oracle.latencies(seconds, phases, 0.005, random)
+    rates[:4] /= [1.5, 2, 3, 5]
+    found = idle.nearness(of_phases(96, phases, rates))
+    assert not found.hopeless
+    assert not found.blurred
+    assert found.near_share == pytest.approx(1 / 8, abs=0.05)
+
+
 def test_latencies_an_eleventh_apart_distinguish_switches_although_few_routes_are_near():
     random = np.random.default_rng(2)
     labels = random.permutation(np.repeat(np.arange(9), 8))

@@ -8,6 +8,7 @@ tests of a suspicion (rare_limits.py). The stage passes on groups and limits, or
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import host_kinds, rare_limits, thresholds
 from crosscut.analysis.search.rare_limits import Several
-from crosscut.analysis.search.state import Asked, Sent, State
+from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.search.trunks import Missing, Trunks
-from crosscut.analysis.structure import placing
-from crosscut.analysis.structure.infer import Inferred, infer
+from crosscut.analysis.structure import idle, placing
+from crosscut.analysis.structure.infer import SURE_OF_A_RANK, Inferred, infer
+from crosscut.analysis.structure.levels import Level
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
 
 
@@ -32,6 +34,8 @@ class Permutations:
     """Such phases within the groups found, still to be judged; None: not proposed yet."""
     among_equals: bool = False
     """Hosts have sent to others of their own kind."""
+    asked_rows: bool = False
+    """Short messages between the groups found were measured: latency may join them to wider ones."""
     judged: int = 0
     """Number of phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
@@ -47,10 +51,11 @@ class Permutations:
         if state.used:
             stage, state = stage.noticed(state)
             stage, state, settled = stage.settled(state)
-            if settled and state.quiet and not state.rare.on:
-                return stage.crossed(state, random)
             if settled:
-                return stage.grouped(state)
+                quiet = state.quiet and not state.rare.on
+                return stage.crossed(state, random) if quiet else stage.grouped(state)
+            if _unexplained(state) and (asked := stage.of_rows(state, random)) is not None:
+                return asked
             if state.rare.on or not state.quiet:
                 phases, near, latency = state.latency.ask(
                     state.full, state.measured, random, first=state.rare.on
@@ -61,6 +66,18 @@ class Permutations:
                 if phases:
                     return Asked(phases, state, stage, Sent.SHORT)
         return stage.everybody(state, random)
+
+    def of_rows(self, state: State, random: Generator) -> Asked | None:
+        """Looks for wider groups, by rates or latencies; None: there are none.
+
+        Permutations fill their limits, and hide those of the groups inside.
+        """
+        if (rows := _rows(state)) is not None:
+            return Asked([], rows, Trunks())
+        if self.asked_rows:
+            return None
+        (apart,) = random.spawn(1)  # keeps later draws the same
+        return Asked(_between(state, apart), state, replace(self, asked_rows=True), Sent.SHORT)
 
     def crossed(self, state: State, random: Generator) -> Asked:
         """Looks for full trunks although nothing was slow.
@@ -173,6 +190,34 @@ def _several(state: State, slow: NDArray[np.bool_], inside: tuple[int, ...]) -> 
         if (np.bincount(group, weights=slow[mine]) > thresholds.SLOW_AGAIN * np.bincount(group)).any():
             return Several(labels, part)
     return None
+
+
+def _unexplained(state: State) -> bool:
+    """Returns True if groups are certain, but their limits explain little."""
+    found = state.inferred
+    if found is None or state.near is not None or state.rare.on:
+        return False
+    enough = state.sure or 2 * state.measured >= state.budget
+    certain = bool((found.grouping.confidence > SURE_OF_A_RANK).all())
+    return enough and certain and found.grouping.count > 2 and found.explained < thresholds.EXPLAINED
+
+
+def _rows(state: State) -> State | None:
+    """Returns the state with wider groups than those inferred, as a level outside them; None if there are
+    none."""
+    assert state.inferred is not None
+    near = state.wider(state.labels)
+    if near is None:
+        return None
+    levels = (Level(state.inferred.grouping),)
+    return replace(state, near=near, levels=levels, by_latency=True, sure=True)
+
+
+def _between(state: State, random: Generator) -> list[Phase]:
+    """Returns phases of short messages between random ranks: several for each pair of groups."""
+    pairs = int(state.labels.max()) ** 2 / 2
+    count = math.ceil(thresholds.SHORT_PER_PAIR * pairs / state.ranks)
+    return idle.phases(state.latency.measured, np.arange(state.ranks), max(1, count), random)
 
 
 def _blurred(state: State) -> bool:

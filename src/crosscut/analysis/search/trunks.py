@@ -16,7 +16,6 @@ from numpy.random import Generator
 from crosscut.analysis.search import filling, thresholds
 from crosscut.analysis.search.levels import Inside
 from crosscut.analysis.search.state import Asked, State
-from crosscut.analysis.structure import idle
 from crosscut.analysis.structure.infer import Inferred, infer
 from crosscut.analysis.structure.levels import Level
 
@@ -72,10 +71,10 @@ class Trunks:
 
 
 def _outermost(state: State) -> State:
-    """Sets `near` to the widest groups that latency reveals while phases for all levels are left."""
+    """Sets `near` to the widest groups that latency or rates reveal while phases for all levels are left."""
     near, levels = state.near, state.levels
     while near is not None and state.spare >= thresholds.TOURS * (len(levels) + 2):
-        wider = idle.wider(state.latency.measured, near.labels)
+        wider = state.wider(near.labels)
         if wider is None:
             break
         near, levels = wider, (Level(near), *levels)

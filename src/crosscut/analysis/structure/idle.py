@@ -41,14 +41,18 @@ _SURELY_APART = 10.0
 # First guesses at the two clusters, as quantiles: with a hundred switches, one route in a hundred is near.
 _STARTS = ((0.4, 0.95), (0.4, 0.99), (0.4, 0.999))
 _STARTS_OF_MANY = (*_STARTS, (0.05, 0.95))
-_STEPS = 60
+# Share of short messages that a busy processor may delay by far more than any switch does.
+_STRAYS = 0.02
+_STEPS, _LEAST_GAIN = 60, 1e-3  # steps at most; a smaller gain of log likelihood ends them
 # Messages of each rank with random partners, before anything is known.
 _AT_RANDOM = 4
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
+_FEWEST_FOR_GAP = 6  # pairs of groups: one near pair among three groups is no level
 # Values of which clusters surely apart are found; how often each cluster is divided.
 _MOST_VALUES, _MOST_DIVISIONS = 20_000, 4
-# With more ranks, groups come only from clusters that are surely apart: others take cubic time.
-_FEW_RANKS = 1024
+# With more ranks, groups come from clusters that are surely apart, if there are any; with more than the
+# second number, only from these: others take cubic time.
+_FEW_RANKS, _MOST_RANKS = 256, 1024
 _SMALLEST = 1e-300
 # Larger than any number of tests.
 _LAST = 1e9
@@ -77,8 +81,9 @@ def nearness(idle: Observed) -> Nearness:
     Latencies may have several levels; uses the cut that separates groups best.
     """
     logs = np.log(idle.rate)
-    if idle.ranks > _FEW_RANKS:
-        return _nearness_of_many(idle, logs)
+    clear = _clear_cuts(logs) if idle.ranks > _FEW_RANKS else []
+    if clear or idle.ranks > _MOST_RANKS:
+        return _nearness_of_many(idle, logs, clear)
     alone = unshared(idle)
     heaps = _cuts(logs)
     cuts = [(float(np.log(alone.nominal)) + alone.threshold, 0.0), *heaps]
@@ -92,13 +97,16 @@ def nearness(idle: Observed) -> Nearness:
 
 
 def _best(told: list[tuple[float, Nearness]]) -> Nearness:
-    return max(told, key=lambda pair: (pair[1].sure, pair[0]))[1]
+    return max(told, key=lambda pair: (pair[1].sure, not pair[1].hopeless, pair[0]))[1]
 
 
-def _nearness_of_many(idle: Observed, logs: Floats) -> Nearness:
-    """Evaluates only levels that are surely apart: other groupings take time cubic in the ranks."""
+def _nearness_of_many(idle: Observed, logs: Floats, cuts: Sequence[float]) -> Nearness:
+    """Evaluates only levels that are surely apart: other groupings take time cubic in the ranks.
+
+    `cuts`: between neighbouring levels, from the widest groups inwards.
+    """
     told: list[tuple[float, Nearness]] = []
-    for cut in _clear_cuts(logs):  # from the widest groups inwards
+    for cut in cuts:
         within = next((one.grouping.labels for _, one in reversed(told) if one.sure), None)
         told.append(_told(idle, logs < cut, clear=True, within=within))
     if not told:
@@ -137,9 +145,16 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
         return None
     # Each message alone, or, if noise blurs these, the mean of those between two groups.
     pair = np.minimum(*ends) * count + np.maximum(*ends)
-    mean = np.bincount(pair, weights=logs) / np.maximum(np.bincount(pair), 1)
+    asked_of_pair = np.bincount(pair)
+    mean = np.bincount(pair, weights=logs) / np.maximum(asked_of_pair, 1)
     for values, tested in ((logs, across), (mean, np.isin(np.arange(len(mean)), pair[across]))):
-        cut, _ = _cut(values[tested]) if tested.sum() >= _FEWEST_TO_CUT else (-np.inf, 0.0)
+        if tested.sum() >= _FEWEST_TO_CUT:
+            cut, _ = _cut(values[tested])
+        elif values is mean:
+            error = float((logs - mean[pair])[across].std()) / np.sqrt(asked_of_pair[tested].min())
+            cut = _wide_gap(values[tested], max(error, SMALLEST_NOISE))
+        else:
+            cut = -np.inf
         near = across & ((values if values is logs else mean[pair]) > cut)
         asked, close = (np.zeros((count, count), np.int64) for _ in range(2))
         np.add.at(asked, ends, across)
@@ -154,6 +169,19 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
         if max(wrong) < _FAR_WITHIN_AT_MOST:
             return grouping.given(RouteCounts.of(idle, logs < cut), joined)
     return None
+
+
+def _wide_gap(values: Floats, error: float) -> float:
+    """Returns the middle of the widest gap between a few values, if it is surely wider than their errors, and
+    than the spread on either side of it; otherwise -inf. `error`: standard error of one value."""
+    ordered = np.sort(values)
+    if len(ordered) < _FEWEST_FOR_GAP:
+        return -np.inf
+    at = int(np.argmax(np.diff(ordered)))
+    below, above = ordered[: at + 1], ordered[at + 1 :]
+    gap = float(above[0] - below[-1])
+    surely = gap > max(_SURELY_APART * error, float(np.ptp(below)), float(np.ptp(above)))
+    return float(below[-1]) + gap / 2 if surely else -np.inf
 
 
 def _told(
@@ -184,7 +212,7 @@ def _told(
 
 
 def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
-    """Returns `found` with each mixed group of at most _FEW_RANKS divided by its own routes.
+    """Returns `found` with each mixed group of at most _MOST_RANKS divided by its own routes.
 
     A single message that seems near joins two groups, and among many ranks the overall likelihood may merge
     two small groups.
@@ -192,7 +220,7 @@ def _parted(routes: RouteCounts, found: Grouping) -> Grouping:
     labels = found.labels.copy()
     for group in _mixed(routes, found).tolist():
         members = np.nonzero(found.labels == group)[0]
-        if len(members) > _FEW_RANKS:
+        if len(members) > _MOST_RANKS:
             continue
         parts = grouping.group(routes.among(members)).labels
         labels[members[parts > 0]] = labels.max() + parts[parts > 0]
@@ -252,8 +280,9 @@ def _cut(logs: Floats, starts: Sequence[tuple[float, float]] = _STARTS) -> tuple
     """Returns the cut between two clusters of logarithms, and the standard deviations between them.
 
     Fits two normal distributions of equal width by expectation maximisation. Returns (-inf, 0) if a single
-    one describes the logarithms as well.
+    one describes the logarithms as well. Leaves out a few of the slowest, which may be strays.
     """
+    logs = np.sort(logs)[int(_STRAYS * len(logs)) :]
     tried = (_two_heaps(logs, *np.quantile(logs, at).tolist()) for at in starts)
     likelihood, share, near, far, noise = max(tried)
     whole = max(float(logs.std()), SMALLEST_NOISE)
@@ -277,7 +306,9 @@ def _two_heaps(logs: Floats, far: float, near: float) -> tuple[float, float, flo
             for weight, centre in ((share, near), (1 - share, far))
         ]
         both = bells[0] + bells[1] + _SMALLEST
-        likelihood = float(np.log(both / noise).sum())
+        before, likelihood = likelihood, float(np.log(both / noise).sum())
+        if likelihood - before < _LEAST_GAIN:
+            break
         mine = bells[0] / both
         share = min(max(float(mine.mean()), 0.001), 0.99)
         near = float((mine * logs).sum() / (mine.sum() + _SMALLEST))
