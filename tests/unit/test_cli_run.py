@@ -115,6 +115,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --on lab:x.toml --dilate 0.5", "0.5 is out of range"),
         ("run aapc --on sim", "--on sim:NETWORK"),
         ("locate a.zarr -n 4", "-n: only for measuring"),
+        ("locate --on sim:crossbar -n 4 --size 1", "--size 1 B: so short messages show latencies"),
         ("run aapc --size -1KB", "'-1KB' is not a size; write for example 1MB"),
         ("run aapc --on moon", "unknown place 'moon'"),
         ("run aapc --on xibalba-e7-config2", "to simulate this network, write --on sim:xibalba-e7-config2"),

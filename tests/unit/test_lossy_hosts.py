@@ -39,6 +39,20 @@ def test_two_lossy_hosts_are_both_named() -> None:
     assert [one.hosts for one in found(*first, *second)] == [("n5",), ("n9",)]
 
 
+def test_up_to_an_eighth_of_the_hosts_are_named() -> None:
+    nodes = tuple(f"n{rank}" for rank in range(64))
+
+    def named(count: int) -> tuple[str, ...]:
+        lost = [
+            {"rank": rank, "to": [[bad, 1000, 30] for bad in range(count) if bad != rank]}
+            for rank in range(64)
+        ]
+        return lossy_hosts.suspects(Losses.of({"retransmissions": lost}, nodes), nodes)
+
+    assert sorted(named(8)) == [f"n{rank}" for rank in range(8)]
+    assert named(12) == ()
+
+
 @pytest.mark.parametrize("peers", [2, 4])
 def test_with_few_peers_it_is_a_suspect(peers: int) -> None:
     (one,) = found(*((rank, 5, 30) for rank in range(peers)))

@@ -32,6 +32,8 @@ How it works, and what it cannot tell: docs/how-it-locates.md.
 {EXIT_CODES_OF_FAULTS}
 """
 _SIZE_BYTES = 1_000_000
+# Shorter messages take hardly longer than one byte on a fast network.
+_SMALLEST_BYTES = 10_000
 _REPETITIONS = 3
 _SOURCE = "crosscut locate"
 """Begins the source that a network file names; such a file may be replaced."""
@@ -58,7 +60,8 @@ def add_arguments(parser: Parser) -> None:
     )
     group = parser.add_argument_group("what to measure if no run is named")
     option(group, "--size SIZE", units.parse_bytes,
-           "Size of the messages. Default 1MB, or more where these take less than 50 µs.")  # fmt: skip
+           "Size of the messages, at least 10KB. Default 1MB, or more where these take less than "
+           "50 µs.")  # fmt: skip
     of_a_run = len(parser.actions)
     option(group, "--repetitions N", whole(1),
            f"Repetitions of each phase. Default {_REPETITIONS}; in a simulation 1.")  # fmt: skip
@@ -100,6 +103,11 @@ def execute(args: argparse.Namespace) -> int:
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
         raise UsageError("name a run, or give --on PLACE (or -n RANKS) to measure")
+    if args.run is None and given.get("size", _SIZE_BYTES) < _SMALLEST_BYTES:
+        raise UsageError(
+            f"--size {units.size(args.size)}: so short messages show latencies, not what cables carry; use "
+            f"at least {units.size(_SMALLEST_BYTES)}"
+        )
     if args.network is not None:
         whole_file.need_own("-o", args.network, f'source = "{_SOURCE}'.encode())
     if args.run is None and args.switch_counters:

@@ -27,8 +27,8 @@ _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
 _OTHERS, _FEWEST_ALONE = 0.5, 2
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
-# More lossy hosts than this share a cause and are not reported.
-_MOST_HOSTS = 3
+# More lossy hosts than these, or than this share of all, have a cause in common and are not reported.
+_MOST_HOSTS, _MOST_OF_HOSTS = 3, 0.125
 # Losses are in one direction if they are more than this many times those in the other.
 _ONE_WAY = 10
 _BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
@@ -139,7 +139,11 @@ def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
 def suspects(losses: Losses, nodes: Sequence[str]) -> tuple[str, ...]:
     """Returns the hosts that may lose packets; none if there are too many. `nodes`: as for `lossy`."""
     hosts = tuple(lossy(losses, nodes))
-    return hosts if len(hosts) <= _MOST_HOSTS else ()
+    return hosts if _are_few(len(hosts), nodes) else ()
+
+
+def _are_few(lossy_hosts: int, nodes: Sequence[str]) -> bool:
+    return lossy_hosts <= max(_MOST_HOSTS, _MOST_OF_HOSTS * len(set(nodes)))
 
 
 def tied(
@@ -150,7 +154,7 @@ def tied(
     `nodes`: [rank] name. `is_limited`: the emulating machine was the bottleneck, so slow hosts are unknown.
     """
     hosts = lossy(losses, nodes)
-    if not hosts or len(hosts) > _MOST_HOSTS:
+    if not hosts or not _are_few(len(hosts), nodes):
         return list(found)
     told, beside = [], set[str]()
     for one in found:
