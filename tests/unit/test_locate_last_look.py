@@ -116,6 +116,8 @@ def test_healthy_networks_that_once_had_an_alarm(family: Callable[..., Truth], s
         (fabrics.two_classes, 30004),  # daemons slow hosts of both kinds
         (fabrics.dragonfly, 800014),  # most messages are slow, but with few others only the host's
         (fabrics.three_levels, 800017),  # the first of two measurements alone was a stall
+        (fabrics.two_classes, 900012),  # within its kind it met only slower hosts
+        (fabrics.two_classes, 900024),  # it was slow each time, but so are single messages by chance
     ],
 )
 def test_a_fault_is_found_and_nothing_else_is_called_one(family: Callable[..., Truth], seed: int) -> None:

@@ -90,8 +90,8 @@ def test_a_host_that_was_fast_within_its_group_is_not_measured_alone():
         return np.log(observed.rate / HOST_RATE) < -0.1
 
     nobody, without = suspects.nobody(16), seen.where(seen.source != 5)
-    assert nobody.ask(seen, slow, inferred, random, forwarded=False)[0] == []
-    (phase,), _ = nobody.ask(without, slow, inferred, random, forwarded=False)
+    assert nobody.ask(seen, slow, inferred, random, full=seen, forwarded=False)[0] == []
+    (phase,), _ = nobody.ask(without, slow, inferred, random, full=seen, forwarded=False)
     assert {rank for rank, _ in phase[::2]} == {5}
 
 

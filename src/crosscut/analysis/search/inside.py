@@ -28,8 +28,9 @@ class Alone:
     def ask(self, state: State, random: Generator) -> Asked:
         seen = state.within if len(state.within) else state.full
         phases, suspects = state.suspects.ask(
-            seen, state.slow_by_itself, state.inferred, random, forwarded=state.near is not None
-        )
+            seen, state.slow_by_itself, state.inferred, random, full=state.full,
+            forwarded=state.near is not None,
+        )  # fmt: skip
         state = replace(state, suspects=suspects)
         if not phases and state.inferred is None and not state.quiet and state.spare > 0:
             # The suspects, thought to explain all slow messages, were fast alone: look for groups after all.

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from crosscut.analysis.findings.slow_parts import FEWEST_ALONE, SOUND_ALONE
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, nothing
-from crosscut.analysis.structure.unshared import Unshared
+from crosscut.analysis.structure.unshared import Unshared, tops
 
 Slow = Callable[[Observed], NDArray[np.bool_]]
 """Returns [message] True if it is slower than those of ordinary hosts."""
@@ -52,16 +53,17 @@ class Suspects:
 
     def ask(
         self, seen: Observed, slow: Slow, inferred: Inferred | None, random: Generator, *,
-        forwarded: bool,
+        full: Observed, forwarded: bool,
     ) -> tuple[list[list[Route]], Suspects]:  # fmt: skip
         """Returns the phases to measure next; none if no host is suspected anymore.
 
-        `forwarded`: hosts may be busy forwarding others' messages, unless all messages stay within groups.
+        `full`: messages of all phases in which everybody sent. `forwarded`: hosts may be busy forwarding
+        others' messages, unless all messages stay within groups.
         """
         if self.times >= thresholds.RETESTS:
             return [], self
         if not self.times:
-            asked = replace(self, ranks=_suspected(seen, slow(seen), inferred))
+            asked = replace(self, ranks=_suspected(seen, slow(seen), inferred, full))
         else:  # suspects that were fast are not measured again
             again = self.measured.where(slow(self.measured))
             measured, slow_again = (
@@ -116,7 +118,9 @@ def nobody(ranks: int) -> Suspects:
     return Suspects(nothing(ranks), np.full(ranks, np.nan), np.full(ranks, np.nan))
 
 
-def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | None) -> frozenset[int]:
+def _suspected(
+    seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | None, full: Observed
+) -> frozenset[int]:
     """Returns the ranks at the ends of slow messages that nothing else explains."""
     suspects: set[int] = set()
     for ends in (seen.source, seen.destination):
@@ -128,10 +132,15 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
         suspects = _met_by_all(seen.where(slow))
     if inferred is not None:
         # A rank that was fast within its group in that direction has a sound link: a shared link is slow.
-        fast = seen.where(~slow)
-        beyond = set(np.setdiff1d(inferred.out_suspects, fast.source).tolist())
-        beyond |= set(np.setdiff1d(inferred.in_suspects, fast.destination).tolist())
+        out, back = (ends[~slow & seen.tells_of(ends)] for ends in (seen.source, seen.destination))
+        beyond = {
+            *np.setdiff1d(inferred.out_suspects, out).tolist(),
+            *np.setdiff1d(inferred.in_suspects, back).tolist(),
+        }
         suspects |= beyond if len(beyond) <= seen.ranks // 3 else set()
+    elif full.phases >= FEWEST_ALONE:
+        never_fast = np.nonzero(np.minimum(*tops(full)) < math.log(1 - SOUND_ALONE))[0].tolist()
+        suspects |= set(never_fast) if len(never_fast) <= max(2, seen.ranks // 8) else set()
     return frozenset(suspects)
 
 
