@@ -14,8 +14,14 @@ from benchmarks.truth.score import adjusted_rand, of_family, scored, search
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
-from crosscut.analysis.structure import network_file
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.search.state import Stage
+from crosscut.analysis.search.trunks import Trunks
+from crosscut.analysis.structure import grouping, network_file
+from crosscut.analysis.structure.levels import Level
 from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.observed import of_phases
+from crosscut.analysis.structure.tallies import RouteCounts
 
 # Ten leaves of five hosts in five rows.
 SEED = 3
@@ -98,3 +104,19 @@ def test_tours_within_groups_leave_none_and_leave_all_inner_groups():
 
 def test_rows_show_by_rates_where_daemons_hide_them_from_latencies() -> None:
     assert of_family(fabrics.tapered_twice, 600026, healthy=True).rand == 1
+
+
+def test_levels_whose_limits_explain_nothing_are_filled_once_each() -> None:
+    random, racks = np.random.default_rng(4), np.repeat(np.arange(8), 8)
+    routes = RouteCounts.of(of_phases(64, [], np.zeros(0)), np.zeros(0, bool))
+    rows, inner = (grouping.given(routes, labels) for labels in (racks // 4, racks))
+    full = of_phases(64, [list(enumerate(random.permutation(64))) for _ in range(9)], random.random(576))
+    state = replace(Search(64).state, full=full, near=rows, levels=(Level(inner),), budget=500)
+    stage: Stage = Trunks()
+    asked = 0
+    while isinstance(stage, Trunks) and asked < 12:
+        answer = stage.ask(state, random)
+        rates = random.random(sum(map(len, answer.phases)))
+        stage, state = answer.stage, answer.state.learn(answer.phases, answer.sent, rates)
+        asked += 1
+    assert asked < 8

@@ -40,7 +40,9 @@ class Trunks:
             crossed = state.near.count if state.toured else 0
             return Asked([], replace(state, near=None, levels=(), toured=False, crossed=crossed), Missing())
         found, state = self._most_told(state)
-        if found.explained < thresholds.EXPLAINED and state.levels and state.spare >= thresholds.TOURS:
+        tried = self.best is not None and state.near is self.best.near
+        further = found.explained < thresholds.EXPLAINED and state.levels and not tried
+        if further and state.spare >= thresholds.TOURS:
             # The full trunks may be further in: of racks, not of rows of racks.
             nearer = replace(state, near=state.levels[0].grouping, levels=state.levels[1:], toured=False)
             return replace(self, best=state).ask(nearer, random)
