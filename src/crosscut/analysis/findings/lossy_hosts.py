@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from crosscut.analysis.findings.counters import FEWEST_RETRANSMITTED, MOST_RETRANSMITTED, TIMES_OTHERS
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import AFTER_OTHERS, Direction, Finding
+from crosscut.analysis.findings.slow_parts import LARGEST_SHARE_OF_HOSTS
 from crosscut.base import units
 
 # Fewest other hosts with which it loses packets; as a suspect. With only one, it may be the route.
@@ -27,8 +28,8 @@ _FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
 _OTHERS, _FEWEST_ALONE = 0.5, 2
 # A suspect has at least this share of all retransmissions.
 _OF_SUSPECT = 0.8
-# More lossy hosts than these, or than this share of all, have a cause in common and are not reported.
-_MOST_HOSTS, _MOST_OF_HOSTS = 3, 0.125
+# More lossy hosts than these, and than LARGEST_SHARE_OF_HOSTS, have a cause in common and are not reported.
+_MOST_HOSTS = 3
 # Losses are in one direction if they are more than this many times those in the other.
 _ONE_WAY = 10
 _BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
@@ -143,7 +144,7 @@ def suspects(losses: Losses, nodes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _are_few(lossy_hosts: int, nodes: Sequence[str]) -> bool:
-    return lossy_hosts <= max(_MOST_HOSTS, _MOST_OF_HOSTS * len(set(nodes)))
+    return lossy_hosts <= max(_MOST_HOSTS, LARGEST_SHARE_OF_HOSTS * len(set(nodes)))
 
 
 def tied(

@@ -35,7 +35,8 @@ class Cables:
         cables = _likely_cables(self.found, state)
         if not cables:
             return self.then.ask(state, random)
-        affordable = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
+        # Last looks come out of the budget, too (State.left_again).
+        affordable = min(state.left - thresholds.LAST_LOOKS, thresholds.MOST_OF_CABLES - self.asked)
         left = state.left_before_last if self.again else affordable
         phases = _phases(state, self.found, cables, left, self.again, random) if left > 0 else []
         if not phases:
@@ -52,7 +53,7 @@ def _likely_cables(found: Inferred, state: State) -> int:
     unexplained = found.explained < thresholds.EXPLAINED
     if found.hashed is not None:
         return found.hashed.cables
-    sure = state.by_latency or bool((found.grouping.confidence > SURE_OF_A_RANK).all())
+    sure = state.groups_certain or bool((found.grouping.confidence > SURE_OF_A_RANK).all())
     if sure and unexplained and found.grouping.count > 1:
         return int(np.bincount(found.grouping.labels).max())
     return 0

@@ -16,7 +16,7 @@ from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.retest import Retest
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure import subgroups
-from crosscut.analysis.structure.infer import rates_alone
+from crosscut.analysis.structure.host_rates import rates_alone
 from crosscut.analysis.structure.limits import WELL_EXPLAINED
 from crosscut.analysis.structure.observed import Integers
 from crosscut.analysis.structure.unshared import Unshared, unshared

@@ -62,7 +62,7 @@ class Permutations:
                 )
                 state = replace(state, latency=latency)
                 if near is not None:
-                    return Asked([], replace(state, near=near, by_latency=True, sure=True), Trunks())
+                    return Asked([], replace(state, near=near, groups_certain=True, sure=True), Trunks())
                 if phases:
                     return Asked(phases, state, stage, Sent.SHORT)
         return stage.everybody(state, random)
@@ -91,7 +91,7 @@ class Permutations:
         if phases:
             return Asked(phases, state, self, Sent.SHORT)
         if near is not None and near.count > 1:
-            return Asked([], replace(state, near=near, by_latency=True), Trunks(quiet=True))
+            return Asked([], replace(state, near=near, groups_certain=True), Trunks(quiet=True))
         return Asked([], state.explained(), Missing())
 
     def grouped(self, state: State) -> Asked:
@@ -210,7 +210,7 @@ def _rows(state: State) -> State | None:
     if near is None:
         return None
     levels = (Level(state.inferred.grouping),)
-    return replace(state, near=near, levels=levels, by_latency=True, sure=True)
+    return replace(state, near=near, levels=levels, groups_certain=True, sure=True)
 
 
 def _between(state: State, random: Generator) -> list[Phase]:

@@ -111,7 +111,8 @@ class State:
     """Groups within those of `near`, the outermost first."""
     innermost: Integers | None = None
     """[rank] group on the innermost level with shared limits; None: no level within groups has any."""
-    by_latency: bool = False
+    groups_certain: bool = False
+    """Latencies revealed the groups, or permutations made those certain that `near` joins."""
     by_number: bool = False
     """Further permutations approximately follow the order of the ranks' numbers."""
     several: Several | None = None
@@ -299,7 +300,7 @@ class State:
     def limit_of_all(self) -> Within | None:
         """Returns the limit that all hosts share, if reference pairs were faster and totals agree."""
         found = self.inferred
-        if self.by_latency and found is not None and found.explained >= WELL_EXPLAINED:
+        if self.groups_certain and found is not None and found.explained >= WELL_EXPLAINED:
             return None
         alone, unknown = unshared(self.full), np.full(self.ranks, np.nan)
         if not self.pairs.faster_than(alone):

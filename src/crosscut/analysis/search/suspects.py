@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from crosscut.analysis.findings.slow_parts import FEWEST_ALONE, SOUND_ALONE
+from crosscut.analysis.findings.slow_parts import FEWEST_ALONE, LARGEST_SHARE_OF_HOSTS, SOUND_ALONE
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
@@ -140,7 +140,9 @@ def _suspected(
         suspects |= beyond if len(beyond) <= seen.ranks // 3 else set()
     elif full.phases >= FEWEST_ALONE:
         never_fast = np.nonzero(np.minimum(*tops(full)) < math.log(1 - SOUND_ALONE))[0].tolist()
-        suspects |= set(never_fast) if len(never_fast) <= max(2, seen.ranks // 8) else set()
+        suspects |= (
+            set(never_fast) if len(never_fast) <= max(2, LARGEST_SHARE_OF_HOSTS * seen.ranks) else set()
+        )
     return frozenset(suspects)
 
 
