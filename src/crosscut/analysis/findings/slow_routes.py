@@ -214,7 +214,7 @@ _EVERY_ROUTE = (
 def _unless_steady(one: Finding, observed: Observed, inferred: Inferred, advice: str) -> Finding:
     """Returns a finding that an unsteady host may be slow if most of its routes are slow; else the same one.
 
-    Its rate lies too near to that of sound hosts for it to be measured alone (host_rates._LARGEST_SOUND_EFFECT).
+    Its rate lies too near to that of sound hosts for it to be measured alone (host_rates.py).
     """
     if one.kind is not FindingKind.UNSTABLE:
         return one
