@@ -209,7 +209,7 @@ def test_a_prolog_measures_the_nodes_of_its_job_and_an_epilog_its_node_with_idle
         cluster.output("scontrol", "reconfigure")
     wait_until(lambda: "status 0" in Path(f"{said}.n0000").read_text(), "the script does not end")
     document = json.loads(Path(f"{said}.n0000").read_text().splitlines()[0])
-    assert sorted(document["search"]["sound"]) == list(NODES)
+    assert sorted(document["search"]["reached"]) == list(NODES), document["notes"]
     for node in NODES[1:nodes]:
         assert Path(f"{said}.{node}").read_text() == "status 0\n"
 
