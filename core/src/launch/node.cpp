@@ -61,6 +61,7 @@ class Node {
     cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
     oversubscribed_ =
         config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
+    last_words_ = LastWords::of_ranks(static_cast<std::size_t>(config_.count));
     raise_descriptor_limit();
     sigset_t handled;
     ::sigemptyset(&handled);
@@ -73,7 +74,7 @@ class Node {
 
   ~Node() {
     kill_ranks();  // ranks are left only after an exception
-    for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
+    for (const auto& [pid, rank] : ranks_) ::waitpid(pid, nullptr, 0);
     ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
   }
 
@@ -101,11 +102,6 @@ class Node {
   }
 
  private:
-  struct Child {
-    Rank rank;
-    LastWords last_words;
-  };
-
   session::RankSetup setup_of(Rank rank) const {
     session::RankSetup setup;
     setup.rank = rank;
@@ -130,12 +126,14 @@ class Node {
     if (setup.rank != 0)
       for (const int fd : {streams_.requests_fd, streams_.events_fd})
         if (fd > STDERR_FILENO) closed.push_back(fd);
-    LastWords words;
-    RankProcess process{
-        .setup = setup, .core = {}, .closed = closed, .signals = outer_signals_, .last_words = words};
-    if (!cores_.empty()) process.core = cores_[static_cast<std::size_t>(setup.rank - config_.first_rank)];
-    const pid_t pid = fork_rank(process, body_);
-    ranks_.emplace(pid, Child{setup.rank, std::move(words)});
+    const auto here = static_cast<std::size_t>(setup.rank - config_.first_rank);
+    RankProcess process{.setup = setup,
+                        .core = {},
+                        .closed = closed,
+                        .signals = outer_signals_,
+                        .last_words = last_words_[here]};
+    if (!cores_.empty()) process.core = cores_[here];
+    ranks_.emplace(fork_rank(process, body_), setup.rank);
   }
 
   void start_rank_0() {
@@ -170,8 +168,11 @@ class Node {
     // Report first: otherwise all ranks may have joined, and the session may be ready, before the report
     // arrives through ssh.
     take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
-    for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
+    for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank) {
       start_rank(setup_of(rank));
+      read_signals();  // thousands of ranks take a while
+      if (status_ != 0 || signals_taken_ > 0) return;
+    }
     if (!config_.tree) return;
     tree_ = std::make_unique<SpawnTree>(config_, *config_.tree,
                                         [this](const NodeReport& report) { take_report(report); });
@@ -213,7 +214,7 @@ class Node {
       end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
       return;
     }
-    const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
+    const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second; });
     if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
     // A terminal signals its whole foreground group, which includes rank 0 if rank 0 reads from it.
     if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
@@ -225,11 +226,12 @@ class Node {
     for (pid_t pid = 0; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
       const auto found = ranks_.find(pid);
       if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
-        if (found != ranks_.end()) rank_halted(found->second.rank, WIFSTOPPED(wait_status));
+        if (found != ranks_.end()) rank_halted(found->second, WIFSTOPPED(wait_status));
       } else if (found != ranks_.end()) {
-        const Child child = std::move(found->second);
+        const Rank rank = found->second;
         ranks_.erase(found);
-        rank_ended(child.rank, wait_status, child.last_words.heard());
+        rank_ended(rank, wait_status,
+                   last_words_[static_cast<std::size_t>(rank - config_.first_rank)].heard());
       } else if (tree_) {
         tree_->reaped(pid, wait_status);
       }
@@ -372,7 +374,7 @@ class Node {
 
   void kill_ranks() {
     is_ending_ = true;
-    for (const auto& [pid, child] : ranks_) ::kill(pid, SIGKILL);
+    for (const auto& [pid, rank] : ranks_) ::kill(pid, SIGKILL);
   }
 
   session::SessionConfig config_;
@@ -386,7 +388,8 @@ class Node {
   Fd signals_;
   Fd address_, reports_;  // pipes: the first brings rank 0's address, the second takes reports to it
   LineBuffer address_lines_;
-  std::map<pid_t, Child> ranks_;
+  std::vector<LastWords> last_words_;  // [local rank]
+  std::map<pid_t, Rank> ranks_;
   std::unique_ptr<SpawnTree> tree_;
   std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_;
   Rank ranks_up_ = 0;                    // root: ranks on nodes that are up

@@ -51,22 +51,27 @@ int run_child(const RankProcess& process, const RankBody& body) {
 
 }  // namespace
 
-LastWords::LastWords() {
-  void* at = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) throw_errno("allocate a page of memory for a rank's failure reason");
-  page_.reset(static_cast<char*>(at), [](char* page) { ::munmap(page, bytes_max); });
+std::vector<LastWords> LastWords::of_ranks(std::size_t count) {
+  const std::size_t bytes = std::max<std::size_t>(count, 1) * bytes_max;
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw_errno("allocate memory for ranks' failure reasons");
+  const std::shared_ptr<char[]> all(static_cast<char*>(at), [bytes](char* from) { ::munmap(from, bytes); });
+  std::vector<LastWords> words;
+  for (std::size_t i = 0; i < count; ++i)
+    words.push_back(LastWords(std::shared_ptr<char[]>(all, all.get() + i * bytes_max)));
+  return words;
 }
 
 void LastWords::say(std::string_view text) const {
   const auto said = text.substr(0, bytes_max);
-  std::fill(std::ranges::copy(said, page_.get()).out, page_.get() + bytes_max, '\0');
+  std::fill(std::ranges::copy(said, text_.get()).out, text_.get() + bytes_max, '\0');
 }
 
 // A failing rank may have written anything: control characters become blanks, and bytes that are not UTF-8
 // are left out.
 std::string LastWords::heard() const {
-  const std::string_view page(page_.get(), bytes_max);
-  std::string_view rest = page.substr(0, page.find('\0'));
+  const std::string_view whole(text_.get(), bytes_max);
+  std::string_view rest = whole.substr(0, whole.find('\0'));
   std::string text;
   while (!rest.empty()) {
     const std::size_t length = utf8_length(rest);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "session/rank.hpp"
 
@@ -24,12 +25,15 @@ class LastWords {
   // The reason is passed on through a pipe that nothing may read yet, so those of many ranks must fit in it.
   static constexpr std::size_t bytes_max = 500;
 
-  LastWords();                            // before the fork; throws RunError
+  // Returns those of `count` ranks, before the first fork. They share one mapping, for every fork copies each
+  // mapping of its parent. Throws RunError.
+  static std::vector<LastWords> of_ranks(std::size_t count);
   void say(std::string_view text) const;  // called by the rank; truncated to bytes_max
   std::string heard() const;              // called by its parent after its end: one printable line, or empty
 
  private:
-  std::shared_ptr<char[]> page_;  // of bytes_max
+  explicit LastWords(std::shared_ptr<char[]> text) : text_(std::move(text)) {}
+  std::shared_ptr<char[]> text_;  // of bytes_max
 };
 
 struct RankProcess {

@@ -133,7 +133,13 @@ Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline de
   const auto lost = [&](int error) {
     return ConnectionLost("connecting to " + to.text() + ": " + std::strerror(error));
   };
-  if (from && ::bind(fd.get(), from->data(), from->length()) != 0) throw lost(errno);
+  if (from) {
+    // Else the port would be this socket's alone, and a node would run out of ports with a few thousand
+    // ranks.
+    const int yes = 1;
+    ::setsockopt(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
+    if (::bind(fd.get(), from->data(), from->length()) != 0) throw lost(errno);
+  }
   if (::connect(fd.get(), to.data(), to.length()) != 0) {
     if (errno != EINPROGRESS) throw lost(errno);
     pollfd waiting{fd.get(), POLLOUT, 0};
