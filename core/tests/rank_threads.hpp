@@ -28,15 +28,16 @@ class RankThreads {
 
   explicit RankThreads(Rank ranks, bool polling = false)
       : interfaces_{session::Address::parse("127.0.0.1:0")} {
-    addresses_.resize(1);
+    std::vector<std::string> listeners;
     for (Rank rank = 0; rank < ranks; ++rank) {
       std::vector<session::Acceptor> acceptors;
       acceptors.emplace_back(interfaces_[0], secret_);
-      addresses_[0].push_back(acceptors[0].address());
+      listeners.push_back(acceptors[0].address().text());
       auto [ours, theirs] = pair();
       conductors_.push_back(std::move(ours));
       members_.push_back(std::make_unique<Member>(std::move(theirs), std::move(acceptors)));
     }
+    addresses_ = {session::AddressBook::of(listeners)};
     for (Rank rank = 0; rank < ranks; ++rank) {
       auto& member = *members_[static_cast<std::size_t>(rank)];
       member.context = std::make_unique<measure::BackendContext>(
@@ -98,7 +99,7 @@ class RankThreads {
 
   std::string secret_ = std::string(32, 's');
   std::vector<session::Address> interfaces_;
-  std::vector<std::vector<session::Address>> addresses_;
+  std::vector<session::AddressBook> addresses_;
   std::vector<Fd> conductors_;
   std::vector<std::unique_ptr<Member>> members_;
 };

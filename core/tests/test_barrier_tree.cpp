@@ -28,14 +28,13 @@ std::vector<Rank> everybody(Rank ranks) {
 class Forest {
  public:
   explicit Forest(Rank ranks) : trees_(static_cast<std::size_t>(ranks)) {
-    const auto living = everybody(ranks);
     std::vector<Fd> parents(trees_.size());
     std::vector<std::vector<Fd>> children(trees_.size());
     for (Rank rank = 1; rank < ranks; ++rank) {
       std::array<int, 2> ends{};
       REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
       parents[static_cast<std::size_t>(rank)].reset(ends[0]);
-      children[static_cast<std::size_t>(BarrierTree::place(rank, living).parent)].emplace_back(ends[1]);
+      children[static_cast<std::size_t>(BarrierTree::place(rank, ranks, {}).parent)].emplace_back(ends[1]);
     }
     for (std::size_t i = 0; i < trees_.size(); ++i)
       trees_[i].set(std::move(parents[i]), std::move(children[i]));
@@ -63,7 +62,7 @@ TEST(every_rank_has_one_place_and_none_too_many_children) {
     std::vector<Rank> parent(living.size(), -2);
     Rank roots = 0;
     for (const Rank rank : living) {
-      const auto place = BarrierTree::place(rank, living);
+      const auto place = BarrierTree::place(rank, ranks, {});
       roots += place.parent < 0 ? 1 : 0;
       CHECK(place.children.size() <= BarrierTree::arity);
       CHECK(place.parent < rank);
@@ -75,14 +74,14 @@ TEST(every_rank_has_one_place_and_none_too_many_children) {
     CHECK_EQ(roots, 1);
     for (const Rank rank : living)
       if (rank != 0)
-        CHECK_EQ(parent[static_cast<std::size_t>(rank)], BarrierTree::place(rank, living).parent);
+        CHECK_EQ(parent[static_cast<std::size_t>(rank)], BarrierTree::place(rank, ranks, {}).parent);
   }
 }
 
 TEST(a_tree_of_the_living_leaves_out_the_lost) {
-  const std::vector<Rank> living{0, 3, 4, 9, 12};
-  CHECK_EQ(BarrierTree::place(0, living).children, (std::vector<Rank>{3, 4, 9, 12}));
-  for (const Rank rank : {3, 4, 9, 12}) CHECK_EQ(BarrierTree::place(rank, living).parent, 0);
+  const std::vector<Rank> lost{1, 2, 5, 6, 7, 8, 10, 11};
+  CHECK_EQ(BarrierTree::place(0, 13, lost).children, (std::vector<Rank>{3, 4, 9, 12}));
+  for (const Rank rank : {3, 4, 9, 12}) CHECK_EQ(BarrierTree::place(rank, 13, lost).parent, 0);
 }
 
 TEST(no_rank_leaves_before_all_have_come) {

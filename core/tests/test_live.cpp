@@ -171,7 +171,7 @@ RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
   ControlThread control_thread(Fd(ends[1]), {});
   BarrierTree barrier;  // of this rank alone: the wires keep phases in order
   const std::string secret;
-  const std::vector<std::vector<Address>> addresses;
+  const std::vector<AddressBook> addresses;
   const std::vector<Address> interfaces;
   const BackendContext context{.rank = rank,
                                .ranks = ranks,

@@ -31,7 +31,7 @@ void say(const Fd& fd, std::uint32_t length, std::uint32_t type) {
 }
 
 Joined joined() { return {"node-1", R"({"name":"n1"})", {"10.0.0.1:4000", "10.1.0.1:4001"}}; }
-Welcome welcome() { return {3, {0, 1, 5}, {{"a:1", "b:2"}, {}}, {0, 0, 1}}; }
+Welcome welcome() { return {3, {0, 1, 5}, {{{"10.0.0.1", "[fd00::1]"}, {0, 1}, {1, 2}}, {}}, {0, 0, 1}}; }
 Ready ready() { return {0.25, "{}"}; }
 RunOrder order() { return {2, {1000, {1, 0, 7, 3, 4}, 50}, {4}}; }
 Complaint complaint() { return {6, "reset by peer"}; }
@@ -153,7 +153,7 @@ TEST(a_count_larger_than_the_frame_takes_no_memory) {
 TEST(messages_survive_packing_and_unpacking) {
   CHECK(unpack<Joined>(pack(joined())).listeners == joined().listeners);
   const auto again = unpack<Welcome>(pack(welcome()));
-  CHECK(again.epoch == 3 && again.living == welcome().living && again.listeners == welcome().listeners &&
+  CHECK(again.epoch == 3 && again.lost == welcome().lost && again.listeners == welcome().listeners &&
         again.node == welcome().node);
   CHECK_EQ(unpack<Ready>(pack(ready())).clock_uncertainty_seconds, 0.25);
   const auto what = unpack<RunOrder>(pack(order()));
@@ -176,4 +176,15 @@ TEST(messages_cut_or_lengthened_by_a_byte_are_refused) {
   check_message(complaint());
   check_message(refusal());
   check_message(samples());
+}
+
+TEST(an_address_book_keeps_each_host_once) {
+  const std::vector<std::string> listeners{"10.0.0.1:4000", "10.0.0.1:4001", "[fd00::1]:65535", "10.0.0.1:1"};
+  const auto book = AddressBook::of(listeners);
+  CHECK_EQ(book.hosts.size(), 2U);
+  for (Rank rank = 0; rank < 4; ++rank)
+    CHECK_EQ(book.at(rank).text(), listeners[static_cast<std::size_t>(rank)]);
+  CHECK_THROWS(std::out_of_range, book.at(4));
+  CHECK_THROWS(std::out_of_range, book.at(-1));
+  CHECK_THROWS(UsageError, AddressBook::of(std::vector<std::string>{"n001:4000"}));
 }

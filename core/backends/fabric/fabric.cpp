@@ -209,7 +209,7 @@ class FabricTransport : public measure::HostTransport {
       return context_.control_thread.accepted({session::Purpose::data, id.peer, epoch, 0, id.rail, 0},
                                               deadline);
     const session::Hello hello{session::Purpose::data, context_.rank, epoch, 0, id.rail, 0};
-    const auto& address = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
+    const auto address = context_.addresses.at(id.rail).at(id.peer);
     // Retries, because a listener's queue may overflow when thousands connect at once.
     for (auto pause = std::chrono::milliseconds(5);;
          pause = std::min(pause * 2, std::chrono::milliseconds(500))) {

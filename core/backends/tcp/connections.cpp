@@ -62,7 +62,7 @@ Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint16_t stripe
     return context_.control_thread.accepted(
         {session::Purpose::data, id.peer, epoch, id.channel, id.rail, stripe}, deadline);
   }
-  const auto& to = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
+  const auto to = context_.addresses.at(id.rail).at(id.peer);
   const auto& from = context_.interfaces.at(id.rail);
   const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail, stripe};
   // Retries, because a listener's queue may overflow when thousands connect at once.
@@ -134,7 +134,7 @@ void TcpConnections::begin_job() {
 void TcpConnections::tell(TcpLane& lane) {
   if (std::exchange(lane.is_told, true) || context_.rank < lane.id.peer) return;
   const auto first = static_cast<std::int32_t>(lane.id.channel * lane.connections.size());
-  const auto& listener = context_.addresses.at(lane.id.rail).at(static_cast<std::size_t>(lane.id.peer));
+  const auto listener = context_.addresses.at(lane.id.rail).at(lane.id.peer);
   for (std::size_t stripe = 0; stripe < lane.connections.size(); ++stripe) {
     new_.push_back({.rank = context_.rank,
                     .peer = lane.id.peer,

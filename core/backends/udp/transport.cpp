@@ -92,8 +92,7 @@ void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
     });
     check_introduction(theirs, id.peer);
     auto connection = std::make_unique<UdpConnection>(id, fds[i]);
-    connection->to =
-        context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer)).with_port(theirs.port);
+    connection->to = context_.addresses.at(id.rail).at(id.peer).with_port(theirs.port);
     connection->token = token_of(context_.secret, theirs.nonce);
     connection->peers_number = theirs.lane;
     connection->number = inbox_.add_lane(theirs.chunk_bytes);

@@ -105,10 +105,7 @@ class CloneWorker {
   }
 
   void meet(const session::Frame& frame) {
-    for (const auto& rail : session::unpack<session::Welcome>(frame.payload).listeners) {
-      auto& addresses = addresses_.emplace_back();
-      for (const auto& text : rail) addresses.push_back(session::Address::parse(text));
-    }
+    addresses_ = session::unpack<session::Welcome>(frame.payload).listeners;
   }
 
   void prepare(const CloneJob& job) {
@@ -238,7 +235,7 @@ class CloneWorker {
     const session::Hello hello{session::Purpose::data, setup_.rank, epoch, 0,
                                static_cast<std::uint16_t>(rail)};
     const auto at = static_cast<std::size_t>(rail);
-    const session::Address& to = addresses_.at(at).at(static_cast<std::size_t>(behind));
+    const session::Address to = addresses_.at(at).at(behind);
     const Deadline deadline = after_seconds(setup_.timeout_seconds);
     while (true) {
       try {
@@ -301,7 +298,7 @@ class CloneWorker {
 
   session::RankSetup setup_;
   std::vector<session::Address> interfaces_;
-  std::vector<std::vector<session::Address>> addresses_;  // [rail][rank]
+  std::vector<session::AddressBook> addresses_;  // [rail]
   session::ControlThread control_thread_;
   std::optional<Source> source_;
   struct stat source_status_ {};

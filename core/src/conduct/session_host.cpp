@@ -1,5 +1,6 @@
 #include "conduct/session_host.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,12 +65,14 @@ SessionHost::Gathered SessionHost::gather() {
   const double patience = setup_.timeout_seconds + 0.05 * setup_.ranks + (has_reports() ? 5 : 0);
   const auto frames = server_.await_all(patience, [this] { check_gathering(); });
   Gathered all;
-  auto& listeners = all.welcome.listeners;
+  std::vector<std::vector<std::string>> listeners;  // [rail][rank]
   std::map<std::string, std::int32_t> known;
   for (const auto& frame : frames) {
     const auto joined = session::unpack<session::Joined>(frame.payload);
     const auto [node, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
-    if (is_new) all.facts.push_back(json::parse(joined.facts));
+    if (is_new) all.facts.emplace_back();
+    auto& facts = all.facts[static_cast<std::size_t>(node->second)];
+    if (facts.is_null() && !joined.facts.empty()) facts = json::parse(joined.facts);
     all.welcome.node.push_back(node->second);
     if (!listeners.empty() && listeners.size() != joined.listeners.size())
       throw UsageError("ranks have different numbers of interfaces; give the same number on every node");
@@ -77,7 +80,7 @@ SessionHost::Gathered SessionHost::gather() {
     for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
       listeners[rail].push_back(joined.listeners[rail]);
   }
-  all.welcome.living = server_.all_living();
+  for (const auto& rail : listeners) all.welcome.listeners.push_back(session::AddressBook::of(rail));
   return all;
 }
 
@@ -85,6 +88,9 @@ SessionHost::Gathered SessionHost::gather() {
 void SessionHost::check_gathering() {
   jobs_.receive_signals();
   if (jobs_.interrupted()) throw RunError("interrupted before all ranks had joined");
+  pollfd reader{setup_.events_fd, 0, 0};
+  if (::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0)
+    throw RunError("the reader of the events ended before all ranks had joined");
   receive_reports();
   if (losses_.empty()) return;
   if (!all_heard_) all_heard_ = after_seconds(other_losses_seconds);

@@ -107,6 +107,7 @@ class Node {
     setup.rank = rank;
     setup.ranks = config_.ranks;
     setup.local_ranks = config_.count;
+    setup.tells_of_node = rank == config_.first_rank;
     setup.host = config_.host;
     setup.secret = session::bytes_of_secret(config_.secret);
     setup.conductor = config_.conductor;

@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "program/program.hpp"
 #include "program/registry.hpp"
-#include "session/socket.hpp"
+#include "session/address_book.hpp"
 #include "store/store.hpp"
 
 namespace crosscut::session {
@@ -26,8 +26,8 @@ struct BackendContext {
   const std::string& secret;
   session::ControlThread& control_thread;
   session::BarrierTree& barrier;
-  // The address at which each rank listens, [rail][rank], and this rank's own interfaces, [rail].
-  const std::vector<std::vector<session::Address>>& addresses;
+  // The address at which each rank listens, and this rank's own interfaces, [rail].
+  const std::vector<session::AddressBook>& addresses;
   const std::vector<session::Address>& interfaces;
   bool polling = false;  // true: waits may spin, since every rank has a core
   double timeout_seconds = 30;

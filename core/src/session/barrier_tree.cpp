@@ -12,7 +12,10 @@
 
 namespace crosscut::session {
 
-BarrierTree::Place BarrierTree::place(Rank self, std::span<const Rank> living) {
+BarrierTree::Place BarrierTree::place(Rank self, Rank ranks, std::span<const Rank> lost) {
+  std::vector<Rank> living;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (!std::ranges::binary_search(lost, rank)) living.push_back(rank);
   Place place;
   const auto found = std::lower_bound(living.begin(), living.end(), self);
   const auto position = static_cast<std::size_t>(found - living.begin());

@@ -21,8 +21,8 @@ class BarrierTree {
     Rank parent = -1;  // -1: the root
     std::vector<Rank> children;
   };
-  // Returns the place of `self` among the living ranks (ascending).
-  static Place place(Rank self, std::span<const Rank> living);
+  // Returns the place of `self` among those of all ranks that are not lost. `lost` is sorted.
+  static Place place(Rank self, Rank ranks, std::span<const Rank> lost);
 
   // Offset of a rank's clock from the root's: seconds to subtract from a reading, and their uncertainty.
   struct ClockOffset {

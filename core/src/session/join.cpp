@@ -58,9 +58,8 @@ Membership join(const RankSetup& setup, const Address& conductor) {
     refuse(setup, conductor, error);
     throw;
   }
-  Joined joined{.node = measure::node_id(),
-                .facts = json::write(measure::node_facts(member.interfaces)),
-                .listeners = {}};
+  Joined joined{.node = measure::node_id(), .facts = {}, .listeners = {}};
+  if (setup.tells_of_node) joined.facts = json::write(measure::node_facts(member.interfaces));
   auto listened = member.interfaces;
   if (!setup.control_interface.empty()) listened.push_back(member.control_interface);
   for (const auto& interface : listened) {

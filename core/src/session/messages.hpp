@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure/backend.hpp"
+#include "session/address_book.hpp"
 #include "session/barrier_tree.hpp"
 #include "session/rank_group.hpp"
 #include "session/wire.hpp"
@@ -21,7 +22,7 @@ concept Either = std::same_as<std::remove_const_t<T>, Message>;
 // Sent by a rank once it has connected.
 struct Joined {
   std::string node;                    // identity of the node
-  std::string facts;                   // JSON of node_facts
+  std::string facts;                   // JSON of node_facts; empty: another rank of this node tells them
   std::vector<std::string> listeners;  // one address per rail
 };
 void members(Either<Joined> auto& message, auto&& take) {
@@ -31,12 +32,13 @@ void members(Either<Joined> auto& message, auto&& take) {
 // Sent by the conductor once all ranks have joined, and again whenever one is lost.
 struct Welcome {
   std::uint32_t epoch = 0;
-  std::vector<Rank> living;
-  std::vector<std::vector<std::string>> listeners;  // [rail][rank]; first welcome only
-  std::vector<std::int32_t> node;                   // [rank]; first welcome only
+  std::vector<Rank> lost;              // sorted
+  std::vector<AddressBook> listeners;  // [rail]; first welcome only
+  std::vector<std::int32_t> node;      // [rank]; first welcome only
 };
+void members(Either<AddressBook> auto& book, auto&& take) { take(book.hosts, book.host, book.port); }
 void members(Either<Welcome> auto& message, auto&& take) {
-  take(message.epoch, message.living, message.node, message.listeners);
+  take(message.epoch, message.lost, message.node, message.listeners);
 }
 
 // Sent by a rank once its barrier is built. Later `ready` frames carry only `facts`.

@@ -112,10 +112,7 @@ class RankLoop {
   }
 
   void welcome(const Welcome& message) {
-    for (const auto& rail : message.listeners) {
-      auto& addresses = addresses_.emplace_back();
-      for (const auto& text : rail) addresses.push_back(Address::parse(text));
-    }
+    addresses_ = message.listeners;
     control_addresses_ = setup_.control_interface.empty() ? addresses_.at(0) : addresses_.back();
     if (!setup_.control_interface.empty()) addresses_.pop_back();
     const auto mine = message.node.at(static_cast<std::size_t>(setup_.rank));
@@ -129,7 +126,7 @@ class RankLoop {
 
   void rebuild(const Welcome& message) {
     epoch_ = message.epoch;
-    const auto place = BarrierTree::place(setup_.rank, message.living);
+    const auto place = BarrierTree::place(setup_.rank, setup_.ranks, message.lost);
     const auto deadline = after_seconds(setup_.timeout_seconds);
     Fd parent;
     std::vector<Fd> children;
@@ -147,8 +144,8 @@ class RankLoop {
     const Hello hello{Purpose::tree, setup_.rank, epoch_, 0, 0};
     while (true) {
       try {
-        return connect_authenticated(control_addresses_.at(static_cast<std::size_t>(parent)),
-                                     control_interface_, setup_.secret, hello, deadline);
+        return connect_authenticated(control_addresses_.at(parent), control_interface_, setup_.secret, hello,
+                                     deadline);
       } catch (const ConnectionLost& lost) {
         if (control_thread_.interrupted() || milliseconds_left(deadline) == 0)
           throw measure::PeerLost(parent, lost.what());
@@ -247,8 +244,8 @@ class RankLoop {
   const RankSetup& setup_;
   std::vector<Address> interfaces_;
   Address control_interface_;
-  std::vector<Address> control_addresses_;       // [rank]
-  std::vector<std::vector<Address>> addresses_;  // [rail][rank]
+  AddressBook control_addresses_;
+  std::vector<AddressBook> addresses_;  // [rail]
   BarrierTree barrier_;
   RootClock root_clock_;
   std::mutex backend_mutex_;  // guards backend_ against the control thread's interrupt

@@ -14,6 +14,7 @@ struct RankSetup {
   Rank rank = 0;
   Rank ranks = 1;
   Rank local_ranks = 1;                 // ranks on this node; if fewer than `ranks`, rank 0 sends `listening`
+  bool tells_of_node = true;            // false: another rank here tells the conductor of this node
   std::string host;                     // this node's name as the launcher knows it; empty: gethostname
   std::string secret;                   // raw bytes, 32
   std::string conductor;                // "address:port" of rank 0; ignored by rank 0 itself

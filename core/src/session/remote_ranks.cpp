@@ -345,7 +345,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         collect(FrameType::aborted);
         Welcome rebuild;
         rebuild.epoch = epoch_;
-        rebuild.living = server_.all_living();
+        rebuild.lost = not_living();
         server_.broadcast(FrameType::rebuild, pack(rebuild));
         note_clocks(collect(FrameType::ready));
         return;
@@ -353,6 +353,13 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         continue;
       }
     }
+  }
+
+  std::vector<Rank> not_living() const {
+    std::vector<Rank> gone;
+    for (Rank rank = 0; rank < ranks(); ++rank)
+      if (!server_.living(rank)) gone.push_back(rank);
+    return gone;
   }
 
   std::string node_name(Rank rank) const {
