@@ -199,3 +199,52 @@ TEST(the_skew_is_that_of_the_ranks_that_started) {
   CHECK_EQ(skew[1], 0.0);
   CHECK(std::isnan(skew[2]));
 }
+
+// Large entries make several frames of what a rank passes up.
+TEST(an_order_reaches_every_rank_and_what_all_pass_up_reaches_the_root_whole) {
+  for (const std::size_t entry_bytes : {std::size_t{4}, std::size_t{700'000}}) {
+    Forest forest(40);
+    std::atomic<int> ordered{0};
+    std::vector<std::byte> collected;
+    int frames = 0;
+    forest.run([&](Rank rank) {
+      auto& tree = forest.at(rank);
+      const Frame order = rank == 0 ? Frame{FrameType::run, {std::byte{7}, std::byte{9}}} : tree.from_above();
+      tree.pass_down(order);
+      if (order.type == FrameType::run && order.payload.back() == std::byte{9}) ++ordered;
+      tree.pass_up(std::vector<std::byte>(entry_bytes, static_cast<std::byte>(rank)),
+                   [&](const Frame& frame) {
+                     ++frames;
+                     collected.insert(collected.end(), frame.payload.begin(), frame.payload.end());
+                   });
+    });
+    CHECK_EQ(ordered.load(), 40);
+    CHECK_EQ(collected.size(), 40 * entry_bytes);
+    CHECK(entry_bytes < 100 ? frames == 1 : frames > 10);
+    std::array<std::size_t, 40> bytes_of{};
+    for (std::size_t at = 0; at < collected.size(); ++at) {
+      const auto rank = std::to_integer<std::size_t>(collected[at]);
+      CHECK(collected[at - at % entry_bytes] == collected[at]);
+      ++bytes_of.at(rank);
+    }
+    CHECK(std::ranges::all_of(bytes_of, [&](std::size_t bytes) { return bytes == entry_bytes; }));
+  }
+}
+
+TEST(a_child_that_is_gone_before_it_passed_its_samples_up_is_named) {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  BarrierTree tree;
+  std::vector<Fd> children;
+  children.emplace_back(ends[0]);
+  Fd child(ends[1]);
+  tree.set({}, std::move(children), {17});
+  child.reset();
+  try {
+    tree.pass_up({}, [](const Frame&) {});
+    CHECK(false);
+  } catch (const measure::PeerLost& lost) {
+    CHECK_EQ(lost.peer, 17);
+    CHECK_EQ(lost.doing, "waiting for the samples of rank 17");
+  }
+}

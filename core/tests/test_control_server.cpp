@@ -1,4 +1,8 @@
 // A rank that stalls or dies at any moment blocks no other, and is named.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <thread>
@@ -92,4 +96,25 @@ TEST(a_rank_that_dies_while_it_joins_is_named) {
                         server.await_all(long_seconds, [] {}));
     rank.join();
   }
+}
+
+TEST(too_many_ranks_for_the_limit_of_open_files_are_refused_at_once) {
+  const pid_t child = ::fork();  // the limit cannot be raised again
+  if (child == 0) {
+    const rlimit limit{200, 200};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(3);
+    try {
+      const ControlServer server(Address::parse("127.0.0.1:0"), secret, 200, long_seconds);
+    } catch (const UsageError& error) {
+      const std::string text = error.what();
+      ::_exit(text.find("200 ranks, but may open only 200 files") != std::string::npos &&
+                      text.find("(ulimit -Hn) to 264") != std::string::npos
+                  ? 0
+                  : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK_EQ(status, 0);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -36,6 +37,8 @@ struct Pipe {
   Fd read, write;  // both closed on exec
 };
 Pipe make_pipe();  // throws RunError
+// Allows this process and those it starts as many descriptors as possible; returns how many.
+std::uint64_t raise_descriptor_limit();
 void make_non_blocking(const Fd& fd);
 
 // Writes in one call, so that lines of several processes do not interleave. Ignores errors: there is nowhere

@@ -1,6 +1,5 @@
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,14 +32,6 @@ constexpr double tree_end_seconds = 10;
 
 constexpr std::array handled_signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
-// Allows as many descriptors as possible: every rank may connect to many others.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, a later error reports the shortage
-}
-
 // Resolves an interface of this node's ranks, from which they must reach the conductor or another node.
 std::string resolved(std::string_view interface, const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
@@ -62,7 +53,7 @@ class Node {
     oversubscribed_ =
         config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
     last_words_ = LastWords::of_ranks(static_cast<std::size_t>(config_.count));
-    raise_descriptor_limit();
+    raise_descriptor_limit();  // every rank may connect to many others
     sigset_t handled;
     ::sigemptyset(&handled);
     for (const int number : handled_signals) ::sigaddset(&handled, number);

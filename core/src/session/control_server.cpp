@@ -25,6 +25,19 @@ constexpr double cause_seconds = 1.5;
 constexpr int rounds_before_stalled = 4;
 constexpr std::size_t most_named = 15;  // missing ranks in a message
 
+// Descriptors of rank 0 besides those to ranks: the run's files, listeners, the session's streams.
+constexpr std::uint64_t other_descriptors = 64;
+
+void need_descriptors(Rank ranks) {
+  const auto needed = static_cast<std::uint64_t>(ranks) + other_descriptors;
+  const auto allowed = raise_descriptor_limit();
+  if (allowed < needed)
+    throw UsageError("rank 0 holds a connection to each of " + std::to_string(ranks) +
+                     " ranks, but may open only " + std::to_string(allowed) +
+                     " files; raise the hard limit of open files on its node (ulimit -Hn) to " +
+                     std::to_string(needed));
+}
+
 void add_to(int epoll, int fd, std::uint64_t tag) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = tag}};
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno != EEXIST)
@@ -57,6 +70,7 @@ ControlServer::ControlServer(const Address& interface, std::string secret, Rank 
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       members_(static_cast<std::size_t>(ranks)) {
   if (!epoll_) throw_errno("create an epoll instance");
+  need_descriptors(ranks);
 }
 
 void ControlServer::admit(Acceptor::Accepted connection) {

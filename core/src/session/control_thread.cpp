@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -15,14 +16,25 @@ constexpr double writing_patience_seconds = 60;
 // Time for the measuring thread to notice that the session is over; it may hang inside a library.
 constexpr int last_grace_milliseconds = 3000;
 
+void raise(const Fd& event) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(event.get(), &one, sizeof one);
+}
+
+void lower(const Fd& event) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(event.get(), &count, sizeof count);
+}
+
 }  // namespace
 
 ControlThread::ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds)
     : control_(std::move(control)),
       acceptors_(std::move(acceptors)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      delivered_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       silence_seconds_(silence_seconds) {
-  if (!wake_) throw_errno("create an eventfd");
+  if (!wake_ || !delivered_) throw_errno("create an eventfd");
   thread_ = std::thread([this] { attend(); });
 }
 
@@ -32,18 +44,26 @@ ControlThread::~ControlThread() {
   thread_.join();
 }
 
-void ControlThread::wake() const {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+void ControlThread::wake() const { raise(wake_); }
+
+std::optional<Frame> ControlThread::next_or(int also) {
+  while (true) {
+    std::array<pollfd, 2> watched{{{delivered_.get(), POLLIN, 0}, {also, POLLIN, 0}}};
+    ::poll(watched.data(), watched.size(), -1);
+    const std::lock_guard lock(mutex_);
+    if (!frames_.empty()) {
+      Frame frame = std::move(frames_.front());
+      frames_.pop_front();
+      if (frames_.empty() && !conductor_gone_) lower(delivered_);
+      return frame;
+    }
+    if (conductor_gone_) throw ConnectionLost(*conductor_gone_);
+    if (watched[1].revents != 0) return std::nullopt;
+  }
 }
 
-Frame ControlThread::next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !frames_.empty() || conductor_gone_; });
-  if (frames_.empty()) throw ConnectionLost(conductor_gone_.value_or(std::string()));
-  Frame frame = std::move(frames_.front());
-  frames_.pop_front();
-  return frame;
+void ControlThread::measuring() {
+  if (!is_measuring_.exchange(true)) wake();
 }
 
 void ControlThread::send(FrameType type, std::span<const std::byte> payload) {
@@ -112,7 +132,7 @@ bool ControlThread::receive_from_conductor() {
   {
     const std::lock_guard lock(mutex_);
     frames_.push_back(std::move(frame));
-    changed_.notify_all();
+    raise(delivered_);
   }
   return !last;
 }
@@ -128,7 +148,7 @@ void ControlThread::leave() {
 void ControlThread::conductor_is_gone(std::string reason) {
   const std::lock_guard lock(mutex_);
   conductor_gone_ = std::move(reason);
-  changed_.notify_all();
+  raise(delivered_);
 }
 
 std::optional<Deadline> ControlThread::end_of_silence() const {
@@ -154,10 +174,7 @@ void ControlThread::attend() {
     const int limit = over ? last_grace_milliseconds : strangers ? 1000 : patience;
     const int ready = ::poll(watched.data(), watched.size(), limit);
     if (ready == 0 && over && !ending_) leave();
-    if (watched[0].revents != 0) {
-      std::uint64_t count = 0;
-      [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
-    }
+    if (watched[0].revents != 0) lower(wake_);
     const bool silent = ready == 0 && silence && milliseconds_left(*silence) == 0;
     if (silent)
       conductor_is_gone("the conductor (rank 0) has been silent for " +

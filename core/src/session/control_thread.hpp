@@ -27,9 +27,12 @@ class ControlThread {
   ControlThread(const ControlThread&) = delete;
   ControlThread& operator=(const ControlThread&) = delete;
 
-  // Returns the conductor's next frame, for the measuring thread; throws ConnectionLost if the conductor is
-  // gone.
-  Frame next();
+  // Returns the conductor's next frame, for the measuring thread; or nullopt, if `also` is readable before
+  // that. Throws ConnectionLost if the conductor is gone.
+  std::optional<Frame> next_or(int also);
+  Frame next() { return *next_or(-1); }
+  // Says that this rank measures, by an order that another rank passed on.
+  void measuring();
   void send(FrameType type, std::span<const std::byte> payload);
   // Waits for the connection whose hello equals `wanted`. Throws ConnectionLost if interrupted or late.
   Fd accepted(const Hello& wanted, Deadline deadline);
@@ -57,10 +60,10 @@ class ControlThread {
 
   Fd control_;
   std::vector<Acceptor> acceptors_;
-  Fd wake_;
+  Fd wake_, delivered_;  // the second is readable while frames_ has frames or the conductor is gone
   double silence_seconds_;
-  Deadline last_heard_{};      // this member and the next: control thread only
-  bool is_measuring_ = false;  // from an order to measure until any other frame except a ping
+  Deadline last_heard_{};                  // control thread only
+  std::atomic<bool> is_measuring_{false};  // from an order to measure until any other frame except a ping
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};
   alignas(64) std::mutex mutex_;  // guards the members below

@@ -94,6 +94,13 @@ void members(Either<measure::RankSamples> auto& samples, auto&& take) {
   take(samples.connections);
 }
 
+// The entries that travel up the tree, one after the other.
+struct RankEntry {
+  Rank rank = -1;
+  measure::RankSamples samples;
+};
+void members(Either<RankEntry> auto& entry, auto&& take) { take(entry.rank, entry.samples); }
+
 template <class T>
 void write(Writer& writer, const T& value) {
   if constexpr (requires { writer.add(value); }) {

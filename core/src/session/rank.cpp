@@ -66,7 +66,7 @@ class RankLoop {
 
   void serve() {
     while (true) {
-      const auto frame = control_thread_.next();
+      const auto frame = next_frame();
       // The control thread, while there is one, ends a process that hangs in its library.
       if (frame.type == FrameType::end) return replace_backend(nullptr);
       try {
@@ -85,6 +85,20 @@ class RankLoop {
   }
 
  private:
+  // Returns what the conductor sends next, to this rank or down the tree.
+  Frame next_frame() {
+    while (true) {
+      if (auto frame = control_thread_.next_or(has_parent_ ? barrier_.parent_fd() : -1)) return *frame;
+      try {
+        auto order = barrier_.from_above();
+        control_thread_.measuring();
+        return order;
+      } catch (const ConnectionLost&) {
+        has_parent_ = false;  // until the conductor, which knows of the loss, has the tree built again
+      }
+    }
+  }
+
   void complain(const Complaint& complaint) {
     // After an interrupt, the conductor knows the cause better than this rank does.
     if (!control_thread_.interrupted()) control_thread_.send(FrameType::complaint, pack(complaint));
@@ -99,6 +113,7 @@ class RankLoop {
       case FrameType::job:
         return take_job(Reader(frame.payload).get<std::string>());
       case FrameType::run:
+        barrier_.pass_down(frame);
         return run(unpack<RunOrder>(frame.payload));
       case FrameType::abort_block:
         return abort_block();
@@ -134,7 +149,8 @@ class RankLoop {
     for (const auto child : place.children) {
       children.push_back(control_thread_.accepted({Purpose::tree, child, epoch_, 0, 0}, deadline));
     }
-    barrier_.set(std::move(parent), std::move(children));
+    barrier_.set(std::move(parent), std::move(children), place.children);
+    has_parent_ = place.parent >= 0;
     Ready ready{.clock_uncertainty_seconds = root_clock_.start(barrier_), .facts = {}};
     if (setup_.rank == 0) ready.facts = json::write(clock_facts());
     control_thread_.send(FrameType::ready, pack(ready));
@@ -219,7 +235,8 @@ class RankLoop {
                              .order_seed = job_.order_seed};
     auto samples = backend_->run(task);
     if (!samples.started.empty()) root_clock_.convert(barrier_, samples.started);
-    control_thread_.send(FrameType::result, pack(samples));
+    barrier_.pass_up(pack(RankEntry{setup_.rank, std::move(samples)}),
+                     [&](const Frame& frame) { control_thread_.send(frame.type, frame.payload); });
   }
 
   void abort_block() {
@@ -255,7 +272,8 @@ class RankLoop {
   conduct::Job job_;
   std::unique_ptr<program::Pattern> pattern_;
   std::uint32_t epoch_ = 0;
-  Complaint waited_for_;  // what this rank waited for when the block was aborted
+  Complaint waited_for_;     // what this rank waited for when the block was aborted
+  bool has_parent_ = false;  // whom orders may come from
   bool leads_node_ = false, oversubscribed_ = false;
 };
 

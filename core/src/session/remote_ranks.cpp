@@ -1,6 +1,7 @@
 #include "session/remote_ranks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "measure/machine.hpp"
@@ -73,9 +74,8 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   BlockOutcome run(const BlockRequest& request) override {
     while (true) {
       const RunOrder order{epoch_, request, ranks_of(lost_)};
-      server_.broadcast(FrameType::run, pack(order));
+      server_.send(0, FrameType::run, pack(order));  // which passes it on
       try {
-        const auto frames = collect(FrameType::result);
         BlockOutcome outcome;
         auto& data = outcome.data;
         data.block = request.block;
@@ -87,15 +87,13 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         data.message_seconds.assign(cells * slots, nothing);
         outcome.effort.resize(static_cast<std::size_t>(ranks()));
         Starts starts(static_cast<std::size_t>(request.block.cells()));
-        for (Rank rank = 0; rank < ranks(); ++rank) {
-          if (!server_.living(rank)) continue;
-          const auto samples = unpack<measure::RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
+        collect_samples([&](Rank rank, const measure::RankSamples& samples) {
           if (!samples.compute_fraction.empty()) data.compute_fraction.resize(cells, nothing);
           if (!samples.message_lost_bytes.empty())
             data.message_lost_bytes.resize(data.message_seconds.size());
           merge(rank, samples, outcome);
           starts.add(samples.started);
-        }
+        });
         data.skew_seconds = starts.skew_seconds();
         return outcome;
       } catch (const Failure&) {
@@ -225,28 +223,30 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     throw RunError(reason);
   }
 
-  // Aborts the block and describes what the ranks were waiting for or, if none reports that, which ranks have
-  // not finished. A rank inside a library call that cannot be interrupted does not answer.
-  std::string describe_stall(const std::vector<bool>& done) {
+  // Aborts the block and describes what the ranks were waiting for or, if none reports that, which ranks do
+  // not answer: those inside a library call that cannot be interrupted.
+  std::string describe_stall() {
     server_.broadcast(FrameType::abort_block, {});
     std::string waits, names;
     const auto deadline = after_seconds(stall_answers_seconds);
-    auto answers = server_.all_living().size();
-    while (answers > 0 && milliseconds_left(deadline) > 0) {
+    std::vector<bool> answered(static_cast<std::size_t>(ranks()));
+    auto missing = server_.all_living().size();
+    while (missing > 0 && milliseconds_left(deadline) > 0) {
       const auto heard = hear(stall_answers_seconds / 4, false);
       if (heard.what != What::frame || heard.frame.type != FrameType::aborted) continue;
-      --answers;
+      --missing;
+      answered[static_cast<std::size_t>(heard.rank)] = true;
       const auto waited_for = unpack<Complaint>(heard.frame.payload);
       if (waited_for.peer < 0 || waited_for.peer >= ranks() || waits.size() > longest_list) continue;
       waits += "\n  rank " + std::to_string(heard.rank) + " on " + node_name(heard.rank) + " was " +
                waited_for.reason + " on " + node_name(waited_for.peer);
     }
     for (const auto rank : server_.all_living()) {
-      if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
+      if (!answered[static_cast<std::size_t>(rank)] && names.size() < longest_list)
         names += " " + std::to_string(rank);
     }
     const std::string what = "all ranks are alive, but none is making progress; ";
-    return waits.empty() ? what + "ranks that have not finished:" + names : what + "waiting ranks:" + waits;
+    return waits.empty() ? what + "ranks that do not answer:" + names : what + "waiting ranks:" + waits;
   }
 
   // Waits for the server's next event; serves inputs and records losses.
@@ -257,29 +257,36 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     return heard;
   }
 
+  // Waits for the next frame of a rank. Throws Failure if a rank is lost meanwhile, UsageError or RunError if
+  // one refuses or all stall. `after_abort`: what ranks say of the block before is passed over.
+  ControlServer::Heard await_frame(bool after_abort) {
+    while (true) {
+      auto heard = hear(1, true);
+      if (heard.what == What::lost) throw Failure{};
+      if (heard.what == What::stalled) throw RunError(describe_stall());
+      if (heard.what != What::frame) continue;
+      const bool complains = heard.frame.type == FrameType::complaint;
+      if (!complains && heard.frame.type != FrameType::refused) return heard;
+      if (after_abort) continue;
+      if (complains) {
+        handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
+        throw Failure{};
+      }
+      const auto refusal = unpack<Refusal>(heard.frame.payload);
+      if (refusal.usage) throw UsageError(refusal.message);
+      throw RunError("rank " + std::to_string(heard.rank) + " on node " + node_name(heard.rank) + ": " +
+                     refusal.message);
+    }
+  }
+
   // Collects one frame of the wanted type from every living rank, [rank]; the frame of a lost rank is empty.
   // Each rank answers in order, so frames of other types are left over from an aborted block and are skipped.
-  // Throws Failure if a rank is lost meanwhile, UsageError or RunError if a rank refuses or all stall.
   std::vector<Frame> collect(FrameType wanted) {
     std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
     std::vector<bool> got(frames.size());
     auto missing = server_.all_living().size();
     while (missing > 0) {
-      auto heard = hear(1, true);
-      if (heard.what == What::lost) throw Failure{};
-      if (heard.what == What::stalled) throw RunError(describe_stall(got));
-      if (heard.what != What::frame) continue;
-      if (heard.frame.type == FrameType::complaint) {
-        if (wanted == FrameType::aborted) continue;  // it concerns the aborted block
-        handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
-        throw Failure{};
-      }
-      if (heard.frame.type == FrameType::refused && wanted != FrameType::aborted) {
-        const auto refusal = unpack<Refusal>(heard.frame.payload);
-        if (refusal.usage) throw UsageError(refusal.message);
-        throw RunError("rank " + std::to_string(heard.rank) + " on node " + node_name(heard.rank) + ": " +
-                       refusal.message);
-      }
+      auto heard = await_frame(wanted == FrameType::aborted);
       const auto at = static_cast<std::size_t>(heard.rank);
       if (heard.frame.type != wanted || got[at]) continue;
       got[at] = true;
@@ -287,6 +294,32 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       --missing;
     }
     return frames;
+  }
+
+  // Collects the samples of every living rank, which rank 0 passes on.
+  void collect_samples(const std::function<void(Rank, const measure::RankSamples&)>& take) {
+    std::vector<bool> got(static_cast<std::size_t>(ranks()));
+    auto type = FrameType::part;
+    while (type != FrameType::result) {
+      const auto heard = await_frame(false);
+      if (heard.frame.type != FrameType::part && heard.frame.type != FrameType::result) continue;
+      type = heard.frame.type;
+      for (Reader reader(heard.frame.payload); !reader.at_end();) {
+        RankEntry entry;
+        read(reader, entry);
+        const auto at = static_cast<std::size_t>(entry.rank);
+        if (at >= got.size() || got[at])
+          throw RunError("internal error: samples of rank " + std::to_string(entry.rank) +
+                         " came twice, or are of no rank; please report it");
+        got[at] = true;
+        take(entry.rank, entry.samples);
+      }
+    }
+    for (const Rank rank : server_.all_living()) {
+      if (!got[static_cast<std::size_t>(rank)])
+        throw RunError("internal error: no samples of rank " + std::to_string(rank) +
+                       " came; please report it");
+    }
   }
 
   // Collects the facts that ranks report when they are ready: node counters, wait mode, the backend's facts,

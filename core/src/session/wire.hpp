@@ -29,6 +29,7 @@ enum class FrameType : std::uint32_t {
   complaint,
   standing,   // clone: progress of this rank
   committed,  // clone: the copy is in place
+  part,       // samples of ranks, before those of the last frame of the same block, a `result`
   // conductor to rank
   welcome = 32,
   job,
