@@ -57,7 +57,7 @@ std::optional<Frame> ControlThread::next_or(int also) {
       if (frames_.empty() && !conductor_gone_) lower(delivered_);
       return frame;
     }
-    if (conductor_gone_) throw ConnectionLost(*conductor_gone_);
+    if (conductor_gone_) throw ConductorGone(*conductor_gone_);
     if (watched[1].revents != 0) return std::nullopt;
   }
 }

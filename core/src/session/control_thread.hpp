@@ -17,6 +17,11 @@
 
 namespace crosscut::session {
 
+// Thrown if the conductor is gone.
+class ConductorGone : public ConnectionLost {
+  using ConnectionLost::ConnectionLost;
+};
+
 class ControlThread {
  public:
   // `control` is this rank's authenticated connection to the conductor; there is one acceptor per interface.
@@ -28,7 +33,7 @@ class ControlThread {
   ControlThread& operator=(const ControlThread&) = delete;
 
   // Returns the conductor's next frame, for the measuring thread; or nullopt, if `also` is readable before
-  // that. Throws ConnectionLost if the conductor is gone.
+  // that. Throws ConductorGone.
   std::optional<Frame> next_or(int also);
   Frame next() { return *next_or(-1); }
   // Says that this rank measures, by an order that another rank passed on.

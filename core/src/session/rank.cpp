@@ -309,8 +309,10 @@ int conduct_and_measure(const RankSetup& setup) {
 
 int guarded(const RankSetup& setup, const std::function<int()>& body) {
   const auto leave = [&](const std::exception& error, int status) {
-    write_once(STDERR_FILENO,
-               "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n");
+    // The launcher that takes last words says how rank 0 ended; thousands of ranks need not repeat it.
+    if (!setup.last_words || dynamic_cast<const ConductorGone*>(&error) == nullptr)
+      write_once(STDERR_FILENO,
+                 "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n");
     if (setup.last_words) setup.last_words(error.what());
     return status;
   };
