@@ -16,8 +16,9 @@ RESULTS = Path(__file__).resolve().parents[1] / "build" / "benchmarks"
 def main() -> int:
     status = 0
     for name, benchmark in (
-        ("peers", peers), ("scale", scale), ("memory", memory), ("conducting", conducting), ("simulate", simulate),
-        ("report", report), ("search", search), ("profile", profile), ("user_switch", user_switch),
+        ("peers", peers), ("scale", scale), ("memory", memory), ("conducting", conducting),
+        ("simulate", simulate), ("report", report), ("search", search), ("profile", profile),
+        ("user_switch", user_switch),
     ):  # fmt: skip
         print(f"\n{name}", flush=True)
         status |= benchmark.main(["--out", str(RESULTS / f"{name}.json")])

@@ -16,8 +16,6 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.conditions import describe, print_table, sentence, write_json
 from benchmarks.measuring import core
 from benchmarks.memory import children
@@ -65,8 +63,8 @@ def rank_0(node: int) -> int:
 
 
 def measure(ranks: int, folder: str) -> Conducting:
-    config = {"ranks": ranks, "secret": new_secret(), "backend": "null", "pin": False}
-    job = {
+    config: dict[str, object] = {"ranks": ranks, "secret": new_secret(), "backend": "null", "pin": False}
+    job: dict[str, object] = {
         "pattern": "aapc",
         "backend": "null",
         "sizes": [SIZE_BYTES],
@@ -76,12 +74,15 @@ def measure(ranks: int, folder: str) -> Conducting:
     job |= {"repetitions": 2, "warm_up": 0, "iterations": 1, "out": f"{folder}.zarr"}
     began = time.monotonic()
     node = subprocess.Popen(
-        [core(), "node"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [core(), "node"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    assert node.stdin is not None and node.stdout is not None
+    assert node.stdin is not None
+    assert node.stdout is not None
 
     def ask(line: object) -> None:
-        print(json.dumps(line), file=node.stdin, flush=True)
+        assert node.stdin is not None
+        node.stdin.write(json.dumps(line).encode() + b"\n")
+        node.stdin.flush()
 
     marks: dict[str, tuple[float, float]] = {}
     pid, peak = 0, 0
@@ -122,25 +123,26 @@ def row(one: Conducting) -> tuple[str, ...]:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.conducting", description=__doc__)
     parser.add_argument("--ranks", type=int, nargs="*", default=RANKS, metavar="N")
-    parser.add_argument("--repetitions", type=int, default=3, help="the median counts (%(default)s)")
+    parser.add_argument(
+        "--repetitions", type=int, default=3, help="the one in the middle counts (%(default)s)"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write everything as JSON")
     args = parser.parse_args(words)
     machine = describe()
     print(sentence(machine), flush=True)
     head = ("ranks", "joined s", "joining s", "rank 0 MB", "phase ms", "µs a rank", "phase, wall ms", "all s")
-    measured, medians = [], []
+    measured, middle = [], []
     try:
         for ranks in args.ranks:
             with tempfile.TemporaryDirectory(prefix="crosscut-conducting-") as folder:
                 mine = [measure(ranks, f"{folder}/{i}") for i in range(args.repetitions)]
             measured += mine
-            columns = np.median([list(asdict(one).values()) for one in mine], axis=0)
-            medians.append(Conducting(ranks, *columns[1:5], int(columns[5]), columns[6]))
+            middle.append(sorted(mine, key=lambda one: one.phase_seconds)[len(mine) // 2])
     except BenchmarkError as error:
         print(f"benchmarks.conducting: {error}", file=sys.stderr)
         return 1
     finally:
-        print_table(head, [row(one) for one in medians])
+        print_table(head, [row(one) for one in middle])
         write_json(args.out, {"machine": machine, "measured": [asdict(one) for one in measured]})
     return 0
 
