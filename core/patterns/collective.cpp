@@ -108,6 +108,13 @@ void pairwise_exchange(Rounds& r) {
     r.exchange(wrapped(r.rank + s, r.ranks), r.blocks(s), wrapped(r.rank - s, r.ranks), r.blocks(s));
 }
 
+void pairwise_exchange_of_uneven_blocks(Rounds& r) {
+  for (Rank s = 1; s < r.ranks; ++s) {
+    const Blocks block = uneven_block(r.bytes, r.ranks, s);
+    r.exchange(wrapped(r.rank + s, r.ranks), block, wrapped(r.rank - s, r.ranks), block);
+  }
+}
+
 // In each round a rank passes on the blocks whose distance to their destination has the round's bit.
 void bruck_all_to_all(Rounds& r) {
   for (Rank distance = 1; distance < r.ranks; distance *= 2) {
@@ -149,6 +156,7 @@ constexpr std::array broadcast{Algorithm{"binomial tree", binomial_broadcast},
                                Algorithm{"scatter and all-gather", scatter_and_all_gather}};
 constexpr std::array all_to_all{Algorithm{"pairwise exchange", pairwise_exchange},
                                 Algorithm{"Bruck", bruck_all_to_all}};
+constexpr std::array all_to_all_v{Algorithm{"pairwise exchange", pairwise_exchange_of_uneven_blocks}};
 constexpr std::array barrier{Algorithm{"dissemination", dissemination}};
 constexpr std::array operations{
     Operation{.name = "all-reduce",
@@ -170,6 +178,10 @@ constexpr std::array operations{
     Operation{.name = "broadcast", .collective = Collective::broadcast, .algorithms = broadcast, .times = 0},
     Operation{
         .name = "all-to-all", .collective = Collective::all_to_all, .algorithms = all_to_all, .times = 1},
+    Operation{.name = "all-to-all-v",
+              .collective = Collective::all_to_all_v,
+              .algorithms = all_to_all_v,
+              .times = 1},
     Operation{.name = "barrier", .collective = Collective::barrier, .algorithms = barrier, .times = 0}};
 
 class CollectivePattern final : public PhasedPattern {
@@ -189,8 +201,7 @@ class CollectivePattern final : public PhasedPattern {
             .adds = adds()};
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    const double share = operation_.times == 0 ? 1 : operation_.times * (ranks - 1) / ranks;
-    const double credited = share * static_cast<double>(bytes);
+    const double credited = share(ranks) * static_cast<double>(bytes);
     if (index >= std::ssize(algorithms_)) {
       const bool in_place = index > std::ssize(algorithms_);
       return std::make_unique<UniformPhase>(
@@ -217,6 +228,12 @@ class CollectivePattern final : public PhasedPattern {
   }
 
  private:
+  // Returns how often a rank's vector counts in the bus bandwidth: without its own block.
+  double share(Rank ranks) const {
+    if (operation_.times == 0) return 1;
+    if (operation_.collective == Collective::all_to_all_v) return 1 - 2 / (ranks * (ranks + 1.0));
+    return operation_.times * (ranks - 1) / ranks;
+  }
   bool adds() const { return library_ && operation_.reduces; }
   // Returns the bytes of the library's vector: rounded up to whole words where it adds, and to equal blocks
   // where it divides the vector.
@@ -249,7 +266,9 @@ const std::array parameters = {
     choice_parameter(
         "operation", names(),
         "The operation; each of its algorithms is a phase. The message size is that of the whole "
-        "vector of a rank; a barrier carries nothing"),
+        "vector of a rank; a barrier carries nothing. The blocks of all-to-all-v are unequal: the next rank "
+        "gets "
+        "the smallest, the one before the largest"),
     choice_parameter("library", {"no", "also", "only"},
                      "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
                      "or only it. The algorithms then also add what they receive of a reduction, as it does"),
@@ -264,8 +283,7 @@ CROSSCUT_DEFINE_PATTERN(
      .summary = "A collective operation by each of its usual algorithms: one phase is one algorithm",
      .answers = "Which algorithm of a collective operation suits this network, by size?",
      .formula = "bus bandwidth: f m / t_slowest, f = 2 (P - 1) / P for all-reduce, 1 for broadcast and "
-                "barrier, else "
-                "(P - 1) / P",
+                "barrier, 1 - 2 / (P (P + 1)) for all-to-all-v, else (P - 1) / P",
      .source = "Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009; bus bandwidth as in nccl-tests",
      .formula_per = "rank",
      .shape = PatternShape::algorithms,

@@ -6,30 +6,13 @@
 #include <vector>
 
 #include "patterns/operations.hpp"
+#include "program/blocks.hpp"
 
 namespace crosscut::patterns {
 
+using program::Blocks;
 using program::Op;
 using program::OpIndex;
-
-// Part of the vector: the bytes of `count` of `parts` equal blocks, from block `first` on, cyclically.
-struct Blocks {
-  std::int64_t bytes, parts, first, count;
-
-  std::int64_t offset() const { return edge(first % parts); }
-  std::int64_t size() const {
-    const std::int64_t from = first % parts, to = from + count;
-    return to <= parts ? edge(to) - edge(from) : bytes - edge(from) + edge(to - parts);
-  }
-  // A cyclic range that passes the end lies at the start of the buffer.
-  std::int64_t place() const { return first % parts + count <= parts ? offset() : 0; }
-
- private:
-  std::int64_t edge(std::int64_t block) const {
-    // Without overflow for any size and number of ranks.
-    return bytes / parts * block + bytes % parts * block / parts;
-  }
-};
 
 // Appends the operations of one rank, round by round.
 class Rounds {

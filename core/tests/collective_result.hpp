@@ -27,6 +27,14 @@ inline void give_result(const program::Op& op, std::size_t own,
       std::copy_n(vector + (op.in_place ? from * block : 0), block, result + from * block);
     if (op.collective == Collective::all_to_all)
       std::copy_n(vector + own * block, block, result + from * block);
+    if (op.collective == Collective::all_to_all_v) {
+      const auto distance = static_cast<std::int64_t>((own + vectors.size() - from) % vectors.size());
+      const auto before = distance * (distance + 1) / 2,
+                 parts = std::ssize(vectors) * (std::ssize(vectors) + 1) / 2;
+      const auto begin = std::ssize(vectors.front()) * before / parts;
+      const auto end = std::ssize(vectors.front()) * (before + distance + 1) / parts;
+      std::copy(vector + begin, vector + end, result + begin);
+    }
   }
   if (op.collective == Collective::broadcast) std::ranges::copy(vectors.front(), result);
 }

@@ -31,10 +31,11 @@ TEST(every_member_survives_conversion_to_json_and_back) {
   job.minimum_repetitions = 9;
   job.interval = 0.05;
   job.warm_up = 3;
-  job.iterations = 100;
+  job.iterations = 1;
   job.window = 8;
   job.rails = 2;
   job.sync = "none";
+  job.cache = "cold";
   job.wait = "poll";
   job.seed = 123456789;
   job.order_seed = 4;

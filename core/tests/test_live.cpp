@@ -164,7 +164,7 @@ class WireTransport : public HostTransport {
 };
 
 // One rank, in this thread, from allocating memory to its samples.
-RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
+RankSamples measure_one(Rank rank, Rank ranks, const Task& task, CacheState cache = CacheState::warm) {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const Fd conductor(ends[0]);
@@ -181,7 +181,9 @@ RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
                                .addresses = addresses,
                                .interfaces = interfaces};
   LiveBackend<WireTransport> backend(context, Parameters({}, {}, "test"));
-  backend.reserve(task.extent, 1 << 28, task.verify);
+  backend.reserve(task.extent, {.limit_bytes = std::int64_t{1} << (cache == CacheState::warm ? 28 : 32),
+                                .verify = task.verify,
+                                .cache = cache});
   RankSamples samples = backend.run(task);
   // Each phase counts as progress, as these wires count nothing: otherwise a working rank would seem to hang.
   CHECK_EQ(control_thread.progress().load(), samples.status.size());
@@ -204,10 +206,10 @@ struct Outcome {
 };
 
 Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}, std::uint64_t order_seed = 0,
-                 std::int64_t iterations = 1) {
+                 std::int64_t iterations = 1, CacheState cache = CacheState::warm) {
   Task task = task_of(pattern, ranks, message_bytes);
   task.block = {0, 0, std::min<std::int64_t>(task.extent.phases, 5), 0, 2};
-  task.verify = true;
+  task.verify = cache == CacheState::warm;
   task.verify_seed = 17;
   task.order_seed = order_seed;
   task.iterations = iterations;
@@ -217,8 +219,9 @@ Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}, st
   outcome.samples.resize(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (Rank rank = 0; rank < ranks; ++rank)
-    threads.emplace_back(
-        [&, rank] { outcome.samples[static_cast<std::size_t>(rank)] = measure_one(rank, ranks, task); });
+    threads.emplace_back([&, rank] {
+      outcome.samples[static_cast<std::size_t>(rank)] = measure_one(rank, ranks, task, cache);
+    });
   for (std::thread& thread : threads) thread.join();
   for (const RankSamples& one : outcome.samples) {
     CHECK(std::cmp_equal(one.wrong.size(), one.wrong_count));
@@ -254,6 +257,7 @@ const std::vector<Case> cases = {
     {"collective", {{"operation", "all-gather"}}},
     {"collective", {{"operation", "broadcast"}}},
     {"collective", {{"operation", "all-to-all"}}},
+    {"collective", {{"operation", "all-to-all-v"}}},
 };
 constexpr Rank everybody = 5;
 constexpr std::int32_t windows[] = {1, 3};
@@ -357,7 +361,7 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
 
 TEST(results_of_a_library_s_collectives_are_accepted) {
   for (const char* operation :
-       {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "barrier"}) {
+       {"all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "all-to-all-v", "barrier"}) {
     const auto pattern = make_pattern("collective", {{"operation", operation}, {"library", "only"}});
     for (const std::int64_t iterations : {1, 3}) {
       const auto outcome = run_once(*pattern, everybody, {}, 0, iterations);
@@ -383,6 +387,32 @@ TEST(a_wrong_byte_in_a_library_s_result_is_found) {
     CHECK_EQ(wrong.front().offset, 1);
     CHECK(wrong.front().expected != wrong.front().found);
   }
+}
+
+TEST(a_wrong_byte_in_a_block_of_its_own_size_is_found) {
+  const auto pattern = make_pattern("collective", {{"operation", "all-to-all-v"}, {"library", "only"}});
+  constexpr std::int64_t at = message_bytes * (1 + 2) / 15 + 1;  // behind the blocks for ranks 0 and 1
+  const auto wrong = run_once(*pattern, everybody, {.source = 0, .destination = 2, .bit = 8 * at}).wrong;
+  REQUIRE(wrong.size() == 1);
+  CHECK(wrong.front().source == 0 && wrong.front().destination == 2 && wrong.front().offset == at);
+}
+
+TEST(buffers_in_turn_lie_apart_and_within_their_memory) {
+  const Rotation rotation(100, 1000);
+  CHECK_EQ(rotation.bytes(), 1024U);
+  for (std::size_t i = 0; i < 20; ++i) CHECK_EQ(rotation.shift(i), static_cast<std::ptrdiff_t>(i % 8 * 128));
+  CHECK_EQ(Rotation(100, 0).shift(7), 0);
+  CHECK(last_level_cache_bytes() >= 1 << 16);
+}
+
+// The wires check that each message lies in allocated memory.
+TEST(every_pattern_runs_with_caches_in_every_state) {
+  for (const auto state : {CacheState::rotate, CacheState::cold})
+    for (const char* name : {"pingpong", "aapc", "chain", "collective"}) {
+      const auto outcome = run_once(*make_pattern(name), 3, {}, 0, 3, state);
+      const auto warm = run_once(*make_pattern(name), 3, {}, 0, 3);
+      CHECK(outcome.sent == warm.sent);
+    }
 }
 
 TEST(a_seed_draws_one_order_of_phases_for_all_repetitions) {

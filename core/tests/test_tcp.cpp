@@ -53,7 +53,7 @@ std::vector<RankSamples> measured(
   threads.run([&](Rank rank) {
     const auto backend = find_backend("tcp").make(
         threads.context(rank), RankThreads::parameters("tcp", {{"connections", connections}}));
-    backend->reserve(extent, 1 << 26, true);
+    backend->reserve(extent, {.limit_bytes = 1 << 26, .verify = true});
     samples[static_cast<std::size_t>(rank)] =
         backend->run({.pattern = &pattern,
                       .bytes = bytes,

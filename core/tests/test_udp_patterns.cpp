@@ -49,7 +49,7 @@ Total run_everywhere(const Pattern& pattern, const Extent& extent) {
   rig.run([&](Rank rank) {
     LiveBackend<Line> backend(rig.context(rank),
                               RankThreads::parameters("udp", {{"datagram", "1KB"}, {"grace", "5ms"}}));
-    backend.reserve(extent, 1 << 26, true);
+    backend.reserve(extent, {.limit_bytes = 1 << 26, .verify = true});
     samples[static_cast<std::size_t>(rank)] = backend.run({.pattern = &pattern,
                                                            .bytes = bytes,
                                                            .extent = extent,

@@ -43,7 +43,8 @@ def job(out: Path, operation: str, backend: str, **options: object) -> Job:
 
 
 @pytest.mark.parametrize(
-    "operation", ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "barrier"]
+    "operation",
+    ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "all-to-all-v", "barrier"],
 )
 def test_results_of_mpi_s_own_collectives_are_whole(
     sessions: Sessions, quick_path: Path, operation: str

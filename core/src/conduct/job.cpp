@@ -100,6 +100,7 @@ const json::Members<Job> members{
     member("window", &Job::window, within(0, program::widest_window)),
     member("rails", &Job::rails, within(0, program::most_rails)),
     member("sync", &Job::sync, choice({"barrier", "none"})),
+    member("cache", &Job::cache, choice({"warm", "rotate", "cold"})),
     member("wait", &Job::wait, choice({"auto", "block", "poll"})),
     member("seed", &Job::seed, within(0, unbounded)),
     member("order_seed", &Job::order_seed, within(0, unbounded)),
@@ -122,6 +123,10 @@ constexpr std::int64_t least_for_interval = 6;
 
 void check_together(const Job& job) {
   if (job.pattern.empty()) refuse("job: missing member \"pattern\"");
+  if (job.cache == "rotate" && job.verify)
+    refuse("--verify looks at one buffer, so it cannot be combined with --cache rotate");
+  if (job.cache == "cold" && job.iterations > 1)
+    refuse("--cache cold measures each phase once for a sample: leave --iterations out");
   if (job.interval == 0) return;
   if (job.minimum_repetitions < least_for_interval)
     refuse("--minimum-repetitions: a 95 % interval of the median needs at least 6");

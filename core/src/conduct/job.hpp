@@ -30,6 +30,7 @@ struct Job {
   std::int64_t window = 0;       // messages in flight per route; 0: the pattern's own (PatternInfo)
   std::int64_t rails = 1;        // interfaces that share each message; 0: all that ranks listen on
   std::string sync = "barrier";  // "barrier" or "none"
+  std::string cache = "warm";    // whether messages lie in caches: "warm", "rotate", "cold" (cache.hpp)
   std::string wait = "auto";     // "block", "poll", "auto": poll while ranks fit the cores
   std::uint64_t seed = 1;
   // Seed of the order of sizes, and of phases in a block; 0: the given order. The run's layout is the same.

@@ -161,6 +161,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
       {"backend", json::Object{{"name", backend_.name}, {"parameters", json::to_json(backend_values.all())}}},
       {"window", job_.window},
       {"rails", rails_},
+      {"cache", job_.cache},
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };

@@ -75,6 +75,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   if (job_.verify && !backend_.live) {
     throw UsageError("backend " + job_.backend + " moves no bytes, so there is nothing to verify");
   }
+  if (job_.cache != "warm" && !backend_.live)
+    throw UsageError("backend " + job_.backend + " moves no bytes, so --cache means nothing there");
+  if (job_.cache == "cold") job_.iterations = 1;  // only the first would be cold
   if (job_.tolerate_failures && !backend_.tolerates_failure) {
     events_.warn("backend " + job_.backend +
                  " cannot continue without a rank that failed; all ranks will be restarted instead");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "measure/cache.hpp"
 #include "program/program.hpp"
 #include "program/registry.hpp"
 #include "session/address_book.hpp"
@@ -31,6 +32,13 @@ struct BackendContext {
   const std::vector<session::Address>& interfaces;
   bool polling = false;  // true: waits may spin, since every rank has a core
   double timeout_seconds = 30;
+};
+
+// What a job asks of a rank's memory.
+struct MemoryPlan {
+  std::int64_t limit_bytes = 0;
+  bool verify = false;
+  CacheState cache = CacheState::warm;
 };
 
 // One block to run, with the settings of its job and size.
@@ -99,8 +107,8 @@ class PeerLost : public std::runtime_error {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Begins a job: allocates buffers for its largest size. Throws UsageError if they exceed `memory_bytes`.
-  virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
+  // Begins a job: allocates buffers for its largest size. Throws UsageError if they exceed the limit.
+  virtual void reserve(const program::Extent& largest, const MemoryPlan& plan) = 0;
   virtual RankSamples run(const Task& task) = 0;
   // Called by the control thread: `run` must throw soon. A backend whose library cannot be interrupted does
   // nothing.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "measure/verify.hpp"
+#include "program/blocks.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::measure {
@@ -90,6 +91,13 @@ std::optional<WrongResult> wrong_result(const program::Op& op, const std::byte* 
                                     : op.in_place               ? source * block
                                                                 : 0;
         if (const auto wrong = copied(source, source * block, block, offset)) return wrong;
+      }
+      return std::nullopt;
+    case all_to_all_v:
+      for (Rank distance = 0; distance < ranks; ++distance) {
+        const auto part = program::uneven_block(op.bytes, ranks, distance);
+        const Rank source = (rank + ranks - distance) % ranks;
+        if (const auto wrong = copied(source, part.offset(), part.size(), part.offset())) return wrong;
       }
       return std::nullopt;
     case barrier:

@@ -14,6 +14,7 @@
 #include "base/random.hpp"
 #include "measure/collectives.hpp"
 #include "measure/compute.hpp"
+#include "measure/machine.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
 #include "measure/verify.hpp"
@@ -28,23 +29,33 @@ class LiveBackend final : public Backend {
   LiveBackend(const BackendContext& context, const program::Parameters& parameters)
       : context_(context), transport_(context_, parameters) {}
 
-  void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
+  void reserve(const program::Extent& largest, const MemoryPlan& plan) override {
     transport_.accept(largest);
     transport_.begin_job();
     is_expected_ = false;
-    const auto needed =
-        largest.send_bytes + largest.receive_bytes + (largest.adds ? largest.receive_bytes : 0);
-    if (needed > memory_bytes || needed < 0) {
+    auto needed = largest.send_bytes + largest.receive_bytes + (largest.adds ? largest.receive_bytes : 0);
+    const auto bound = needed < 0 ? 0 : std::max(largest.send_bytes, largest.receive_bytes);
+    const auto cache_bytes = plan.cache == CacheState::warm ? 0 : 2 * last_level_cache_bytes();
+    rotation_ =
+        Rotation(static_cast<std::size_t>(bound) + 64, plan.cache == CacheState::rotate ? cache_bytes : 0);
+    if (plan.cache == CacheState::rotate) needed += 2 * static_cast<std::int64_t>(rotation_.bytes());
+    if (plan.cache == CacheState::cold) needed += static_cast<std::int64_t>(cache_bytes);
+    if (needed > plan.limit_bytes || bound < 0) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
-                       " bytes, more than the limit of " + std::to_string(memory_bytes) +
+                       " bytes, more than the limit of " + std::to_string(plan.limit_bytes) +
                        "; raise --memory, or lower --size");
     }
     if (!T::is_synchronised) return;  // no bytes move, so no memory is needed
-    send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
-    receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
+    const auto room_of = [&](std::int64_t bytes) {
+      return plan.cache == CacheState::rotate ? rotation_.bytes() : static_cast<std::size_t>(bytes) + 64;
+    };
+    send_ = transport_.allocate(room_of(largest.send_bytes));
+    receive_ = transport_.allocate(room_of(largest.receive_bytes));
+    eviction_.reset();
+    if (plan.cache == CacheState::cold) eviction_.emplace(cache_bytes);
     sums_.reserve(largest.adds ? largest.receive_bytes : 0);
     apart_ = Memory();
-    apart_limit_ = verify ? static_cast<std::size_t>(memory_bytes - needed) : 0;
+    apart_limit_ = plan.verify ? static_cast<std::size_t>(plan.limit_bytes - needed) : 0;
   }
 
   RankSamples run(const Task& task) override {
@@ -145,6 +156,7 @@ class LiveBackend final : public Backend {
     // Exclude the time of the thread that computes beside the pattern, since it moves no bytes.
     const auto whose = task.compute ? Processor::thread : Processor::process;
     if (task.verify) fill(schedule, task, repetition);
+    if (eviction_) eviction_->run();
     if (task.barrier && T::is_synchronised) {
       transport_.drain();
       context_.barrier.wait();
@@ -195,6 +207,8 @@ class LiveBackend final : public Backend {
     times_.start = transport_.now();
     for (std::int64_t i = 0; i < iterations; ++i) {
       const bool first = i == 0, last = i + 1 == iterations;
+      shift_ = rotation_.shift(turn_);
+      next_shift_ = rotation_.shift(++turn_);
       if (schedule.linear) {
         run_linear(schedule, first, last);
       } else {
@@ -215,9 +229,10 @@ class LiveBackend final : public Backend {
     const auto count = schedule.ops.size();
     for (std::size_t i = 0; i < count; ++i) {
       const auto next = i + 1 < count ? i + 1 : 0;
-      if (next > 0 || !last) transport_.foresee(schedule.messages[next], schedule.data[next]);
+      if (next > 0 || !last)
+        transport_.foresee(schedule.messages[next], schedule.data[next] + (next > 0 ? shift_ : next_shift_));
       if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-      execute(schedule.messages[i], schedule.data[i]);
+      execute(schedule.messages[i], schedule.data[i] + shift_);
       if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
     }
   }
@@ -225,7 +240,7 @@ class LiveBackend final : public Backend {
   void execute(const program::Op& op, std::byte* data) {
     if constexpr (RunsCollectives<T>) {
       if (op.kind == program::Op::Kind::collective)
-        return transport_.collect(op, send_.span().data() + op.offset, data);
+        return transport_.collect(op, send_.span().data() + shift_ + op.offset, data);
     }
     transport_.execute(op, data);
     if (op.adds) sums_.add(op, data);
@@ -238,7 +253,7 @@ class LiveBackend final : public Backend {
     in_flight_[i] = end - begin;
     for (auto message = begin; message < end; ++message) {
       const auto k = static_cast<std::size_t>(message);
-      transport_.post(schedule.messages[k], message, schedule.data[k]);
+      transport_.post(schedule.messages[k], message, schedule.data[k] + shift_);
     }
   }
 
@@ -254,7 +269,7 @@ class LiveBackend final : public Backend {
         const auto message = static_cast<std::size_t>(done);
         const auto i = static_cast<std::size_t>(schedule.op_of[message]);
         if (schedule.ops[i].adds && T::is_synchronised)
-          sums_.add(schedule.messages[message], schedule.data[message]);
+          sums_.add(schedule.messages[message], schedule.data[message] + shift_);
         if (--in_flight_[i] > 0) continue;
         times_.done[i] = T::is_lossy && last ? end_of_all(schedule, i) : now;
         if (schedule.ops[i].adds && T::is_synchronised && last && !T::is_lossy)
@@ -371,6 +386,10 @@ class LiveBackend final : public Backend {
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
   Sums sums_;
+  Rotation rotation_;
+  std::size_t turn_ = 0;                       // iterations so far
+  std::ptrdiff_t shift_ = 0, next_shift_ = 0;  // of this iteration's buffers and the next one's
+  std::optional<Eviction> eviction_;
   std::size_t apart_limit_ = 0;  // most bytes that verification may allocate
   bool is_expected_ = false;     // expect_connections() has run for the current job
   std::optional<Compute> compute_;

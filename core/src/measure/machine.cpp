@@ -212,6 +212,20 @@ json::Object adapter_counters(const std::string& name) {
   return counters;
 }
 
+std::size_t last_level_cache_bytes() {
+  std::size_t largest = 0;
+  std::error_code ignored;
+  for (const auto& index : fs::directory_iterator("/sys/devices/system/cpu/cpu0/cache", ignored)) {
+    const auto text = first_line(index.path() / "size");  // "32768K"
+    const auto digits = text.find_first_not_of("0123456789");
+    const auto count = count_in(text.substr(0, digits));
+    const char unit = digits == std::string::npos ? ' ' : text[digits];
+    const std::size_t scale = unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
+    if (count) largest = std::max(largest, static_cast<std::size_t>(*count) * scale);
+  }
+  return largest > 0 ? largest : std::size_t{32} << 20;
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "?";
@@ -242,6 +256,8 @@ json::Value node_facts(std::span<const session::Address> interfaces) {
                       {"id", node_id()},
                       {"kernel", std::string(kernel.sysname) + " " + kernel.release},
                       {"cores", static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN))},
+                      {"last_level_cache_bytes", static_cast<std::int64_t>(last_level_cache_bytes())},
+                      {"page_bytes", static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE))},
                       {"congestion_control", first_line(tcp_folder / "tcp_congestion_control")},
                       {"adapters", std::move(adapters)}};
 }

@@ -21,6 +21,8 @@ json::Object adapter_counters(const std::string& name);
 // True if a driver counter's name suggests errors, loss or flow control.
 bool tells_of_trouble(const std::string& counter);
 
+// Returns the size of the largest cache of core 0, from /sys; 32 MiB if it is not there.
+std::size_t last_level_cache_bytes();
 std::string host_name();
 // Returns an identity that is the same in every run: a hash of the machine's id and the host name. The id
 // itself must not be exposed (man 5 machine-id).

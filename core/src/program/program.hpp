@@ -21,13 +21,14 @@ using OpIndex = std::int32_t;
 inline constexpr OpIndex phase_start = -1;
 
 // A collective operation of all ranks, run by the transport's own library. Where an operation divides a
-// rank's vector, it has a block for each rank, all of the same size.
+// rank's vector, it has a block for each rank: all of the same size, or as `uneven_block` says (blocks.hpp).
 enum class Collective : std::uint8_t {
   all_reduce,
   reduce_scatter,
   all_gather,
   broadcast,
   all_to_all,
+  all_to_all_v,
   barrier
 };
 

@@ -197,7 +197,9 @@ class RankLoop {
                          "; list them as --interface A,B, or lower --rails");
       }
     }
-    backend_->reserve(largest, job_.memory_bytes, job_.verify);
+    backend_->reserve(
+        largest,
+        {.limit_bytes = job_.memory_bytes, .verify = job_.verify, .cache = measure::cache_state(job_.cache)});
     json::Object facts;
     if (leads_node_) facts.emplace_back("wait", context_.polling ? "poll" : "block");
     say_ready(std::move(facts));

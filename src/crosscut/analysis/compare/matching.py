@@ -31,6 +31,7 @@ _TOLD = (
     (("backend", "name"), "backend"),
     (("backend", "parameters"), "parameters of the backend"),
     (("place",), "place"),
+    (("cache",), "state of the caches"),
     (("wait",), "wait"),
     (("tcp", "congestion_control"), "TCP congestion control"),
     (("network", "name"), "network"),
@@ -50,8 +51,8 @@ class Match:
     notes: tuple[str, ...]
 
 
-_ALONE = {"window": 1, "rails": 1}
-"""What runs from before there were windows and rails do not record."""
+_ALONE = {"window": 1, "rails": 1, "cache": "warm"}
+"""What runs do not record that were measured before there was a choice."""
 
 
 def match(first: Run, second: Run) -> Match:
@@ -134,7 +135,8 @@ def _notes(
     notes = [
         f"{words}: {_shown(one)}, then {_shown(other)}"
         for path, words in _TOLD
-        if (one := _dig(first.attributes, path)) != (other := _dig(second.attributes, path))
+        if (one := _dig(_ALONE | dict(first.attributes), path))
+        != (other := _dig(_ALONE | dict(second.attributes), path))
     ]
     left_out = sorted({*first.sizes_bytes, *second.sizes_bytes} - set(sizes))
     if left_out:

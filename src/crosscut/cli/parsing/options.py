@@ -46,7 +46,7 @@ _PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-
 # Members of the job that have an option of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "window", "rails", "sync",
-    "wait", "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
+    "cache", "wait", "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
     "raw_budget_bytes",
 )  # fmt: skip
 
@@ -204,6 +204,11 @@ def add_how(parser: argparse.ArgumentParser) -> None:
     _add(group, "--sync", choices=("barrier", "none"),
          help="barrier (the default): ranks wait for each other between phases. none: they do not "
          "(streaming), so that phases overlap.")  # fmt: skip
+    _add(group, "--cache", choices=("warm", "rotate", "cold"),
+         help="Whether messages lie in the processor's caches. warm (the default): the same buffers again "
+         "and again. rotate: each iteration takes the next buffer, from memory of twice the last-level "
+         "cache. cold: caches are filled with other data before each phase, which is then measured "
+         "once.")  # fmt: skip
     _add(group, "--wait", choices=("auto", "block", "poll"),
          help="How ranks wait for data. Default auto: poll if each has a core of its own, else "
          "block.")  # fmt: skip

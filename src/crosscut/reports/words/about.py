@@ -29,6 +29,10 @@ _CADENCES = {
     "phases behind a barrier": "barrier before each phase",
     "streaming": "streaming: no barrier between phases",
 }
+_CACHES = {
+    "rotate": "buffers in turn from memory larger than the caches",
+    "cold": "caches filled with other data before each phase",
+}
 
 
 def what(view: View) -> str:
@@ -133,6 +137,8 @@ def how(view: View) -> list[str]:
     clauses.append(repetitions(view))
     if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
         clauses.append({"block": "blocking waits", "poll": "polling waits"}.get(wait, f"wait {wait}"))
+    if clause := _CACHES.get(text(view.attributes, "cache")):
+        clauses.append(clause)
     if control := text(view.attributes, "job", "metadata", "control_interface"):
         clauses.append(f"barriers over {control}")
     resolution = _clock(view, "resolution_seconds", "resolution")
