@@ -34,11 +34,11 @@ class Conducting:
     joined_seconds: float
     """From the start of the node's process until all ranks are ready."""
     joining_seconds: float
-    """Of processor time, on rank 0, until then."""
+    """Processor time of rank 0 until then."""
     phase_seconds: float
-    """Of processor time, on rank 0, for a phase of two repetitions."""
+    """Processor time of rank 0 for a phase of two repetitions."""
     wall_seconds: float
-    """Of a phase, with all ranks on this machine."""
+    """Wall time of a phase, with all ranks on this machine."""
     peak_bytes: int
     whole_seconds: float
 

@@ -266,9 +266,8 @@ const std::array parameters = {
     choice_parameter(
         "operation", names(),
         "The operation; each of its algorithms is a phase. The message size is that of the whole "
-        "vector of a rank; a barrier carries nothing. The blocks of all-to-all-v are unequal: the next rank "
-        "gets "
-        "the smallest, the one before the largest"),
+        "vector of a rank; a barrier carries nothing. The blocks of all-to-all-v are unequal, the "
+        "largest nearly twice the mean"),
     choice_parameter("library", {"no", "also", "only"},
                      "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
                      "or only it. The algorithms then also add what they receive of a reduction, as it does"),

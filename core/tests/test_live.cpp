@@ -470,3 +470,12 @@ TEST(buffers_beyond_the_limit_are_refused_with_what_to_do) {
   const Task task = task_of(*pattern, 2, std::int64_t{1} << 30);
   CHECK_THROWS_SAYING(UsageError, "raise --memory, or lower --size", measure_one(0, 2, task));
 }
+
+// The sum of the two buffers is negative: 2^63 bytes.
+TEST(buffers_whose_sum_overflows_are_refused) {
+  const auto pattern = make_pattern("aapc");
+  Task task = task_of(*pattern, 2, 1);
+  task.extent.send_bytes = task.extent.receive_bytes = std::int64_t{1} << 62;
+  for (const auto state : {CacheState::warm, CacheState::rotate, CacheState::cold})
+    CHECK_THROWS_SAYING(UsageError, "raise --memory, or lower --size", measure_one(0, 2, task, state));
+}

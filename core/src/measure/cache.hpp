@@ -1,5 +1,5 @@
-// Whether a phase's messages lie in the processor's caches when it starts, which decides how fast a host
-// copies them. Programs send what they have just computed, or what they have not touched for long.
+// Messages in the processor's caches, or out of them, when a phase starts. A host copies cached messages
+// faster, and programs send both: what they have just computed, and what they have not touched for long.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace crosscut::measure {
 // each phase.
 enum class CacheState : std::uint8_t { warm, rotate, cold };
 
-// Of a buffer with room for `copies` times what a phase needs: which of these an iteration takes.
+// Divides a buffer into copies of what a phase needs, and says which copy an iteration takes.
 class Rotation {
  public:
   Rotation() = default;

@@ -33,21 +33,24 @@ class LiveBackend final : public Backend {
     transport_.accept(largest);
     transport_.begin_job();
     is_expected_ = false;
-    auto needed = largest.send_bytes + largest.receive_bytes + (largest.adds ? largest.receive_bytes : 0);
-    const auto bound = needed < 0 ? 0 : std::max(largest.send_bytes, largest.receive_bytes);
+    const bool rotates = plan.cache == CacheState::rotate;
+    const auto one = std::max(largest.send_bytes, largest.receive_bytes);
     const auto cache_bytes = plan.cache == CacheState::warm ? 0 : 2 * last_level_cache_bytes();
     rotation_ =
-        Rotation(static_cast<std::size_t>(bound) + 64, plan.cache == CacheState::rotate ? cache_bytes : 0);
-    if (plan.cache == CacheState::rotate) needed += 2 * static_cast<std::int64_t>(rotation_.bytes());
+        Rotation(static_cast<std::size_t>(std::max<std::int64_t>(one, 0)) + 64, rotates ? cache_bytes : 0);
+    auto needed = largest.send_bytes + largest.receive_bytes;
+    const bool overflows = needed < 0 || one < 0;
+    if (rotates) needed = std::max(needed, 2 * static_cast<std::int64_t>(rotation_.bytes()));
+    if (largest.adds) needed += largest.receive_bytes;
     if (plan.cache == CacheState::cold) needed += static_cast<std::int64_t>(cache_bytes);
-    if (needed > plan.limit_bytes || bound < 0) {
+    if (needed > plan.limit_bytes || needed < 0 || overflows) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
                        " bytes, more than the limit of " + std::to_string(plan.limit_bytes) +
                        "; raise --memory, or lower --size");
     }
     if (!T::is_synchronised) return;  // no bytes move, so no memory is needed
     const auto room_of = [&](std::int64_t bytes) {
-      return plan.cache == CacheState::rotate ? rotation_.bytes() : static_cast<std::size_t>(bytes) + 64;
+      return rotates ? rotation_.bytes() : static_cast<std::size_t>(bytes) + 64;
     };
     send_ = transport_.allocate(room_of(largest.send_bytes));
     receive_ = transport_.allocate(room_of(largest.receive_bytes));
