@@ -40,6 +40,29 @@ def test_the_launcher_beside_the_executable_comes_before_the_path(
     assert find_launcher("absent", core) is None
 
 
+def test_the_launcher_of_the_library_s_mpi_comes_first_and_another_s_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def says(path: Path, version: str) -> str:
+        path.write_text(f"#!/bin/sh\necho {version}\n")
+        return str(path)
+
+    other = says(program(tmp_path / "other", "mpiexec"), "'HYDRA build details:'")
+    monkeypatch.setenv("PATH", str(tmp_path / "other"))
+    library = tmp_path / "site/lib/deeper/libmpi.so.40"
+    monkeypatch.setattr(
+        "crosscut.places.launchers._libraries", lambda _: f"\tlibmpi.so.40 => {library} (0x7f)\n"
+    )
+    assert find_launcher("", tmp_path / "core") is None
+    own = says(program(tmp_path / "site", "mpirun"), "'mpirun (Open MPI) 5.0.11'")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'other'}:{tmp_path / 'site'}")
+    assert find_launcher("", tmp_path / "core") == Launcher(own)
+    beside = says(program(tmp_path / "site/bin", "mpiexec"), "'mpiexec (Open MPI) 5.0.11'")
+    assert find_launcher("", tmp_path / "core") == Launcher(beside)
+    monkeypatch.setattr("crosscut.places.launchers._libraries", lambda _: "")
+    assert find_launcher("", tmp_path / "core") == Launcher(other)
+
+
 def test_mpichs_launcher_is_found_beside_those_of_other_mpis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +83,11 @@ def test_srun_gives_its_input_to_task_0_alone() -> None:
 
 @pytest.mark.parametrize(
     ("says", "words"),
-    [("mpirun (Open MPI) 5.0.3", []), ("HYDRA build details: Version: 5.0.2", ["-disable-auto-cleanup"])],
+    [
+        ("mpirun (Open MPI) 5.0.3", []),
+        ("HYDRA build details: Version: 5.0.2", ["-disable-auto-cleanup"]),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.18.1", ["-disable-auto-cleanup"]),
+    ],
 )
 def test_hydra_leaves_a_dead_rank_to_the_core(tmp_path: Path, says: str, words: list[str]) -> None:
     launcher = tmp_path / "mpiexec"
@@ -69,11 +96,19 @@ def test_hydra_leaves_a_dead_rank_to_the_core(tmp_path: Path, says: str, words: 
     assert Launcher(str(launcher)).command(4) == [str(launcher), *words, "-n", "4"]
 
 
-def test_crowded_ranks_yield_unless_the_user_set_otherwise() -> None:
+def test_crowded_ranks_yield_unless_the_user_set_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert environment_for(True, {}) == YIELDING
     assert environment_for(False, {"HOME": "/"}) == {"HOME": "/"}
     name = "MPIR_CVAR_POLLS_BEFORE_YIELD"
     assert environment_for(True, {name: "7"})[name] == "7"
+
+
+def test_open_mpi_is_allowed_to_start_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses otherwise, and a container often has no other user."""
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert environment_for(False, {})["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+    assert environment_for(False, {"OMPI_ALLOW_RUN_AS_ROOT": "0"})["OMPI_ALLOW_RUN_AS_ROOT"] == "0"
 
 
 @pytest.mark.parametrize("word", ["-f", "--hostfile", "-hosts", "--host=a,b", "-H", "-machinefile"])

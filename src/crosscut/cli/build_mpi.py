@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from crosscut.base import programs
 from crosscut.base.core import CORE_MPI, VARIABLES
 from crosscut.base.errors import EXIT_OK, CrosscutError, plainly
 from crosscut.cli import building
@@ -22,6 +24,9 @@ examples:
 
 Needs a C++20 compiler behind the wrapper (GCC 11 or newer, Clang 14 or newer) and cmake.
 """
+
+# What the wrapper of Intel MPI's PyPI package prints for its own folder, unless I_MPI_ROOT names it.
+_UNPLACED = "I_MPI_SUBSTITUTE_INSTALLDIR"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +64,8 @@ def check_built(executable: Path) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     wrapper = building.find_wrapper("--mpicxx", args.mpicxx)
+    if _UNPLACED in programs.said([wrapper, "-show"]):
+        os.environ["I_MPI_ROOT"] = str(wrapper.parent.parent)
     beside = Path(sys.executable).parent / CORE_MPI
     target = building.find_target(args.out, beside, replace=args.replace)
     with tempfile.TemporaryDirectory(prefix="crosscut-build-mpi-") as folder:

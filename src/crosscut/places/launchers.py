@@ -19,12 +19,8 @@ from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Share
 from crosscut.base.units import count
 
-# In order of search: first beside crosscut-core-mpi (PyPI's mpich in the same environment), then on PATH.
-_LAUNCHERS = ("mpiexec", "mpirun", "srun")
-NO_LAUNCHER = (
-    "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
-    "`pip install 'crosscut[mpich]'`"
-)
+# In order of search. Where Debian has several MPIs, one takes the first names.
+_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "srun")
 # Names of MPICH's launcher. It has one of the latter two if another MPI has taken the first.
 _HYDRAS = ("mpiexec", "mpiexec.hydra", "mpiexec.mpich")
 
@@ -73,8 +69,9 @@ class Launcher:
         return self.name == "srun"
 
     def is_hydra(self) -> bool:
-        """True for MPICH's launcher, and those built on it."""
-        return "HYDRA" in programs.said([self.program, "--version"]).upper()
+        """True for MPICH's launcher, and those built on it (Intel MPI's does not name it)."""
+        said = programs.said([self.program, "--version"])
+        return any(name in said.upper() for name in ("HYDRA", "INTEL(R) MPI"))
 
     def on_hosts(self, shares: Sequence[Share]) -> list[str]:
         """Returns the arguments that put the ranks on the hosts. Raises UsageError for srun: it has none."""
@@ -96,12 +93,25 @@ class Launcher:
 
 
 def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
-    """Returns the launcher named, else the one beside the executable, else one on PATH; None if not found."""
+    """Returns the launcher named, else the first that may be of the MPI that the executable is linked with:
+    beside that library, beside the executable, or on PATH; None if not found."""
     if named:
         program = shutil.which(named)
         return Launcher(program) if program else None
     path = os.environ.get("PATH", os.defpath)
-    return next(_launchers([*_own_folders(mpi_executable), path], _LAUNCHERS), None)
+    mpi = linked_with(mpi_executable) if mpi_executable else ""
+    found = _launchers([*_own_folders(mpi_executable), path], _LAUNCHERS)
+    return next((one for one in found if not mpi or one.is_srun or mpi_of(one) in {"", mpi}), None)
+
+
+def no_launcher(mpi_executable: Path | None) -> PlaceError:
+    """What to say where `find_launcher` finds none."""
+    mpi = linked_with(mpi_executable) if mpi_executable else ""
+    whose = f" of {mpi}, with which {mpi_executable} is linked," if mpi else ""
+    return PlaceError(
+        f"there is no mpiexec or mpirun{whose} and no srun; load the MPI's module, name one with --launcher, "
+        "or `pip install 'crosscut[mpich]'`"
+    )
 
 
 def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
@@ -119,11 +129,18 @@ def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
 def _launchers(paths: Iterable[str], names: Sequence[str]) -> Iterator[Launcher]:
     """Yields the launchers with these names, path by path."""
     found = (shutil.which(name, path=path) for path in paths for name in names)
-    return (Launcher(program) for program in found if program)
+    return (_launcher(program) for program in found if program)
 
 
 def _own_folders(mpi_executable: Path | None) -> list[str]:
-    return [str(mpi_executable.parent)] if mpi_executable else []
+    """Returns the folders of programs beside the executable's MPI library and beside the executable."""
+    if mpi_executable is None:
+        return []
+    library = next((line for line in _libraries(mpi_executable).splitlines() if _mpi_in(line)), "")
+    folder = os.path.normpath(found[1]) if (found := re.search(r"=> (\S+)/", library)) else ""
+    # /opt/mpi/lib gives /opt/mpi/bin, /usr/lib/x86_64-linux-gnu/openmpi/lib also /usr/bin.
+    prefixes = [folder[: part.start()] for part in re.finditer(r"/lib(32|64)?(?=/|$)", folder)]
+    return [*(f"{prefix}/bin" for prefix in reversed(prefixes)), str(mpi_executable.parent)]
 
 
 def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
@@ -131,9 +148,10 @@ def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
     return not launcher.is_srun and not any(_HOST_WORDS.fullmatch(word) for word in words)
 
 
-def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
-    """Returns the ranks' environment; variables already set stay. `crowded`: more ranks than cores."""
-    return {**YIELDING, **base} if crowded else dict(base)
+def environment_for(crowded: bool, base: Mapping[str, str], folder: Path | None = None) -> dict[str, str]:
+    """Returns the ranks' environment; variables already set stay. `crowded`: more ranks than cores. `folder`:
+    where Open MPI puts its files."""
+    return {**open_mpi_settings(folder), **(YIELDING if crowded else {}), **base}
 
 
 def mpi_start_seconds(ranks: int, timeout_seconds: float) -> float:
@@ -156,7 +174,14 @@ def open_mpi_settings(folder: Path | None) -> dict[str, str]:
 
 def linked_with(path: Path) -> str:
     """Returns `OPEN_MPI`, `MPICH`, or "" if neither is recognised."""
-    libraries = programs.said(["ldd", path])
+    return _mpi_in(_libraries(path))
+
+
+def _libraries(path: Path) -> str:
+    return programs.said(["ldd", path])
+
+
+def _mpi_in(libraries: str) -> str:
     return next((name for name, pattern in _LIBRARIES if pattern.search(libraries)), "")
 
 
@@ -194,8 +219,8 @@ def launcher_for(path: Path, mpi: str, named: str) -> Launcher:
 
 
 def _open_mpi() -> Launcher | None:
-    found = (one.program for name in _OPEN_MPI_NAMES for one in _launchers(os.get_exec_path(), [name]))
-    return next((_launcher(program) for program in found if is_open_mpi(program)), None)
+    found = (one for name in _OPEN_MPI_NAMES for one in _launchers(os.get_exec_path(), [name]))
+    return next((one for one in found if is_open_mpi(one.program)), None)
 
 
 def _launcher(found: str) -> Launcher:

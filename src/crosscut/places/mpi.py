@@ -26,12 +26,11 @@ from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places import base, room
 from crosscut.places.launchers import (
-    NO_LAUNCHER,
     Launcher,
     environment_for,
     find_launcher,
     mpi_start_seconds,
-    open_mpi_settings,
+    no_launcher,
     stays_here,
     waiting_for_slurm,
 )
@@ -67,7 +66,7 @@ class LauncherSite(base.MpiSite):
         if found is None and named:
             raise UsageError(f"{named}: there is no such program; name another with --launcher")
         if found is None:
-            raise PlaceError(NO_LAUNCHER)
+            raise no_launcher(program)
         return found
 
     def command(
@@ -77,10 +76,10 @@ class LauncherSite(base.MpiSite):
         words = [*(launcher.on_hosts(shares) if shares else ()), *self.launch.launcher_arguments]
         count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
         here = stays_here(launcher, words)
-        environment = environment_for(here and ranks > base.cores(), os.environ)
+        environment = environment_for(here and ranks > base.cores(), os.environ, folder)
         return base.MpiCommand(
             (launcher.program, *count, *words, *program),
-            {**open_mpi_settings(folder), **environment},
+            environment,
             len(shares) or (1 if here else 0),
         )
 
@@ -119,7 +118,7 @@ class MpiPlace(base.Place):
         if launcher is None and options.launcher:
             raise UsageError(f"--launcher {options.launcher}: there is no such program")
         if launcher is None:
-            raise PlaceError(NO_LAUNCHER)
+            raise no_launcher(options.mpi_executable)
         executable = options.mpi_executable.absolute()
         here = stays_here(launcher, options.launcher_arguments)
         if here:
