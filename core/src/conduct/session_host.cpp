@@ -17,6 +17,24 @@ constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
 constexpr int cause_tries = 20;
 
+// The cores of a node's ranks, in the order in which these joined.
+struct CoresOfRanks {
+  std::vector<std::int32_t> bound_to;  // -1: to none
+  std::int64_t far_ranks = 0;
+
+  void tell(json::Value& facts) const {
+    if (!facts.is_object()) return;
+    if (far_ranks > 0) facts.object().emplace_back("far_ranks", far_ranks);
+    if (std::ranges::all_of(bound_to, [](int core) { return core < 0; })) return;
+    json::Array cores;
+    for (const int core : bound_to) {
+      cores.emplace_back();
+      if (core >= 0) cores.back() = std::int64_t{core};
+    }
+    facts.object().emplace_back("rank_cores", std::move(cores));
+  }
+};
+
 std::string could_not_join(const std::vector<launch::NodeReport>& losses) {
   if (losses.size() == 1) return launch::describe(losses.front());
   std::string text = std::to_string(losses.size()) + " ranks could not join:";
@@ -67,11 +85,16 @@ SessionHost::Gathered SessionHost::gather() {
   Gathered all;
   std::vector<std::vector<std::string>> listeners;  // [rail][rank]
   std::map<std::string, std::int32_t> known;
+  std::vector<CoresOfRanks> cores;  // [node]
   for (const auto& frame : frames) {
     const auto joined = session::unpack<session::Joined>(frame.payload);
     const auto [node, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
     if (is_new) all.facts.emplace_back();
-    auto& facts = all.facts[static_cast<std::size_t>(node->second)];
+    const auto at = static_cast<std::size_t>(node->second);
+    cores.resize(known.size());
+    cores[at].bound_to.push_back(joined.core);
+    cores[at].far_ranks += joined.far ? 1 : 0;
+    auto& facts = all.facts[at];
     if (facts.is_null() && !joined.facts.empty()) facts = json::parse(joined.facts);
     all.welcome.node.push_back(node->second);
     if (!listeners.empty() && listeners.size() != joined.listeners.size())
@@ -80,6 +103,7 @@ SessionHost::Gathered SessionHost::gather() {
     for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
       listeners[rail].push_back(joined.listeners[rail]);
   }
+  for (std::size_t i = 0; i < cores.size(); ++i) cores[i].tell(all.facts[i]);
   for (const auto& rail : listeners) all.welcome.listeners.push_back(session::AddressBook::of(rail));
   return all;
 }

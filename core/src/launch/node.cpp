@@ -14,12 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/line_buffer.hpp"
 #include "conduct/session_lines.hpp"
 #include "launch/launch.hpp"
 #include "launch/spawn_tree.hpp"
+#include "measure/locality.hpp"
 #include "measure/machine.hpp"
 #include "measure/pinning.hpp"
+#include "session/join.hpp"
 #include "session/resolve_interface.hpp"
 
 namespace crosscut::launch {
@@ -48,7 +51,7 @@ class Node {
       : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
     interface_ = resolved(config_.interface, config_);
     control_interface_ = resolved(config_.control_interface, config_);
-    const std::vector<int> allowed = measure::allowed_cores();
+    const std::vector<int> allowed = measure::by_nearness(measure::allowed_cores(), near_cores());
     cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
     oversubscribed_ =
         config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
@@ -109,6 +112,13 @@ class Node {
     setup.timeout_seconds = config_.timeout_seconds;
     setup.oversubscribed = oversubscribed_;
     return setup;
+  }
+
+  // Cores near the adapters of the ranks. Ranks report a wrong interface; here it has none.
+  std::vector<int> near_cores() const try {
+    return measure::cores_near(session::interfaces_of(setup_of(config_.first_rank)));
+  } catch (const UsageError&) {
+    return {};
   }
 
   void start_rank(const session::RankSetup& setup) {

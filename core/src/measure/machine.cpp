@@ -27,6 +27,7 @@
 #include "base/json_members.hpp"
 #include "base/sha256.hpp"
 #include "base/words.hpp"
+#include "measure/locality.hpp"
 
 namespace crosscut::measure {
 namespace {
@@ -241,6 +242,13 @@ std::string node_id() {
   return hex(std::span(digest).first(8));
 }
 
+std::vector<int> cores_near(std::span<const session::Address> interfaces) {
+  std::set<int> near;
+  for (const auto& adapter : adapters_of(interfaces))
+    for (const int core : cores_near(adapter.name)) near.insert(core);
+  return {near.begin(), near.end()};
+}
+
 json::Value node_facts(std::span<const session::Address> interfaces) {
   utsname kernel{};
   ::uname(&kernel);
@@ -250,12 +258,17 @@ json::Value node_facts(std::span<const session::Address> interfaces) {
                        {"address", adapter.address},
                        {"mac", first_line(fs::path("/sys/class/net") / adapter.name / "address")}};
     std::ranges::move(adapter_settings(adapter.name), std::back_inserter(facts));
+    if (const auto near = cores_near(adapter.name); !near.empty())
+      facts.emplace_back("near_cores", core_list(near));
     adapters.emplace_back(std::move(facts));
   }
+  json::Array numa;
+  for (auto& cores : numa_nodes()) numa.emplace_back(std::move(cores));
   return json::Object{{"name", host_name()},
                       {"id", node_id()},
                       {"kernel", std::string(kernel.sysname) + " " + kernel.release},
                       {"cores", static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN))},
+                      {"numa_nodes", std::move(numa)},
                       {"last_level_cache_bytes", static_cast<std::int64_t>(last_level_cache_bytes())},
                       {"page_bytes", static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE))},
                       {"congestion_control", first_line(tcp_folder / "tcp_congestion_control")},

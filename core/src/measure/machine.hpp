@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
 #include "session/socket.hpp"
@@ -28,8 +29,10 @@ std::string host_name();
 // itself must not be exposed (man 5 machine-id).
 std::string node_id();
 
-// Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, ...}]} with the
-// adapters of `interfaces` and their adapter_settings().
+// Returns the cores near the adapters of these addresses, ascending; empty if the kernel does not tell.
+std::vector<int> cores_near(std::span<const session::Address> interfaces);
+// Returns {name, id, kernel, cores, numa_nodes, congestion_control, adapters: [{name, address, mac, ...}]}
+// with the adapters of `interfaces`, their adapter_settings() and the cores near them.
 json::Value node_facts(std::span<const session::Address> interfaces);
 // Returns the name of the adapter with this address of this machine; the address if none has it.
 std::string adapter_name(const session::Address& address);

@@ -37,11 +37,11 @@ std::vector<int> allowed_cores() {
 
 std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<const int> allowed, Rank ranks) {
   for (const int core : asked)
-    if (!std::ranges::binary_search(allowed, core))
+    if (std::ranges::find(allowed, core) == allowed.end())
       throw UsageError("`pin` names core " + std::to_string(core) +
                        ", which this process may not use; it may use " + std::to_string(allowed.size()) +
-                       " cores from " + std::to_string(allowed.front()) + " to " +
-                       std::to_string(allowed.back()) + " (taskset, cgroups or the batch system)");
+                       " cores from " + std::to_string(std::ranges::min(allowed)) + " to " +
+                       std::to_string(std::ranges::max(allowed)) + " (taskset, cgroups or the batch system)");
   const std::span<const int> cores = asked.empty() ? allowed : asked;
   const auto count = static_cast<std::size_t>(ranks);
   if (!pin || (asked.empty() && count > cores.size())) return {};

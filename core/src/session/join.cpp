@@ -1,5 +1,6 @@
 #include "session/join.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -7,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 #include "measure/machine.hpp"
+#include "measure/pinning.hpp"
 #include "session/messages.hpp"
 
 namespace crosscut::session {
@@ -58,7 +60,12 @@ Membership join(const RankSetup& setup, const Address& conductor) {
     refuse(setup, conductor, error);
     throw;
   }
-  Joined joined{.node = measure::node_id(), .facts = {}, .listeners = {}};
+  const auto cores = measure::allowed_cores(), near = measure::cores_near(member.interfaces);
+  Joined joined{.node = measure::node_id(),
+                .facts = {},
+                .listeners = {},
+                .core = cores.size() == 1 ? cores.front() : -1,
+                .far = !near.empty() && !std::ranges::includes(near, cores)};
   if (setup.tells_of_node) joined.facts = json::write(measure::node_facts(member.interfaces));
   auto listened = member.interfaces;
   if (!setup.control_interface.empty()) listened.push_back(member.control_interface);

@@ -24,9 +24,11 @@ struct Joined {
   std::string node;                    // identity of the node
   std::string facts;                   // JSON of node_facts; empty: another rank of this node tells them
   std::vector<std::string> listeners;  // one address per rail
+  std::int32_t core = -1;              // that the rank is bound to; -1: it may use several
+  bool far = false;                    // it may use cores that are not near its adapters
 };
 void members(Either<Joined> auto& message, auto&& take) {
-  take(message.node, message.facts, message.listeners);
+  take(message.node, message.facts, message.listeners, message.core, message.far);
 }
 
 // Sent by the conductor once all ranks have joined, and again whenever one is lost.

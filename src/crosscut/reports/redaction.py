@@ -41,8 +41,8 @@ _KEPT_OF = {
     "imported": ("program", "repetition", "hosts_named"),
 }  # fmt: skip
 _SEARCHED_OF = ("parameters", "lacks")
-_KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
-_KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")
+_KEPT_OF_NODE = ("kernel", "cores", "numa_nodes", "rank_cores", "far_ranks", "congestion_control")
+_KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads", "near_cores")
 _REDACTED = "(redacted)"
 # Characters of a usual host name. Any other name is searched for literally.
 _WORD = re.compile(r"\w[\w.-]*\w|\w")

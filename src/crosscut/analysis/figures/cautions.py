@@ -37,6 +37,7 @@ class CautionKind(Enum):
     SKEW = "skew"
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
+    FAR_RANKS = "ranks on cores far from their adapter"
     UNEVEN_RANKS = "unequal numbers of ranks per node"
     WIDE_INTERVALS = "wide intervals"
     SUMMARISED = "summaries only"
@@ -237,6 +238,24 @@ def of_nodes(
     shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
     text = f"more ranks than cores on {shown}: times include waiting for a core"
     return [Caution(CautionKind.OVERSUBSCRIBED, text, "to measure the network alone, fewer ranks per node")]
+
+
+def of_far_ranks(far: Mapping[str, tuple[int, int, str]]) -> list[Caution]:
+    """Cautions about ranks that may run on cores not near their adapters.
+
+    `far`: by node, how many of its ranks, of how many, and the near cores in words.
+    """
+    if not far:
+        return []
+    name, (ranks, there, near) = max(far.items(), key=lambda item: item[1][0])
+    others = f", and ranks on {units.count(len(far) - 1, 'other node')}" if len(far) > 1 else ""
+    near = f" (near ones: {near})" if near else ""
+    text = (
+        f"{ranks} of {units.count(there, 'rank')} on {name} may run on cores that are not near its "
+        f"adapter{near}{others}: between sockets, latencies are longer and rates can be lower"
+    )
+    advice = "bind the ranks to near cores (taskset, or the launcher's options), or fewer ranks per node"
+    return [Caution(CautionKind.FAR_RANKS, text, advice)]
 
 
 def of_uneven_ranks(ranks_per_node: Sequence[int], names: Sequence[str]) -> list[Caution]:

@@ -220,6 +220,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
     if not has_virtual_clock(view.attributes):
         found += cautions.of_nodes(counts, cores, view.nodes)
+        found += cautions.of_far_ranks(_far_ranks(view))
     found += cautions.of_uneven_ranks(counts, view.nodes)
     found += [
         caution
@@ -250,6 +251,17 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
 
 def _lacks(other: Imported) -> Iterator[Caution]:
     yield from (Caution(CautionKind.IMPORTED, lack) for lack in other.lacks)
+
+
+def _far_ranks(view: View) -> dict[str, tuple[int, int, str]]:
+    """Returns, by node, how many ranks may run far from its adapters, of how many, and the near cores."""
+    far = {}
+    counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
+    for name, there, node in zip(view.nodes, counts, items(view.attributes, "nodes"), strict=False):
+        near = [text(adapter, "near_cores") for adapter in items(node, "adapters")]
+        if (ranks := number(node, "far_ranks")) > 0:
+            far[name] = (int(min(ranks, there)), there, " and ".join(filter(None, near)))
+    return far
 
 
 def _importable(found: list[Caution], repeated: int) -> Iterator[Caution]:
