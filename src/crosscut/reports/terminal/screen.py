@@ -144,19 +144,23 @@ class Screen:
         for index in kept:
             heading = rows.headings[index].removeprefix("?")
             words = heading.startswith("<")
+            # On a narrow screen headings wrap, so that numbers are whole.
             table.add_column(
                 Text(self.glyphs.plain(heading.removeprefix("<"))),
                 justify="left" if words else "right",
-                no_wrap=not words or _longest(rows, index) <= SHORT_WORDS,
+                no_wrap=words and _longest(rows, index) <= SHORT_WORDS,
+                min_width=None if words else _longest(rows, index),
                 overflow="fold" if words else "ellipsis",
             )
+        numbers = {index for index in kept if not rows.headings[index].removeprefix("?").startswith("<")}
         for cells, style in rows.lines:
-            shown = (cells[index] for index in kept)
-            table.add_row(
-                *(cell if isinstance(cell, Text) else Text(self.glyphs.plain(cell)) for cell in shown),
-                style=style,
-            )
+            table.add_row(*(self._cell(cells[index], index in numbers) for index in kept), style=style)
         return table
+
+    def _cell(self, content: str | Text, is_number: bool) -> Text:
+        if isinstance(content, Text):
+            return content
+        return Text(self.glyphs.plain(content), no_wrap=True if is_number else None)
 
 
 def _says_nothing(rows: Rows, column: int) -> bool:
