@@ -333,6 +333,21 @@ def test_findings_that_name_hosts_of_another_run_are_refused(tmp_path, capsys):
     assert "findings of another run: they name x9" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("network", "status"), [("0" * 64, 2), (7, 2), (None, 0)])
+def test_findings_of_another_network_are_refused_though_its_hosts_have_the_same_names(
+    tmp_path, capsys, network, status
+):
+    run = make_run(tmp_path / "made.zarr")
+    metadata = json.loads((run / "zarr.json").read_text())
+    metadata["attributes"]["network"] = {"description": "[network]"}
+    (run / "zarr.json").write_text(json.dumps(metadata))
+    document = findings.as_json([Finding(FindingKind.SLOW_HOST, "n1 is slow.", ranks=(1,))])
+    (tmp_path / "f.json").write_text(json.dumps(document | {"network": network}))
+    words = ["report", str(run), "-o", str(tmp_path / "p.html"), "--located", str(tmp_path / "f.json")]
+    assert cli.main(words) == status
+    assert ("findings of another network than that of" in capsys.readouterr().err) == (status == 2)
+
+
 def test_findings_of_a_file_begin_the_page(tmp_path):
     run = make_run(tmp_path / "made.zarr")
     document = findings.as_json([Finding(FindingKind.SLOW_HOST, "n1 is slow.", ranks=(2, 3))])

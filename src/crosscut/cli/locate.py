@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,23 +117,35 @@ def execute(args: argparse.Namespace) -> int:
     if args.run is not None:
         if typed_too := [name for dest, name in args.only_measuring.items() if dest in given]:
             raise UsageError(f"{typed_too[0]}: only for measuring; leave out either it or the run {args.run}")
-        found, structure, planted = _of_run(args)
-        interrupted = False
+        outcome = _of_run(args)
     else:
-        found, structure, planted, interrupted = _measured(args, given)
+        outcome = _measured(args, given)
     if cabling is not None:
         from crosscut.analysis.findings import cable_names
 
-        if structure is not None and (why := cabling.stranger_to(structure.hosts)):
+        if outcome.structure is not None and (why := cabling.stranger_to(outcome.structure.hosts)):
             print(f"crosscut: --cabling: {why}", file=sys.stderr)
-        found, structure = cable_names.named(found, structure, cabling)
-    _tell(args, found, structure, planted, typed.on)
-    return EXIT_INTERRUPTED if interrupted else options.status_of(args, found)
+        found, structure = cable_names.named(outcome.found, outcome.structure, cabling)
+        outcome = replace(outcome, found=found, structure=structure)
+    _tell(args, outcome, typed.on)
+    return EXIT_INTERRUPTED if outcome.interrupted else options.status_of(args, outcome.found)
 
 
-def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, Sequence[str]]:
+@dataclass(frozen=True)
+class _Outcome:
+    found: list[Finding]
+    structure: Structure | None
+    planted: Sequence[str]
+    """Faults of the lab."""
+    network: str | None
+    """Digest of the description of the network, if it is described."""
+    interrupted: bool = False
+
+
+def _of_run(args: argparse.Namespace) -> _Outcome:
     from crosscut.analysis.findings import of_run
     from crosscut.reports.words import check_cautions
+    from crosscut.run.realm import network_digest
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
@@ -141,12 +154,10 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
         raise UsageError(
             f"{args.run}: its pattern does not load many routes at once; use a run of aapc or all-pairs"
         )
-    return found, structure, check_cautions.planted([run])
+    return _Outcome(found, structure, check_cautions.planted([run]), network_digest(run.attributes))
 
 
-def _measured(
-    args: argparse.Namespace, given: dict[str, Any]
-) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
+def _measured(args: argparse.Namespace, given: dict[str, Any]) -> _Outcome:
     known = core.load()
     decided = decide(known, options.launch(given))
     # Imported only now, so that errors in the options are reported at once.
@@ -176,14 +187,17 @@ def _measured(
     if not args.quiet and not interrupted:
         full = units.count(gathered.measured - gathered.short, "phase")
         print(f"crosscut: done: {full} of {size}, {gathered.short} of one byte", file=sys.stderr)
+
+    def outcome(found: list[Finding], structure: Structure | None = None) -> _Outcome:
+        return _Outcome(found, structure, gathered.planted, gathered.network, interrupted)
+
     if located is None:
-        found = of_run.machine_only(gathered.told_limited, gathered.facts, gathered.nodes)
-        return found, None, gathered.planted, interrupted
+        return outcome(of_run.machine_only(gathered.told_limited, gathered.facts, gathered.nodes))
     if only := of_run.on_one_host(gathered.nodes):
-        return only, None, gathered.planted, interrupted
+        return outcome(only)
     found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes, exact=gathered.exact)
     found, structure = of_run.after_search(found, located.structure)
-    return gathered.senders.of_ranks(found, gathered.adapters), structure, gathered.planted, interrupted
+    return outcome(gathered.senders.of_ranks(found, gathered.adapters), structure)
 
 
 def _need_structure(network: Path | None, structure: Structure | None) -> None:
@@ -194,10 +208,7 @@ def _need_structure(network: Path | None, structure: Structure | None) -> None:
         )
 
 
-def _tell(
-    args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str],
-    on: str,
-) -> None:  # fmt: skip
+def _tell(args: argparse.Namespace, outcome: _Outcome, on: str) -> None:
     """`on`: the place typed, if any."""
     from crosscut.analysis.findings import model as findings
     from crosscut.analysis.structure import network_file
@@ -206,19 +217,21 @@ def _tell(
     from crosscut.reports.words import advice
     from crosscut.run.run import Run
 
+    found, structure = outcome.found, outcome.structure
     if args.network is not None and structure is not None:
         source = _SOURCE + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
-        print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))
+        more = {"network": outcome.network, "faults": list(outcome.planted)}
+        print(json.dumps(findings.as_json(found, structure) | more, allow_nan=False))
         _need_structure(args.network, structure)
         return
     screen = screen_for()
     if structure is not None:
         phases = units.count(structure.phases_used, "phase")
         screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} of full messages", "bold")
-    if planted:
-        screen.line(f"planted: {'; '.join(planted)}", "dim")
+    if outcome.planted:
+        screen.line(f"planted: {'; '.join(outcome.planted)}", "dim")
     on = on or (advice.place_of(Run.open(args.run).attributes) if args.run is not None else "")
     terminal_findings.render(screen, *advice.placed(found, structure, on))
     _need_structure(args.network, structure)

@@ -132,6 +132,7 @@ def _named_after(named: list[Path]) -> Path:
 def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.html.page import Found
+    from crosscut.run.realm import network_digest
     from crosscut.run.run import Run
 
     if path is None:
@@ -143,11 +144,15 @@ def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
     text = bounded_file.read(path, LARGEST_FINDINGS_BYTES, "what crosscut locate --json found")
     run = Run.open(runs[0])
     try:
-        found = Found(*findings.from_json(json.loads(text), run.ranks))
+        document = json.loads(text)
+        found = Found(*findings.from_json(document, run.ranks))
     except (ValueError, RecursionError, UsageError) as error:
         raise UsageError(
             f"{path}: {plainly(error)}; --located takes what crosscut locate --json printed"
         ) from error
+    searched, own = document.get("network"), network_digest(run.attributes)
+    if searched is not None and own is not None and searched != own:
+        raise UsageError(f"{path}: findings of another network than that of {run.path}")
     named = {host.partition(":")[0] for one in found.findings for host in one.hosts}
     if stray := sorted(named - set(run.node_names)):
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -45,6 +46,15 @@ def is_exact(attributes: Mapping[str, object]) -> bool:
 def has_virtual_clock(attributes: Mapping[str, object]) -> bool:
     """True if no time passed on a machine, so that neither its cores nor its clock matter."""
     return _backend(attributes) in _VIRTUAL
+
+
+def network_digest(attributes: Mapping[str, object]) -> str | None:
+    """Returns the SHA-256 of the description of a run's network; None if the network is not described."""
+    network = attributes.get("network")
+    described = network.get("description") if isinstance(network, Mapping) else None
+    if not isinstance(described, str):
+        return None
+    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _backend(attributes: Mapping[str, object]) -> object:
