@@ -60,6 +60,7 @@ def samples(
     repetitions: int,
     iterations: int,
     wait: str,
+    window: int = 1,
     **given: str,
 ) -> dict[int, list[float]]:
     """Returns, by message size, seconds of each repetition on the first rank with a sample in phase 1."""
@@ -77,6 +78,7 @@ def samples(
                     "repetitions": repetitions,
                     "iterations": iterations,
                     "wait": wait,
+                    "window": window,
                     "out": str(out),
                 }
             ),

@@ -13,6 +13,7 @@ from benchmarks.peers.comparisons import (
     chosen,
     over_libfabric,
     over_mpi,
+    over_osu,
     over_tcp,
     two_cores,
 )
@@ -93,13 +94,15 @@ def comparisons(only: str) -> list[Comparison]:
     """Returns the comparisons asked for whose programs are installed; prints why others are skipped."""
     cores = two_cores()
     found = chosen([*over_tcp(cores), *over_libfabric(cores)], only)
-    if missing := missing_programs([LAUNCHER, "NPmpich2"]):
-        skip("NPmpich2", f"{', '.join(missing)} not installed")
-    elif chosen(over_mpi(cores, Path()), only):
-        try:
-            found += chosen(over_mpi(cores, core_mpich()), only)
-        except BenchmarkError as error:
-            skip("NPmpich2", str(error))
+    if any(chosen(made(cores, Path()), only) for made in (over_mpi, over_osu)):
+        if missing := missing_programs([LAUNCHER]):
+            skip("all over MPI", f"{', '.join(missing)} not installed")
+        else:
+            try:
+                core = core_mpich()
+                found += chosen([*over_mpi(cores, core), *over_osu(cores, core)], only)
+            except BenchmarkError as error:
+                skip("all over MPI", str(error))
     for one in found:
         if missing := missing_programs(one.programs):
             skip(one.name, f"{', '.join(missing)} not installed")

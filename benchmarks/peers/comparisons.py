@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measuring import local, samples
-from benchmarks.peers import iperf3, libfabric, netpipe, sockperf
+from benchmarks.peers import iperf3, libfabric, netpipe, osu, sockperf
 from benchmarks.peers.mpich import crosscut_mpi, launcher
 from benchmarks.peers.netpipe import (
     ONE_BYTE,
@@ -177,6 +178,74 @@ def over_mpi(cores: tuple[int, int], core_mpi: Path) -> list[Comparison]:
             lambda: peak_rate(ours(peak)),
             lambda: peak_rate(theirs(peak)),
             45,
+        ),
+    ]
+
+
+def over_osu(cores: tuple[int, int], core_mpi: Path) -> list[Comparison]:
+    words = launcher(cores)
+    two_sided, one_sided = (crosscut_mpi(words, core_mpi, backend=backend) for backend in ("mpi", "rma"))
+    apart = ("-W", str(osu.WINDOW), "-b", "multiple")
+
+    def twin(program: str, size: int, iterations: int, pattern: str, **more: Any) -> osu.Twin:
+        return osu.Twin(words, more.pop("session", two_sided), program, size, iterations, pattern, **more)
+
+    def rate(name: str, mode: str, size: int, iterations: int) -> Comparison:
+        one = twin(name, size, iterations, "pingpong", window=osu.WINDOW, options=apart,
+                   given=(("mode", mode), ("count", "1")))  # fmt: skip
+        what = f"{size // 1024} KiB, {osu.WINDOW} in flight, a core each"
+        return Comparison(
+            f"osu-{mode}-{size}", name, what, "GB/s", (name,), one.crosscut_rate, one.peer_rate, 60
+        )
+
+    def collective(name: str, operation: str, size: int, *options: str) -> Comparison:
+        one = twin(name, size, 20_000, "collective", options=options,
+                   given=(("operation", operation), ("library", "only")))  # fmt: skip
+        what = f"the library's, {size} bytes, a core each"
+        return Comparison(
+            f"osu-{operation}", name, what, "us", (name,), one.crosscut_seconds, one.peer_seconds, 60
+        )
+
+    def put(name: str, size: int, iterations: int) -> osu.Twin:
+        return twin(name, size, iterations, "pingpong", session=one_sided,
+                    given=(("mode", "stream"), ("count", "100")))  # fmt: skip
+
+    short = twin("osu_mbw_mr", 8, 20_000, "message-rate", window=osu.WINDOW, options=("-W", str(osu.WINDOW)))
+    latency, long = put("osu_put_latency", 8, 2_000), put("osu_put_bw", 65536, 200)
+    return [
+        *(rate("osu_bw", "stream", size, iterations) for size, iterations in ((8192, 3000), (1 << 20, 30))),
+        rate("osu_bibw", "bidirectional", 8192, 3000),
+        Comparison(
+            "osu-message-rate",
+            "osu_mbw_mr",
+            "time per message of 8 bytes, one pair, 64 in flight",
+            "us",
+            ("osu_mbw_mr",),
+            short.crosscut_seconds,
+            short.peer_seconds_per_message,
+            60,
+        ),
+        collective("osu_allreduce", "all-reduce", 1024, "-T", "mpi_int"),
+        collective("osu_alltoall", "all-to-all", 1024),
+        Comparison(
+            "osu-put-latency",
+            "osu_put_latency",
+            "8 bytes, one after another; crosscut's also notify the receiver",
+            "us",
+            ("osu_put_latency",),
+            latency.crosscut_seconds,
+            latency.peer_seconds,
+            60,
+        ),
+        Comparison(
+            "osu-put-rate",
+            "osu_put_bw",
+            "64 KiB; crosscut's one after another, each notified; 64 in flight",
+            "GB/s",
+            ("osu_put_bw",),
+            long.crosscut_rate,
+            long.peer_rate,
+            60,
         ),
     ]
 

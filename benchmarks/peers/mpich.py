@@ -53,5 +53,5 @@ def launcher(cores: Sequence[int]) -> tuple[str, ...]:
     return (LAUNCHER, "-n", "2", "-bind-to", "user:" + ",".join(map(str, cores)))
 
 
-def crosscut_mpi(words: Sequence[str], executable: Path) -> Session:
-    return Session((*words, executable, "mpi-rank"), 2, "mpi")
+def crosscut_mpi(words: Sequence[str], executable: Path, backend: str = "mpi") -> Session:
+    return Session((*words, executable, "mpi-rank"), 2, backend)
