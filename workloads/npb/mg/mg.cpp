@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "npb/common/benchmark.hpp"
@@ -163,16 +164,23 @@ class Solver {
  private:
   // Returns the root of the mean square. Also finds the largest value, as NPB does.
   double norm(const Grid& grid) {
-    double squares = 0, largest = 0;
+    // Several sums, since each addition waits for the one before.
+    std::array<double, 4> squares{}, largest{};
     grid.for_each_inner_row([&](std::size_t j, std::size_t k) {
-      for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) {
-        const double value = grid.row(j, k)[i];
-        squares += value * value;
-        largest = std::max(largest, std::abs(value));
-      }
+      const double* row = grid.row(j, k);
+      const std::size_t end = grid.extent(0) - 1;
+      const auto add = [&](std::size_t lane, double value) {
+        squares[lane] += value * value;
+        largest[lane] = std::max(largest[lane], std::abs(value));
+      };
+      std::size_t i = 1;
+      for (; i + squares.size() <= end; i += squares.size())
+        for (std::size_t lane = 0; lane < squares.size(); ++lane) add(lane, row[i + lane]);
+      for (; i < end; ++i) add(0, row[i]);
     });
-    world_.most(largest);
-    return std::sqrt(std::ldexp(world_.sum(squares), -3 * size_.side_log2));
+    world_.most(std::ranges::max(largest));
+    const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+    return std::sqrt(std::ldexp(world_.sum(sum), -3 * size_.side_log2));
   }
 
   Grid& solution(int number) { return solution_[static_cast<std::size_t>(number)]; }

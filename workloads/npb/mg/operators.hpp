@@ -24,22 +24,20 @@ class Sums {
   explicit Sums(const Grid& grid) : grid_(grid), beside_(grid.extent(0)), diagonal_(grid.extent(0)) {}
 
   Row gather(std::size_t j, std::size_t k) {
-    const double* south = grid_.row(j - 1, k);
-    const double* north = grid_.row(j + 1, k);
-    const double* low = grid_.row(j, k - 1);
-    const double* high = grid_.row(j, k + 1);
-    const double* south_low = grid_.row(j - 1, k - 1);
-    const double* north_low = grid_.row(j + 1, k - 1);
-    const double* south_high = grid_.row(j - 1, k + 1);
-    const double* north_high = grid_.row(j + 1, k + 1);
-    for (std::size_t i = 0; i < beside_.size(); ++i) {
-      beside_[i] = south[i] + north[i] + low[i] + high[i];
-      diagonal_[i] = south_low[i] + north_low[i] + south_high[i] + north_high[i];
-    }
+    sum(grid_.row(j - 1, k), grid_.row(j + 1, k), grid_.row(j, k - 1), grid_.row(j, k + 1), beside_);
+    sum(grid_.row(j - 1, k - 1), grid_.row(j + 1, k - 1), grid_.row(j - 1, k + 1), grid_.row(j + 1, k + 1),
+        diagonal_);
     return {grid_.row(j, k), beside_.data(), diagonal_.data()};
   }
 
  private:
+  // So few rows at once that compilers check whether they overlap, and vectorise.
+  static void sum(const double* a, const double* b, const double* c, const double* d,
+                  std::vector<double>& sums) {
+    double* to = sums.data();
+    for (std::size_t i = 0, count = sums.size(); i < count; ++i) to[i] = a[i] + b[i] + c[i] + d[i];
+  }
+
   const Grid& grid_;
   std::vector<double> beside_, diagonal_;
 };
@@ -94,25 +92,34 @@ inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
 }
 
 // Adds to a row of the finer grid. `values` are those of the coarser grid there, at every second point.
-inline void add_row(const std::vector<double>& values, double* out, std::size_t shift) {
-  for (std::size_t i = shift; i + 1 < values.size(); ++i) out[2 * i - shift] += values[i];
-  for (std::size_t i = 0; i + 1 < values.size(); ++i)
-    out[2 * i + 1 - shift] += 0.5 * (values[i] + values[i + 1]);
+inline void add_row(const double* values, std::size_t count, double* out, std::size_t shift) {
+  if (shift == 0) {  // one pass over all but the smallest grids
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      out[2 * i] += values[i];
+      out[2 * i + 1] += 0.5 * (values[i] + values[i + 1]);
+    }
+    return;
+  }
+  for (std::size_t i = shift; i + 1 < count; ++i) out[2 * i - shift] += values[i];
+  for (std::size_t i = 0; i + 1 < count; ++i) out[2 * i + 1 - shift] += 0.5 * (values[i] + values[i + 1]);
 }
 
 // Adds the trilinear interpolation of `coarser` to `finer`.
 inline void interpolate(const Grid& coarser, Grid& finer) {
   const std::size_t shift = fine_shift(finer, 0), shift_j = fine_shift(finer, 1),
                     shift_k = fine_shift(finer, 2);
-  std::vector<double> values(coarser.extent(0));
+  std::vector<double> mean(coarser.extent(0));
   // A row of the finer grid lies on a coarser one, or between two or four, and takes their mean.
   for (std::size_t fine_k = shift_k; fine_k + 2 < 2 * coarser.extent(2); ++fine_k)
     for (std::size_t fine_j = shift_j; fine_j + 2 < 2 * coarser.extent(1); ++fine_j) {
       const std::size_t j = fine_j / 2, next_j = (fine_j + 1) / 2, k = fine_k / 2, next_k = (fine_k + 1) / 2;
       const double *a = coarser.row(j, k), *b = coarser.row(next_j, k), *c = coarser.row(j, next_k),
                    *d = coarser.row(next_j, next_k);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.25 * ((a[i] + b[i]) + (c[i] + d[i]));
-      add_row(values, finer.row(fine_j - shift_j, fine_k - shift_k), shift);
+      const bool lies_on_one = j == next_j && k == next_k;
+      if (!lies_on_one)
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = 0.25 * ((a[i] + b[i]) + (c[i] + d[i]));
+      add_row(lies_on_one ? a : mean.data(), mean.size(), finer.row(fine_j - shift_j, fine_k - shift_k),
+              shift);
     }
 }
 
