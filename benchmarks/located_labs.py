@@ -247,6 +247,7 @@ def search(case: Case, seeds: Sequence[int], kept: Kept, folder: Path, runs: Pat
                 words = ["locate", "--on", f"lab:{record.name}", "--seed", str(seed), "--size", "400KB"]
                 measured = runs / f"{case.name.replace(' ', '-')}-{seed}"
                 began = time.monotonic()
+                shutil.rmtree(measured, ignore_errors=True)  # of a search that did not end
                 found = crosscut([*words, "--json", "--quiet", "--keep", str(measured)], LIMIT_SECONDS)
             right, alarms, told = judge(case, json.loads(found))
             if right:
