@@ -30,7 +30,7 @@ class Twin:
     """Parameters of the pattern."""
     window: int = 1
     options: tuple[str, ...] = ()
-    """Of the OSU program."""
+    """Options of the OSU program."""
 
     def printed(self) -> list[float]:
         """Returns the figures in the only row of the program's table, after the size."""
@@ -45,15 +45,15 @@ class Twin:
             raise BenchmarkError(f"{self.program} printed no table of the expected form: {error}") from error
 
     def peer_seconds(self) -> float:
-        """Of a program that prints microseconds."""
+        """Reads a program that prints microseconds."""
         return self.printed()[0] * 1e-6
 
     def peer_rate(self) -> float:
-        """Of a program that prints MB/s."""
+        """Reads a program that prints MB/s."""
         return self.printed()[0] * 1e6
 
     def peer_seconds_per_message(self) -> float:
-        """Of a program that prints MB/s and messages per second."""
+        """Reads a program that prints MB/s and messages per second."""
         return 1 / self.printed()[1]
 
     def crosscut_seconds(self) -> float:
@@ -64,6 +64,6 @@ class Twin:
         return found[self.size_bytes][0]
 
     def crosscut_rate(self) -> float:
-        """Of both directions, if messages go both ways at once."""
+        """Adds up both directions, if messages go both ways at once."""
         directions = 2 if ("mode", "bidirectional") in self.given else 1
         return directions * self.size_bytes / self.crosscut_seconds()

@@ -141,9 +141,9 @@ class Screen:
             show_header=any(heading.strip("?<") for heading in rows.headings),
         )
         kept = [index for index in range(len(rows.headings)) if index not in left_out]
+        worded = {index for index in kept if rows.headings[index].removeprefix("?").startswith("<")}
         for index in kept:
-            heading = rows.headings[index].removeprefix("?")
-            words = heading.startswith("<")
+            heading, words = rows.headings[index].removeprefix("?"), index in worded
             # On a narrow screen headings wrap, so that numbers are whole.
             table.add_column(
                 Text(self.glyphs.plain(heading.removeprefix("<"))),
@@ -152,9 +152,8 @@ class Screen:
                 min_width=None if words else _longest(rows, index),
                 overflow="fold" if words else "ellipsis",
             )
-        numbers = {index for index in kept if not rows.headings[index].removeprefix("?").startswith("<")}
         for cells, style in rows.lines:
-            table.add_row(*(self._cell(cells[index], index in numbers) for index in kept), style=style)
+            table.add_row(*(self._cell(cells[index], index not in worded) for index in kept), style=style)
         return table
 
     def _cell(self, content: str | Text, is_number: bool) -> Text:
