@@ -108,8 +108,8 @@ def backends_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> s
         ]
         if note := notes.get(backend.name, {}).get("note"):
             lines += ["", note.strip()]
-        own = f"{backend.name}-"
-        lines += parameter_table({f"--{own}{one.name.removeprefix(own)}": one for one in backend.parameters})
+        flags = {options.backend_flag(one, known.backends): one for one in backend.parameters}
+        lines += parameter_table(flags)
     return "\n".join(lines) + "\n"
 
 

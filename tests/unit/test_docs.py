@@ -71,7 +71,7 @@ def test_every_backend_is_documented(known):
     for backend in known.backends:
         text = section(page, backend.name)
         for parameter in backend.parameters:
-            assert f"`--{backend.name}-{parameter.name.removeprefix(backend.name + '-')}`" in text
+            assert f"`{options.backend_flag(parameter, known.backends)}`" in text
 
 
 def test_documented_parameters_of_patterns_are_options_of_the_command_line(known):

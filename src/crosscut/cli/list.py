@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from collections.abc import Mapping
 
 from rich.text import Text
 
 from crosscut.base import core
 from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, tell
 from crosscut.places import all_places, smpi
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
@@ -97,7 +99,7 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
         screen.line(f"not here: {entry.unavailable}", "yellow")
     kind = "pattern" if isinstance(entry, core.Pattern) else "backend"
     if entry.parameters:
-        _parameters(screen, entry.parameters, "" if kind == "pattern" else f"{entry.name}-")
+        _parameters(screen, {_flag(known, entry, one): one for one in entry.parameters})
     else:
         screen.line()
         screen.line(f"The {kind} {entry.name} has no parameters of its own.")
@@ -106,11 +108,18 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
         screen.line("Options of every run: crosscut run --help", "dim")
 
 
-def _parameters(screen: Screen, parameters: tuple[core.Parameter, ...], prefix: str) -> None:
+def _flag(known: core.Core, entry: core.Pattern | core.Backend, parameter: core.Parameter) -> str:
+    if isinstance(entry, core.Backend):
+        return options.backend_flag(parameter, known.backends)
+    return f"--{parameter.name}"
+
+
+def _parameters(screen: Screen, parameters: Mapping[str, core.Parameter]) -> None:
+    """`parameters`: by option."""
     screen.title("Parameters")
     table = Rows("<option", "<kind", "<default", "<meaning")
-    for one in parameters:
+    for option, one in parameters.items():
         kind = "|".join(one.choices) if one.choices else one.kind
         unit = f" [{one.unit}]" if one.unit else ""
-        table.add(f"--{prefix}{one.name.removeprefix(prefix)}", kind, one.default, one.help + unit)
+        table.add(option, kind, one.default, one.help + unit)
     screen.table(table)

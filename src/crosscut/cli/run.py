@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -110,6 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         options.add_backend_parameters(one, known.backends)
         one.set_defaults(pattern_parser=one)
         one.backends = tuple(backend.name for backend in known.backends if backend.parameters)
+        one.backend_groups = options.backend_groups(known.backends)
 
 
 class PatternParser(Parser):
@@ -118,10 +119,12 @@ class PatternParser(Parser):
 
     backends: tuple[str, ...] = ()
     """Names of the backends that have parameters."""
+    backend_groups: Mapping[str, Collection[str]] = {}
+    """The titles of their parameters in the help, and the names of the backends that have these."""
 
     def format_help(self) -> str:
         chosen = _chosen_backend(self.words)
-        hidden = {options.backend_group(name) for name in self.backends if name != chosen}
+        hidden = {title for title, names in self.backend_groups.items() if chosen not in names}
         hidden |= _COMMON_ELSEWHERE
         everything, more = self._action_groups, self.epilog
         # The first two are argparse's own: no positional arguments here, and --help alone.
@@ -256,8 +259,7 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         raise UsageError(f"no pattern was named: crosscut run PATTERN; known: {names}")
     decided = decide(known, options.launch(given))
     backend = decided.options.backend
-    if foreign := options.foreign_parameters(given, backend):
-        raise UsageError(f"options of the backend {foreign[0]} were given, but the backend is {backend}")
+    backend_parameters = options.backend_parameters(given, backend)
     resume = "resume" in given
     default = default_out(given["pattern"], backend, Path.cwd())
     named = given.get("out") or (default.with_suffix("") if "launches" in given else default)
@@ -266,9 +268,9 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     job = Job(
         pattern=given["pattern"],
         out=out,
-        pattern_parameters=options.parameters(given, "pattern."),
+        pattern_parameters=options.pattern_parameters(given),
         backend=backend,
-        backend_parameters=options.parameters(given, f"backend.{backend}."),
+        backend_parameters=backend_parameters,
         sizes=given.get("sizes", ()),
         phases=given.get("phases"),
         options=options.job_options(given) | _resume_flags(resume, given),

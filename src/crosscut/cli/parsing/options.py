@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -284,46 +284,87 @@ def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) ->
 
 
 def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:
-    """Adds options such as `--tcp-nodelay`. With the backend's name, a new pattern never renames them."""
+    """Adds an option for each parameter, and one for a parameter that several backends have."""
+    groups = {names: parser.add_argument_group(title) for title, names in backend_groups(backends).items()}
     for backend in backends:
-        if backend.parameters:
-            group = parser.add_argument_group(backend_group(backend.name))
-            for parameter in backend.parameters:
-                name = parameter.name.removeprefix(f"{backend.name}-")
-                dest = f"backend.{backend.name}.{parameter.name}"
+        for parameter in backend.parameters:
+            names = _backends_with(parameter, backends)
+            if backend.name == names[0]:
+                dest = f"backend.{','.join(names)}.{parameter.name}"
                 also = _SHORT_NAMES.get((backend.name, parameter.name), ())
-                _add_parameter(group, f"--{backend.name}-{name}", dest, parameter, *also)
+                _add_parameter(groups[names], backend_flag(parameter, backends), dest, parameter, *also)
+
+
+def _backends_with(parameter: Parameter, backends: Sequence[Backend]) -> tuple[str, ...]:
+    return tuple(backend.name for backend in backends if parameter in backend.parameters)
+
+
+def backend_flag(parameter: Parameter, backends: Sequence[Backend]) -> str:
+    """Returns an option such as `--tcp-nodelay`: with the backend's name, a new pattern never renames it. A
+    parameter that several backends have is `--memory-kind`."""
+    return _flag_of(_backends_with(parameter, backends), parameter.name)
+
+
+def _flag_of(backends: Sequence[str], parameter: str) -> str:
+    if len(backends) > 1:
+        return f"--{parameter}"
+    return f"--{backends[0]}-{parameter.removeprefix(f'{backends[0]}-')}"
+
+
+def backend_groups(backends: Sequence[Backend]) -> dict[str, tuple[str, ...]]:
+    """Returns the titles of backends' parameters in the help, and the names of the backends."""
+    groups = {}
+    for parameter in (parameter for backend in backends for parameter in backend.parameters):
+        names = _backends_with(parameter, backends)
+        groups[f"parameters of the backend{'s' if len(names) > 1 else ''} {' and '.join(names)}"] = names
+    return groups
 
 
 def as_typed(message: str, parser: Parser, backend: str) -> str:
     """Returns a message of the core with parameters named as the options of this command: the core's
     `backend tcp: --connections`, or `--connections` alone, becomes `--tcp-connections`."""
     spelled = {action.dest: action.option_strings[0] for action in parser.actions if action.option_strings}
+    of_backend = {name: spelled[key] for key, name in _of_backend(spelled, backend).items()}
 
     def renamed(found: re.Match[str]) -> str:
         owner, option = found.groups()
         if owner is None and parser.knows(option):
             return option
-        kind = "pattern" if owner == "pattern" else f"backend.{backend}"
-        return spelled.get(f"{kind}.{option.removeprefix('--')}", found[0])
+        name = option.removeprefix("--")
+        return (spelled.get(f"pattern.{name}") if owner == "pattern" else of_backend.get(name)) or found[0]
 
     return _PARAMETER.sub(renamed, message)
 
 
-def backend_group(backend: str) -> str:
-    """Returns the title of a backend's parameters in the help."""
-    return f"parameters of the backend {backend}"
+def _of_backend(keys: Iterable[str], backend: str) -> dict[str, str]:
+    """Returns the keys of options of this backend, with the names of their parameters."""
+    parts = [(key, *key.split(".", 2)[1:]) for key in keys if key.startswith("backend.")]
+    return {key: name for key, names, name in parts if backend in names.split(",")}
 
 
-def parameters(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    """Returns the parameters typed under this prefix, as text. Only here `@FILE` stands for the file's text:
-    a list of pairs can be longer than a command line, but a run or a spec must not refer to files."""
-    found = {}
-    for key, value in given.items():
-        if key.startswith(prefix):
-            name, text = key.removeprefix(prefix), str(value)
-            found[name] = _text_of(name, text) if text.startswith("@") else text
-    return found
+def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the pattern's parameters as typed."""
+    names = {key: key.removeprefix("pattern.") for key in given if key.startswith("pattern.")}
+    return {name: _typed_text(name, given[key]) for key, name in names.items()}
+
+
+def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]:
+    """Returns the backend's parameters as typed. Raises UsageError if others of other backends were."""
+    own = _of_backend(given, backend)
+    if foreign := [key for key in given if key.startswith("backend.") and key not in own]:
+        _, names, parameter = foreign[0].split(".", 2)
+        others = names.split(",")
+        raise UsageError(
+            f"{_flag_of(others, parameter)} is an option of the backend {' or '.join(others)}, "
+            f"but the backend is {backend}"
+        )
+    return {name: _typed_text(name, given[key]) for key, name in own.items()}
+
+
+def _typed_text(name: str, value: object) -> str:
+    """Returns a parameter as text. Only here `@FILE` stands for the file's text: a list of pairs can be
+    longer than a command line, but a run or a spec must not refer to files."""
+    return _text_of(name, str(value)) if str(value).startswith("@") else str(value)
 
 
 def _text_of(name: str, typed: str) -> str:
@@ -334,11 +375,6 @@ def _text_of(name: str, typed: str) -> str:
         return bounded_file.read(path, _LONGEST_VALUE_BYTES, "a list of ranks or pairs").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"--{name} {typed}: not a text file: {plainly(error)}") from error
-
-
-def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:
-    """Returns the backends other than `backend` for which parameters were typed."""
-    return sorted({key.split(".")[1] for key in given if key.startswith("backend.")} - {backend})
 
 
 def job_options(given: Mapping[str, Any]) -> dict[str, object]:
