@@ -234,7 +234,7 @@ class CollectivePattern final : public PhasedPattern {
     if (operation_.collective == Collective::all_to_all_v) return 1 - 2 / (ranks * (ranks + 1.0));
     return operation_.times * (ranks - 1) / ranks;
   }
-  bool adds() const { return library_ && operation_.reduces; }
+  bool adds() const { return library_ && !algorithms_.empty() && operation_.reduces; }
   // Returns the bytes of the library's vector: rounded up to whole words where it adds, and to equal blocks
   // where it divides the vector.
   std::int64_t whole_vector(Rank ranks, std::int64_t bytes) const {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backends/fabric/rail.hpp"
+#include "measure/gpu.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::backends::fabric {
@@ -24,6 +25,7 @@ const std::array parameters{
                        .initial = "0",
                        .help = "a longer message is sent in parts of this size; 0 leaves the provider's own "
                                "limit"},
+    measure::memory_kind,
 };
 
 constexpr std::string_view summary =
@@ -42,12 +44,14 @@ constexpr std::string_view summary =
 namespace crosscut::backends::fabric {
 namespace {
 
-// A message's memory, registered on the rails that ask for it.
+// A message's memory, registered on the rails that ask for it; on a GPU, on all.
 class Enrolled {
  public:
-  Enrolled(std::size_t bytes, std::span<const std::unique_ptr<Rail>> rails) : memory_(bytes) {
+  Enrolled(std::size_t bytes, std::span<const std::unique_ptr<Rail>> rails, const measure::Gpu* gpu)
+      : memory_(gpu != nullptr ? gpu->allocate(bytes) : Memory(bytes)) {
     for (const auto& rail : rails)
-      if (rail->needs_registration()) regions_.emplace_back(rail.get(), rail->enrol(memory_.span()));
+      if (gpu != nullptr || rail->needs_registration())
+        regions_.emplace_back(rail.get(), rail->enrol(memory_.span(), gpu));
   }
   Enrolled(const Enrolled&) = delete;
   Enrolled& operator=(const Enrolled&) = delete;
@@ -66,13 +70,16 @@ class FabricTransport : public measure::HostTransport {
   FabricTransport(const measure::BackendContext& context, const program::Parameters& given)
       : context_(context),
         provider_(find_provider(given.text("provider"))),
+        gpu_(measure::gpu_of(given.text(measure::memory_kind.name), context.place)),
         progress_(context.control_thread.progress()) {
     // Without an address of an interface, several rails would be one and the same.
     const auto count = provider_.by_interface ? context.interfaces.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       rails_.push_back(std::make_unique<Rail>(
-          choose(provider_, context.interfaces.at(i).host(), given.text("domain")),
-          !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message"))));
+          choose(provider_, context.interfaces.at(i).host(), given.text("domain"), gpu_ != nullptr),
+          !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message")),
+          // fi_tinject takes memory that the processor can read.
+          gpu_ ? 0 : std::numeric_limits<std::size_t>::max()));
       note_progress();
     }
   }
@@ -102,10 +109,12 @@ class FabricTransport : public measure::HostTransport {
   }
 
   Memory allocate(std::size_t bytes) {
-    auto enrolled = std::make_shared<Enrolled>(bytes, rails_);
+    auto enrolled = std::make_shared<Enrolled>(bytes, rails_, gpu_.get());
     const auto memory = enrolled->span();
     return {memory, [enrolled]() mutable { enrolled.reset(); }};
   }
+
+  const measure::Gpu* gpu() const { return gpu_.get(); }
 
   void start_phase(std::span<const program::Op> ops) {
     parts_left_.assign(ops.size(), 0);
@@ -160,7 +169,7 @@ class FabricTransport : public measure::HostTransport {
   json::Value facts() const {
     const auto& rail = *rails_.front();
     const auto& info = rail.info();
-    return json::Object{
+    json::Object facts{
         {"library", version_text(library().version())},
         {"interface", version_text(library().interface())},
         {"provider", std::string(info.fabric_attr->prov_name)},
@@ -171,8 +180,10 @@ class FabricTransport : public measure::HostTransport {
         {"wait", context_.polling ? "fi_cq_read"
                  : rail.sleeps()  ? "fi_cq_sread"
                                   : "fi_cq_read, sched_yield"},
-        {"inject_bytes", static_cast<std::int64_t>(info.tx_attr->inject_size)},
+        {"inject_bytes", static_cast<std::int64_t>(rail.inject_bytes())},
         {"send_ends", "the provider's completion; at most inject_bytes: when fi_tinject returns"}};
+    if (gpu_) facts.emplace_back("gpu", gpu_->facts());
+    return facts;
   }
 
  private:
@@ -261,6 +272,7 @@ class FabricTransport : public measure::HostTransport {
 
   const measure::BackendContext& context_;
   const Provider& provider_;
+  std::unique_ptr<measure::Gpu> gpu_;  // outlives the rails
   std::atomic<std::uint64_t>& progress_;
   std::vector<std::unique_ptr<Rail>> rails_;
   std::vector<std::size_t> parts_left_;  // [operation] parts that have not ended

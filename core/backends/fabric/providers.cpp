@@ -14,7 +14,7 @@
 namespace crosscut::backends::fabric {
 namespace {
 
-Info hints() {
+Info hints(bool gpus) {
   Info info(library().dupinfo(nullptr));
   if (!info) throw RunError("libfabric has no memory for fi_info");
   info->caps = FI_TAGGED | FI_SEND | FI_RECV;
@@ -23,6 +23,10 @@ Info hints() {
   info->tx_attr->msg_order = FI_ORDER_SAS;  // the n-th send meets the n-th receive
   info->rx_attr->msg_order = FI_ORDER_SAS;
   info->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (gpus) {
+    info->caps |= FI_HMEM;
+    info->domain_attr->mr_mode |= FI_MR_HMEM;
+  }
   info->domain_attr->resource_mgmt = FI_RM_ENABLED;  // full queues answer FI_EAGAIN
   return info;
 }
@@ -50,8 +54,8 @@ const Provider& find_provider(std::string_view name) {
   return *std::ranges::find(providers, name, &Provider::name);
 }
 
-Info choose(const Provider& provider, const std::string& host, const std::string& domain) {
-  auto wanted = hints();
+Info choose(const Provider& provider, const std::string& host, const std::string& domain, bool gpus) {
+  auto wanted = hints(gpus);
   wanted->fabric_attr->prov_name = copy_of(provider.name);
   if (!domain.empty()) wanted->domain_attr->name = copy_of(domain);
   const auto list = offered(provider.by_interface ? host.c_str() : nullptr, *wanted);
@@ -60,15 +64,18 @@ Info choose(const Provider& provider, const std::string& host, const std::string
   std::string where = provider.by_interface ? " on " + host : "";
   if (!domain.empty()) where += " in domain " + domain;
   std::string text = "libfabric's provider " + std::string(provider.name) +
-                     " offers no reliable endpoints with tagged messages here" + where + "; ";
+                     " offers no reliable endpoints with tagged messages" +
+                     (gpus ? " from the memory of GPUs (FI_HMEM)" : "") + " here" + where + "; ";
   std::string names;
-  for (const auto& one : found_providers()) names += (names.empty() ? "" : ", ") + one.name;
+  for (const auto& one : providers_for(gpus)) names += (names.empty() ? "" : ", ") + one.name;
   throw UsageError(text + (names.empty() ? "no provider does"
                                          : "these do: " + names + " (--fabric-provider, crosscut doctor)"));
 }
 
-std::vector<program::Device> found_providers() {
-  const auto wanted = hints();
+std::vector<program::Device> found_providers() { return providers_for(false); }
+
+std::vector<program::Device> providers_for(bool gpus) {
+  const auto wanted = hints(gpus);
   const auto list = offered(nullptr, *wanted);
   std::map<std::string, std::set<std::string>> domains;
   std::map<std::string, std::uint32_t> versions;

@@ -31,7 +31,10 @@ std::string doing(bool sends, Rank peer) {
   return (sends ? "sending to rank " : "receiving from rank ") + std::to_string(peer);
 }
 
-Rail::Rail(Info info, bool blocking, std::size_t most_bytes) : info_(std::move(info)), sleeps_(blocking) {
+Rail::Rail(Info info, bool blocking, std::size_t most_bytes, std::size_t most_inject)
+    : info_(std::move(info)),
+      sleeps_(blocking),
+      inject_bytes_(std::min(info_->tx_attr->inject_size, most_inject)) {
   fabric_ =
       opened<fid_fabric>([&](auto** made) { return library().fabric(info_->fabric_attr, made, nullptr); },
                          provider(), "fi_fabric");
@@ -113,13 +116,20 @@ void Rail::add(Rank peer, const Card& card) {
   peers_[peer] = {address, std::min(card_.most_bytes, card.most_bytes)};
 }
 
-Owned<fid_mr> Rail::enrol(std::span<std::byte> memory) {
+Owned<fid_mr> Rail::enrol(std::span<std::byte> memory, const measure::Gpu* gpu) {
+  const iovec range{memory.data(), memory.size()};
+  fi_mr_attr attributes{};
+  attributes.mr_iov = &range;
+  attributes.iov_count = 1;
+  attributes.access = FI_SEND | FI_RECV;
+  if (gpu != nullptr) {
+    attributes.iface = FI_HMEM_CUDA;
+    attributes.device.cuda = gpu->number();
+  }
   auto region = opened<fid_mr>(
-      [&](auto** made) {
-        return fi_mr_reg(domain_.get(), memory.data(), memory.size(), FI_SEND | FI_RECV, 0, 0, 0, made,
-                         nullptr);
-      },
-      provider(), "fi_mr_reg of " + std::to_string(memory.size()) + " bytes");
+      [&](auto** made) { return fi_mr_regattr(domain_.get(), &attributes, 0, made); }, provider(),
+      "fi_mr_regattr of " + std::to_string(memory.size()) + " bytes" +
+          (gpu != nullptr ? " on a GPU, which libfabric must be built for" : ""));
   regions_.push_back({memory, region.get()});
   return region;
 }
@@ -151,7 +161,7 @@ Rail::Unfinished Rail::unfinished() const {
 Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
   const auto address = peers_.at(lane.peer).address;
   // The provider has copied a short message when it returns, so its send is over.
-  const bool copied = sends && pending.bytes <= info_->tx_attr->inject_size;
+  const bool copied = sends && pending.bytes <= inject_bytes_;
   auto& free = sends ? free_sends_ : free_receives_;
   ssize_t code = 0;
   if (copied) {

@@ -12,6 +12,7 @@
 
 #include "backends/fabric/turns.hpp"
 #include "base/memory.hpp"
+#include "measure/gpu.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::backends::fabric {
@@ -37,8 +38,9 @@ std::string doing(bool sends, Rank peer);
 
 class Rail {
  public:
-  // Opens the domain. `blocking`: waits may sleep in the provider.
-  Rail(Info info, bool blocking, std::size_t most_bytes);
+  // Opens the domain. `blocking`: waits may sleep in the provider. `most_inject`: the provider copies no
+  // longer message.
+  Rail(Info info, bool blocking, std::size_t most_bytes, std::size_t most_inject);
 
   // Opens the endpoint, unless it is open.
   void open();
@@ -61,8 +63,8 @@ class Rail {
   // Sleeps until something may have ended, or for a while. Returns false if the provider cannot.
   bool sleep(std::vector<program::OpIndex>& ended);
 
-  // Memory of messages, registered if the provider asks for that.
-  Owned<fid_mr> enrol(std::span<std::byte> memory);
+  // Memory of messages, registered if the provider asks for that, and always on a GPU (null: host memory).
+  Owned<fid_mr> enrol(std::span<std::byte> memory, const measure::Gpu* gpu);
   bool needs_registration() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
   void forget(const fid_mr* region);
 
@@ -75,6 +77,7 @@ class Rail {
   };
   Unfinished unfinished() const;
   const fi_info& info() const { return *info_; }
+  std::size_t inject_bytes() const { return inject_bytes_; }
   bool sleeps() const { return sleeps_; }
 
  private:
@@ -99,6 +102,7 @@ class Rail {
 
   Info info_;
   bool sleeps_, stalled_ = false;
+  std::size_t inject_bytes_;
   int refusal_ = 0;  // the error of libfabric with which a message was refused; 0: none was
   Card card_;
   Owned<fid_fabric> fabric_;

@@ -2,6 +2,7 @@
 
 #include "backends/mpi/library.hpp"
 
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -22,6 +23,28 @@ void World::drain(bool yielding, const session::ControlThread& control) const {
       throw session::ConnectionLost("interrupted while all ranks finished a phase");
     if (yielding && done == 0) ::sched_yield();
   }
+}
+
+bool sends_from_cuda() {
+#if MPI_VERSION >= 4
+  // MPI 4.1, section 12.4.3: the kinds of memory that this job may use.
+  MPI_Info info = MPI_INFO_NULL;
+  check(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
+  std::array<char, MPI_MAX_INFO_VAL> kinds{};
+  int size = static_cast<int>(kinds.size()), found = 0;
+  MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &size, kinds.data(), &found);
+  MPI_Info_free(&info);
+  if (found != 0 && std::string_view(kinds.data()).find("cuda") != std::string_view::npos) return true;
+#endif
+  // Before that, Open MPI and MPICH say so by functions of their own.
+  if (const auto asked = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support")))
+    return asked() != 0;
+  constexpr int cuda = 0;  // MPICH's MPIX_GPU_SUPPORT_CUDA
+  int supported = 0;
+  if (const auto asked =
+          reinterpret_cast<int (*)(int, int*)>(::dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support")))
+    asked(cuda, &supported);
+  return supported != 0;
 }
 
 json::Object library_facts() {

@@ -27,6 +27,9 @@ class World {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+// True if the library says that it sends from the memory of CUDA's GPUs.
+bool sends_from_cuda();
+
 // Returns the library's version and the standard's, for the run's attributes.
 json::Object library_facts();
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "measure/gpu.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::backends::mpi {
@@ -16,6 +17,7 @@ const std::array parameters{
         .help =
             "MPI_Isend and MPI_Irecv, or MPI_Sendrecv in phases where a rank has one send and one receive",
         .choices = {"non-blocking", "sendrecv"}},
+    measure::memory_kind,
 };
 
 constexpr std::string_view summary =
@@ -40,13 +42,24 @@ class MpiTransport : public measure::HostTransport {
       : control_(context.control_thread),
         progress_(control_.progress()),
         yielding_(!context.polling),
-        sendrecv_(given.text("mode") == "sendrecv") {}
+        sendrecv_(given.text("mode") == "sendrecv"),
+        gpu_(measure::gpu_of(given.text(measure::memory_kind.name), context.place)) {
+    if (gpu_ && !sends_from_cuda())
+      throw UsageError(
+          "--memory-kind cuda: this MPI does not say that it sends from a GPU's memory; use one built for "
+          "that "
+          "(`crosscut build-mpi`), switch it on (Cray: MPICH_GPU_SUPPORT_ENABLED=1), or give --memory-kind "
+          "host");
+  }
 
   void accept(const program::Extent& extent) const {
     if (sendrecv_ && extent.window > 1)
       throw UsageError("--mode sendrecv has one message in flight, but the window is " +
                        std::to_string(extent.window) + "; add --window 1, or leave out --mode");
   }
+
+  Memory allocate(std::size_t bytes) const { return gpu_ ? gpu_->allocate(bytes) : Memory(bytes); }
+  const measure::Gpu* gpu() const { return gpu_.get(); }
 
   // connect() does nothing: MPI connects at the first message, in the warm-up repetitions. interrupt() does
   // nothing either: the control thread ends the process when the conductor says so.
@@ -89,7 +102,11 @@ class MpiTransport : public measure::HostTransport {
   }
 
   void drain() { world_.drain(yielding_, control_); }
-  json::Value facts() const { return library_facts(); }
+  json::Value facts() const {
+    auto facts = library_facts();
+    if (gpu_) facts.emplace_back("gpu", gpu_->facts());
+    return facts;
+  }
 
  private:
   struct Held {
@@ -123,6 +140,7 @@ class MpiTransport : public measure::HostTransport {
   session::ControlThread& control_;
   std::atomic<std::uint64_t>& progress_;
   bool yielding_, sendrecv_, exchanging_ = false;
+  std::unique_ptr<measure::Gpu> gpu_;
   World world_;
   TwoSided calls_{world_.get()};
   std::vector<program::OpIndex> finished_;

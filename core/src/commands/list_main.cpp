@@ -1,5 +1,5 @@
 // `crosscut-core list`: lists patterns and backends for people or, in more detail, for programs (--json); or
-// what backends can use on this machine (--devices).
+// what backends can use on this machine, GPUs included (--devices).
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "commands/commands.hpp"
+#include "measure/gpu.hpp"
 #include "program/list.hpp"
 #include "program/registry.hpp"
 
@@ -28,6 +29,8 @@ json::Value devices() {
     for (const auto& [name, text] : backend->devices())
       list.push_back(json::Object{{"backend", backend->name}, {"name", name}, {"text", text}});
   }
+  for (const auto& [name, text] : measure::found_gpus())
+    list.push_back(json::Object{{"backend", "memory-kind"}, {"name", name}, {"text", text}});
   return list;
 }
 

@@ -24,6 +24,7 @@ namespace crosscut::measure {
 struct BackendContext {
   Rank rank = 0;
   Rank ranks = 1;
+  int place = 0;  // among the ranks of its node, from 0
   const std::string& secret;
   session::ControlThread& control_thread;
   session::BarrierTree& barrier;

@@ -49,6 +49,7 @@ class LiveBackend final : public Backend {
                        "; raise --memory, or lower --size");
     }
     if (!T::is_synchronised) return;  // no bytes move, so no memory is needed
+    refuse_gpu(largest, plan);
     const auto room_of = [&](std::int64_t bytes) {
       return rotates ? rotation_.bytes() : static_cast<std::size_t>(bytes) + 64;
     };
@@ -92,6 +93,17 @@ class LiveBackend final : public Backend {
   void disconnect() override { transport_.disconnect(); }
 
  private:
+  // Throws UsageError if messages lie on a GPU and the job needs what only the processor does.
+  void refuse_gpu(const program::Extent& largest, const MemoryPlan& plan) const {
+    if (transport_.gpu() == nullptr) return;
+    if (plan.cache != CacheState::warm)
+      throw UsageError("--cache is about the processor's caches, but messages lie on a GPU; leave it out");
+    if (largest.adds)
+      throw UsageError(
+          "the algorithms of this pattern add what they receive on the processor, but messages lie on a GPU; "
+          "give --library only, --library no or --memory-kind host");
+  }
+
   struct PhaseTimes {
     std::int64_t start = 0, end = 0;
     std::vector<std::int64_t> posted, done;  // [operation]
@@ -338,8 +350,21 @@ class LiveBackend final : public Backend {
     }
     if (from >= to) return;
     const auto key = payload_key(task.verify_seed, context_.rank, schedule.phase, repetition, task.bytes);
-    fill_payload(send_.span().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)),
-                 key, from);
+    const auto filled =
+        send_.span().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+    if (transport_.gpu() == nullptr) return fill_payload(filled, key, from);
+    copied_.resize(filled.size());
+    fill_payload(copied_, key, from);
+    transport_.gpu()->write(filled.data(), copied_);
+  }
+
+  // Returns `bytes` of a message, copied from the GPU if they lie on one; valid until the next call.
+  std::span<const std::byte> readable(const std::byte* data, std::int64_t bytes) {
+    const auto count = static_cast<std::size_t>(bytes);
+    if (transport_.gpu() == nullptr) return {data, count};
+    copied_.resize(count);
+    transport_.gpu()->read(copied_, data);
+    return copied_;
   }
 
   // True if bytes of a received message may be missing: lost here, or on the way to the rank that forwarded
@@ -350,8 +375,7 @@ class LiveBackend final : public Backend {
     return passed_on || transport_.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
   }
 
-  void check(const Schedule& schedule, const Task& task, std::int64_t repetition,
-             RankSamples& samples) const {
+  void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) {
     for (std::size_t i = 0; i < schedule.messages.size(); ++i) {
       const auto& op = schedule.messages[i];
       if (op.kind == program::Op::Kind::collective) check_collective(schedule, i, task, repetition, samples);
@@ -360,8 +384,7 @@ class LiveBackend final : public Backend {
       const auto origin = op.origin >= 0 ? op.origin : op.peer;
       const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
       const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;
-      const auto wrong =
-          check_payload(std::span(schedule.data[i], static_cast<std::size_t>(op.bytes)), key, began);
+      const auto wrong = check_payload(readable(schedule.data[i], op.bytes), key, began);
       if (wrong) note_wrong(op.peer, *wrong, schedule, task, samples);
     }
   }
@@ -376,18 +399,20 @@ class LiveBackend final : public Backend {
   }
 
   void check_collective(const Schedule& schedule, std::size_t i, const Task& task, std::int64_t repetition,
-                        RankSamples& samples) const {
+                        RankSamples& samples) {
     const auto key_of = [&](Rank rank) {
       return payload_key(task.verify_seed, rank, schedule.phase, repetition, task.bytes);
     };
-    const auto wrong = wrong_result(schedule.messages[i], schedule.data[i], context_.rank, context_.ranks,
-                                    task.iterations, key_of);
+    const auto& op = schedule.messages[i];
+    const auto* const result = readable(schedule.data[i], op.bytes).data();
+    const auto wrong = wrong_result(op, result, context_.rank, context_.ranks, task.iterations, key_of);
     if (wrong) note_wrong(wrong->source, wrong->byte, schedule, task, samples);
   }
 
   BackendContext context_;
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
+  std::vector<std::byte> copied_;  // of messages on a GPU, for verification
   Sums sums_;
   Rotation rotation_;
   std::size_t turn_ = 0;                       // iterations so far

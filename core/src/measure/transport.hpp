@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/memory.hpp"
 #include "measure/backend.hpp"
+#include "measure/gpu.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::measure {
@@ -59,6 +60,7 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   // Not called while operations are in progress; the memory is freed before the transport. All ranks allocate
   // and free in the same order, so that a transport may do either together with them.
   { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
+  { c.gpu() } -> std::same_as<const Gpu*>;  // on which allocate() allocates; null: host memory
   // Returns `bytes`, or the most of all ranks if they can only allocate together. Called on all ranks.
   { t.agree_on(std::size_t{}) } -> std::same_as<std::size_t>;
   t.start_phase(std::span<const program::Op>{});  // called just before the first operation of a phase
@@ -91,6 +93,7 @@ struct HostTransport {
   void connect(std::span<const ConnectionId>, std::uint32_t) {}
   std::vector<store::Connection> take_new_connections() { return {}; }
   Memory allocate(std::size_t bytes) { return Memory(bytes); }
+  const Gpu* gpu() const { return nullptr; }
   std::size_t agree_on(std::size_t bytes) { return bytes; }
   void start_phase(std::span<const program::Op>) {}
   void foresee(const program::Op&, const std::byte*) {}

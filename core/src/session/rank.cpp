@@ -134,8 +134,9 @@ class RankLoop {
     // Several launchers may have started ranks on this machine, each of which knows only its own ranks.
     const auto beside = std::count(message.node.begin(), message.node.end(), mine);
     oversubscribed_ = setup_.oversubscribed || beside > ::sysconf(_SC_NPROCESSORS_ONLN);
-    leads_node_ =
-        std::find(message.node.begin(), message.node.end(), mine) == message.node.begin() + setup_.rank;
+    context_.place =
+        static_cast<int>(std::count(message.node.begin(), message.node.begin() + setup_.rank, mine));
+    leads_node_ = context_.place == 0;
     rebuild(message);
   }
 
