@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,20 @@ def over_tcp(cores: tuple[int, int]) -> list[Comparison]:
             partial(iperf3.iperf3_rate, cores),
             50,
         ),
+        Comparison(
+            "iperf3-parallel",
+            "iperf3",
+            f"{iperf3.STREAMS} streams, writes of 128 KiB, a core each",
+            "GB/s",
+            ("iperf3",),
+            lambda: iperf3.crosscut_rate(
+                replace(apart, backend_parameters={"connections": str(iperf3.STREAMS)}),
+                "block",
+                iperf3.STREAMS,
+            ),
+            partial(iperf3.iperf3_rate, cores, iperf3.STREAMS),
+            50,
+        ),
     ]
 
 
@@ -121,7 +135,18 @@ def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
 def _fabric(cores: tuple[int, int], name: str, provider: str, bounces: int) -> list[Comparison]:
     short = libfabric.PingPong(cores, provider, libfabric.SHORT_BYTES, bounces)
     long = libfabric.PingPong(cores, provider, 256 << 10, bounces // 4)
+    windowed = libfabric.Bandwidth(cores, provider, 8192, 3000)
     return [
+        Comparison(
+            f"fabric-{name}-window",
+            libfabric.BANDWIDTH,
+            f"{provider}: rate of 8 KiB, {libfabric.WINDOW} in flight, a core each",
+            "GB/s",
+            (libfabric.BANDWIDTH,),
+            windowed.crosscut_rate,
+            windowed.peer_rate,
+            60,
+        ),
         Comparison(
             f"fabric-{name}-latency",
             libfabric.PROGRAM,

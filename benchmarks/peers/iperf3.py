@@ -1,5 +1,6 @@
-"""iperf3, one stream in one direction in writes of a fixed size: the same bytes in the same pieces as
-crosscut's `pingpong --mode stream`, whose time ends when the receiver has acknowledged the last byte."""
+"""iperf3, one stream or several in one direction in writes of a fixed size: the same bytes in the same pieces
+as crosscut's `pingpong --mode stream`, whose time ends when the receiver has acknowledged the last byte. With
+several connections, crosscut's message has a piece for each."""
 
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from benchmarks.processes import BenchmarkError, await_listener, free_port, outp
 
 PIECE_BYTES = 128 << 10  # iperf3's default
 PIECES = 6000
+STREAMS = 4
 
 
-def iperf3_rate(cores: Sequence[int]) -> float:
+def iperf3_rate(cores: Sequence[int], streams: int = 1) -> float:
     """Bytes per second at the receiver."""
     port = str(free_port())
     server = ["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port]
     client = ["iperf3", "-c", "127.0.0.1", "-p", port, "-J", "-l", str(PIECE_BYTES), "-k", str(PIECES)]
+    client += ["-P", str(streams)]
     with running(pinned(cores[1], server)) as process:
         await_listener(int(port), process)
         report = output_of(pinned(cores[0], client))
@@ -27,15 +30,10 @@ def iperf3_rate(cores: Sequence[int]) -> float:
         raise BenchmarkError(f"iperf3 printed no report of the expected form: {error!r}") from error
 
 
-def crosscut_rate(session: Session, wait: str) -> float:
+def crosscut_rate(session: Session, wait: str, streams: int = 1) -> float:
+    size = PIECE_BYTES * streams
+    count = str(PIECES // streams)
     found = samples(
-        session,
-        "pingpong",
-        [PIECE_BYTES],
-        repetitions=1,
-        iterations=1,
-        wait=wait,
-        mode="stream",
-        count=str(PIECES),
+        session, "pingpong", [size], repetitions=1, iterations=1, wait=wait, mode="stream", count=count
     )
-    return PIECE_BYTES / found[PIECE_BYTES][0]
+    return size / found[size][0]

@@ -1,8 +1,11 @@
-"""fi_pingpong, libfabric's own ping-pong of tagged messages between reliable endpoints (FI_EP_RDM).
+"""Programs that send tagged messages between reliable endpoints (FI_EP_RDM) of libfabric.
 
-It polls the completion queue, has a buffer for each direction, injects what is short enough, and reports half
-of the mean of n round trips, of which the first connects the two: n is large. So crosscut's ranks poll, with
-two buffers, and take the mean of n iterations.
+fi_pingpong comes with libfabric. It polls the completion queue, has a buffer for each direction, injects what
+is short enough, and reports half of the mean of n round trips, of which the first connects the two: n is
+large. So crosscut's ranks poll, with two buffers, and take the mean of n iterations.
+
+fi_rdm_tagged_bw is one of the fabtests, built by hand. It keeps 64 messages in flight, from one buffer, and
+waits for an answer after each 64. crosscut's have a buffer each.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from benchmarks.measuring import Session, core, samples
 from benchmarks.processes import BenchmarkError, await_listener, free_port, output_of, pinned, running
 
 PROGRAM = "fi_pingpong"
+BANDWIDTH = "fi_rdm_tagged_bw"
+WINDOW = 64
 # It injects what is shorter than the provider's limit, which is 64 bytes for tcp;ofi_rxm; crosscut also what
 # has just that size.
 SHORT_BYTES = 32
@@ -22,14 +27,16 @@ ON_LOOPBACK = "FI_TCP_IFACE=lo"
 COLUMN = "usec/xfer"
 
 
-def half_trip_seconds(printed: str) -> float:
-    """Returns the figure of its table's only row."""
+def seconds_each(printed: str) -> float:
+    """Returns the time of a message, half a round trip in a ping-pong, in the table's only row."""
     lines = [line.split() for line in printed.splitlines() if line.strip()]
     try:
         head = next(i for i, line in enumerate(lines) if COLUMN in line)
         return float(lines[head + 1][lines[head].index(COLUMN)]) * 1e-6
     except (StopIteration, IndexError, ValueError) as error:
-        raise BenchmarkError(f"{PROGRAM} printed no table of the expected form: {error!r}") from error
+        raise BenchmarkError(
+            f"libfabric's program printed no table of the expected form: {error!r}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class PingPong:
         words += ["-I", str(self.bounces), "-S", str(self.size_bytes)]
         with running(pinned(self.cores[1], [*words, "-B", port])) as server:
             await_listener(int(port), server)
-            return half_trip_seconds(output_of(pinned(self.cores[0], [*words, "-P", port, "127.0.0.1"])))
+            return seconds_each(output_of(pinned(self.cores[0], [*words, "-P", port, "127.0.0.1"])))
 
     def crosscut_seconds(self) -> float:
         pin = ",".join(map(str, self.cores))
@@ -57,3 +64,28 @@ class PingPong:
 
     def crosscut_rate(self) -> float:
         return self.size_bytes / self.crosscut_seconds()
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    cores: Sequence[int]
+    provider: str
+    size_bytes: int
+    windows: int
+
+    def peer_rate(self) -> float:
+        port = str(free_port())
+        words = ["env", ON_LOOPBACK, BANDWIDTH, "-p", self.provider, "-S", str(self.size_bytes), f"-b={port}"]
+        words += ["-W", str(WINDOW), "-I", str(self.windows * WINDOW), "-w", str(WINDOW), "-s", "127.0.0.1"]
+        with running(pinned(self.cores[1], words)) as server:
+            await_listener(int(port), server)
+            printed = output_of(pinned(self.cores[0], [*words, "127.0.0.1"]))
+        return self.size_bytes / seconds_each(printed)
+
+    def crosscut_rate(self) -> float:
+        pin = ",".join(map(str, self.cores))
+        session = Session((core(), "node"), 2, "fabric", pin, backend_parameters={"provider": self.provider})
+        found = samples(
+            session, "pingpong", [self.size_bytes], 1, self.windows, "poll", WINDOW, mode="stream", count="1"
+        )
+        return self.size_bytes / found[self.size_bytes][0]

@@ -107,10 +107,10 @@ def test_fi_pingpongs_time_is_that_of_its_column() -> None:
         "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
         "64      2k      =2k      250k        0.02s     14.65       4.37       0.23\n"
     )
-    assert libfabric.half_trip_seconds(printed) == pytest.approx(4.37e-6)
+    assert libfabric.seconds_each(printed) == pytest.approx(4.37e-6)
     for wrong in ("", "fi_getinfo: No data available\n", printed.splitlines()[0]):
         with pytest.raises(BenchmarkError, match="no table of the expected form"):
-            libfabric.half_trip_seconds(wrong)
+            libfabric.seconds_each(wrong)
 
 
 def test_sizes_are_those_of_netpipe() -> None:
