@@ -62,7 +62,7 @@ def needs(provider: str) -> None:
         pytest.skip(f"libfabric has no provider {provider} here")
 
 
-every_provider = pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "net", "shm"])
+every_provider = pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "net", "tcp", "shm"])
 
 
 @pytest.mark.parametrize("wait", ["poll", "block"])

@@ -21,7 +21,7 @@ struct Provider {
 
 inline constexpr std::array providers{
     Provider{"tcp;ofi_rxm", true, true},    Provider{"net", true, true},
-    Provider{"shm", false, true},           Provider{"tcp", true, false},
+    Provider{"shm", false, true},           Provider{"tcp", true, true},
     Provider{"verbs;ofi_rxm", true, false}, Provider{"efa", false, false},
     Provider{"cxi", false, false},          Provider{"psm3", false, false},
     Provider{"opx", false, false},
