@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ HOST_RATE = 12.5e6  # bytes per second: Fast Ethernet; only ratios matter
 # They give 19 to 30 us per switch; here the range extends down to latencies that noise hides.
 END_TO_END_SECONDS, FORWARD_SECONDS = 100e-6, 75e-6
 SWITCH_SECONDS = (1e-6, 30e-6)
+# A short frame on a link of a host's rate, as a share of END_TO_END_SECONDS: from that of 100 Gbit/s between
+# hosts of 1.5 us (84 bytes: 6.7 ns) to that of Fast Ethernet. A frame takes longer on a slow link.
+FRAME_SECONDS = (0.4e-6, 7e-6)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,12 @@ class Truth:
     unevenness: float = 0.0
     """Standard deviation of the logarithm of the weights by which messages share a link, as over TCP; 0: they
     share it equally."""
+
+    def with_frames(self, random: np.random.Generator) -> Truth:
+        """Adds the time of a short frame on each link to `idle_seconds`."""
+        low, high = np.log(FRAME_SECONDS)
+        seconds = np.exp(random.uniform(low, high)) * np.append(HOST_RATE / self.capacities, 0)
+        return replace(self, idle_seconds=self.idle_seconds + seconds[self.ways].sum(axis=2))
 
 
 @dataclass

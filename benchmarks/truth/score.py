@@ -102,6 +102,7 @@ def of_family(family: Callable[[np.random.Generator], Truth], seed: int, *, heal
     """Scores a network with one fault of any size, or none, and noise of any model and size."""
     random = np.random.default_rng(seed)
     truth = networks.with_fault_of_any_size(family(random), random, healthy=healthy)
+    truth = truth.with_frames(np.random.default_rng(seed + 3_000_000))
     return scored(truth, Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)), seed)
 
 

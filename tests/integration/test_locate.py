@@ -346,3 +346,48 @@ def test_with_fail_on_fault_a_fault_makes_the_exit_status_1_and_a_limit_by_desig
     assert "n06 sends and receives at 40 %" in capsys.readouterr().out
     assert cli.main(["show", run, "--fail-on-fault"]) == 2
     assert "--fail-on-fault needs --findings" in capsys.readouterr().err
+
+
+def test_a_search_that_was_ended_says_so_and_fails_where_faults_would(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["locate", "--on", "sim:two-leaves-16", "--quiet", "--json"]
+    for more, complete, status in (
+        ([], True, 0), (["--fail-on-fault"], True, 0), (["--time-limit", "1ms"], False, 0),
+        (["--time-limit", "1ms", "--fail-on-fault"], False, 1),
+    ):  # fmt: skip
+        assert cli.main([*words, *more]) == status
+        assert json.loads(capsys.readouterr().out)["complete"] is complete
+
+
+LEAVES = """
+[link]
+rate = "1 Gbit/s"
+[switch]
+latency = "1 us"
+[[hosts]]
+names = "n[00-31]"
+[[switches]]
+names = "leaf[0-3]"
+[[switches]]
+names = "root"
+level = 1
+"""
+
+
+@pytest.mark.parametrize("sizes", [(8, 8, 8, 8), (10, 8, 8, 6), (14, 9, 6, 3)], ids=str)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_slow_uplink_is_named_although_latency_sets_its_leaf_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sizes: tuple[int, ...], seed: int
+) -> None:
+    """A short frame takes longer on the slow uplink, as if it passed a further switch."""
+    text, first = LEAVES, 0
+    for leaf, hosts in enumerate(sizes):
+        text += f'[[links]]\nbetween = ["n[{first:02}-{first + hosts - 1:02}]", "leaf{leaf}"]\n'
+        text += f'[[links]]\nbetween = ["leaf{leaf}", "root"]\nrate = "{1 if leaf == 1 else 3} Gbit/s"\n'
+        first += hosts
+    (tmp_path / "leaves.toml").write_text(text)
+    words = ["locate", "--on", f"sim:{tmp_path / 'leaves.toml'}", "--seed", str(seed), "--json", "--quiet"]
+    found = [one for one in json.loads(crosscut(capsys, *words))["findings"] if one["fault"]]
+    assert {(one["kind"], one["direction"]) for one in found} == {("slow trunk", "out"), ("slow trunk", "in")}
+    assert all(set(one["ranks"]) == set(range(sizes[0], sizes[0] + sizes[1])) for one in found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.truth import oracle
+from benchmarks.truth.parts import HOST_RATE, Builder, uplinks
 
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
@@ -26,6 +28,34 @@ def ended(slow: set[Route], phases: int) -> tuple[list[Finding], tuple[str, ...]
         measured += len(asked)
     located = search.located(NAMES)
     return of_run.of_located(located, NAMES), located.structure.notes
+
+
+def trees(found: list[Finding], kind: FindingKind) -> list[tuple[str, ...]]:
+    return [one.groups for one in found if one.kind is kind and "is limited to" in one.what]
+
+
+def test_a_slow_trunk_is_a_suspect_until_it_was_filled_again() -> None:
+    labels = np.repeat(np.arange(4), 8).astype(np.int64)
+    builder, limits = Builder.of(labels), {}
+    uplinks(builder, [3 * HOST_RATE, 3 * HOST_RATE, HOST_RATE, 3 * HOST_RATE], limits)
+    apart = 1e-6 * (labels[:, None] != labels[None, :])
+    capacities = np.array(builder.capacities)
+    searching, random = Search(32, seed=1), np.random.default_rng(1)
+    names = tuple(f"n{rank}" for rank in range(32))
+    suspected = 0
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(1e-4 + 10 * apart, phases, 0.0, random))
+        else:
+            searching.learn(oracle.measure(builder.padded(), capacities, phases, 0.01, random))
+        so_far = of_run.of_located(searching.located(names), names)
+        suspected += bool(trees(so_far, FindingKind.SUSPECT))
+        if not searching.state.retested:
+            assert not trees(so_far, FindingKind.SLOW_TRUNK)
+    assert suspected
+    found = of_run.of_located(searching.located(names), names)
+    assert len(trees(found, FindingKind.SLOW_TRUNK)) == 2
+    assert not trees(found, FindingKind.SUSPECT)
 
 
 def first_route() -> Route:

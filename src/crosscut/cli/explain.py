@@ -182,8 +182,8 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
         where = f"in each of {len(those)} places ({where})" if len(those) > 1 else where
         slowest = min(one.slowest_share for one in those)
         lines.append(
-            f"{_ranges(phases)}: up to {flows} messages share {rate} {where}; the slowest "
-            f"of them reaches {100 * slowest:.0f} % of a host's rate"
+            f"{_ranges(phases)}: up to {flows} messages share {rate} {where}; those that it limits reach "
+            f"{100 * slowest:.0f} % of a host's rate or more"
         )
     return lines
 

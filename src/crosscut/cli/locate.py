@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units, whole_file
-from crosscut.base.errors import EXIT_CODES_OF_FAULTS, EXIT_INTERRUPTED, CrosscutError, UsageError
+from crosscut.base.errors import (
+    EXIT_CODES_OF_FAULTS,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    CrosscutError,
+    UsageError,
+)
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import measuring, recorded
 from crosscut.cli.parsing.parser import Parser, flag, option, record, whole
@@ -128,7 +134,10 @@ def execute(args: argparse.Namespace) -> int:
         found, structure = cable_names.named(outcome.found, outcome.structure, cabling)
         outcome = replace(outcome, found=found, structure=structure)
     _tell(args, outcome, typed.on)
-    return EXIT_INTERRUPTED if outcome.interrupted else options.status_of(args, outcome.found)
+    if outcome.interrupted:
+        return EXIT_INTERRUPTED
+    unsure = args.fail_on_fault and not outcome.complete
+    return EXIT_FAILED if unsure else options.status_of(args, outcome.found)
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,8 @@ class _Outcome:
     network: str | None
     """Digest of the description of the network, if it is described."""
     interrupted: bool = False
+    complete: bool = True
+    """False: the search did not finish, and may have missed faults."""
 
 
 def _of_run(args: argparse.Namespace) -> _Outcome:
@@ -189,7 +200,8 @@ def _measured(args: argparse.Namespace, given: dict[str, Any]) -> _Outcome:
         print(f"crosscut: done: {full} of {size}, {gathered.short} of one byte", file=sys.stderr)
 
     def outcome(found: list[Finding], structure: Structure | None = None) -> _Outcome:
-        return _Outcome(found, structure, gathered.planted, gathered.network, interrupted)
+        complete = located is not None and located.finished
+        return _Outcome(found, structure, gathered.planted, gathered.network, interrupted, complete)
 
     if located is None:
         return outcome(of_run.machine_only(gathered.told_limited, gathered.facts, gathered.nodes))
@@ -222,7 +234,7 @@ def _tell(args: argparse.Namespace, outcome: _Outcome, on: str) -> None:
         source = _SOURCE + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
-        more = {"network": outcome.network, "faults": list(outcome.planted)}
+        more = {"network": outcome.network, "faults": list(outcome.planted), "complete": outcome.complete}
         print(json.dumps(findings.as_json(found, structure) | more, allow_nan=False))
         _need_structure(args.network, structure)
         return

@@ -51,7 +51,7 @@ _NOISY, _FAR = 0.04, 5.0
 NOTHING_STANDS_OUT = "nothing stands out"
 """Begins the finding that a network is sound, as far as the run tells."""
 _SO_FAR = "the search did not finish; so far"
-_AGAIN = "search again, with more time or when less else runs: this search did not finish"
+_AGAIN = "search again, with more time or when the machine is less busy: this search did not finish"
 _MOST_MESSAGES = 300_000
 
 
@@ -159,13 +159,15 @@ def of_located(
     slow = slow_parts.slow_once(located.alone, inferred)
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
     grouped = [*slow_parts.kinds(observed, name), *slow_parts.grouped(inferred, name)]
-    shared = [*slow_trunks.of_shared(observed, inferred), *hashed_paths.of_structure(inferred)]
+    shared = [*slow_trunks.of_shared(observed, inferred, name), *hashed_paths.of_structure(inferred)]
     for inner in located.inner:
         grouped += slow_parts.parts(inner.inferred)
-        shared += slow_trunks.of_shared(inner.observed, inner.inferred)
+        shared += slow_trunks.of_shared(inner.observed, inner.inferred, name)
     # A slow host that forwards for others looks like a slow cable of its group.
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred, [*hosts, *shared]) if certain else []
+    if not located.finished and not located.trunks_again:
+        shared = [_once(one) if one.kind is FindingKind.SLOW_TRUNK else one for one in shared]
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
     if not located.finished:
         told += _not_measured_again(located, told, name)
@@ -187,7 +189,8 @@ def _not_measured_again(
     measured_again = {*located.alone.source.tolist(), *located.alone.destination.tolist()}
     seen = [
         one for one in slow_parts.hosts(observed, inferred, name)
-        if not measured_again & set(one.ranks)
+        if one.kind is not FindingKind.SHARED_LIMIT
+        and not measured_again & set(one.ranks)
         and not any(one.ranks[0] in fast[way] for way in fast if one.direction in (way, Direction.BOTH))
     ]  # fmt: skip
     named = {host for one in (*told, *seen) if one.kind.warns for host in one.hosts}
@@ -197,10 +200,12 @@ def _not_measured_again(
         route: share for route, share in routes.items()
         if route not in fast_since and not named & set(map(name, route))
     }  # fmt: skip
-    return [
-        replace(one, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=_AGAIN)
-        for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))
-    ]
+    return [_once(one) for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))]
+
+
+def _once(seen: Finding) -> Finding:
+    """Returns as a suspect what a search that was ended did not measure again."""
+    return replace(seen, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=_AGAIN)
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:

@@ -193,8 +193,8 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
     return Finding(
         FindingKind.SLOW_TRUNK if all_slow else FindingKind.SLOW_CABLE,
         f"{one} {ways} carries {effect.text()} of what a host sends: "
-        f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
-        f"in each of {units.count(times, 'measurement')}",
+        f"{len(routes)} of {units.count(int(every.sum()), 'route')}, tested with few others at a time, were "
+        f"slow in all of their {units.count(times, 'test')}",
         ranks=tuple(np.nonzero(inferred.grouping.labels == group)[0].tolist()),
         routes=routes[:64],
         groups=(group_name(group),),

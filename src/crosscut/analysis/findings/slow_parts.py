@@ -345,7 +345,8 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     others = units.count(observed.ranks - len(slower), "other host")
     what = (
         f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
-        f"{100 * share:.0f} % of the rate of the {others}, also when only half of the slower ones send"
+        f"{100 * share:.0f} % of the rate of the {others}, even when half of them are silent: each host's "
+        "own link limits it"
     )
     named, advice = (
         tuple(map(name, slower)),
@@ -392,7 +393,7 @@ def _across(inferred: Inferred) -> str:
     if inferred.capacities:
         return "between groups they share limits"
     if hashed_paths(inferred) is not None:
-        return "between groups some meet on a cable"
+        return "between groups some messages share a cable"
     if inferred.slow_share > SLOW_WITHIN_AT_MOST:
         return "between groups some are slow, but no shared limit explains them"
     return "between groups no limit was met"

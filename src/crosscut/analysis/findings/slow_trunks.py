@@ -11,6 +11,7 @@ from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.shared_limits import FEWEST_ALIKE, OF_GROUPS, between, where
+from crosscut.analysis.findings.slow_parts import Names, few_names
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, deviation_of, holm, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
@@ -39,12 +40,12 @@ _Link = tuple[Reach, tuple[int, ...]]
 
 
 def of_run(evidence: Evidence) -> list[Finding]:
-    return of_shared(evidence.observed, evidence.inferred)
+    return of_shared(evidence.observed, evidence.inferred, evidence.name)
 
 
-def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
+def of_shared(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     """Returns slow trunks, and the other limits that groups share."""
-    lone, slow = lone_trunks(inferred, observed), _trunks(inferred, observed)
+    lone, slow = lone_trunks(inferred, observed, name), _trunks(inferred, observed, name)
     others = [
         capacity for capacity in inferred.capacities
         if all(capacity is not one for one, _ in slow) and not _others_may_limit(capacity, inferred)
@@ -54,10 +55,10 @@ def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Returns shared capacities smaller than those of their kind, or than the totals that others carried."""
-    return [finding for _, finding in _trunks(inferred, observed)]
+    return [finding for _, finding in _trunks(inferred, observed, str)]
 
 
-def _trunks(inferred: Inferred, observed: Observed) -> list[tuple[Capacity, Finding]]:
+def _trunks(inferred: Inferred, observed: Observed, name: Names) -> list[tuple[Capacity, Finding]]:
     if not inferred.capacities:
         return []
     found: list[tuple[Capacity, Finding]] = []
@@ -66,7 +67,7 @@ def _trunks(inferred: Inferred, observed: Observed) -> list[tuple[Capacity, Find
         for hosts in _divisors(kind, inferred):
             slow = _slow(kind, hosts, inferred, observed)
             of_kind = [
-                (capacity, _trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
+                (capacity, _trunk(capacity, share, p, inferred, name, int(hosts[capacity.groups[0]])))
                 for capacity, share, p in slow
                 if _harms(capacity, inferred, observed)
                 and not _refuted_by_totals(capacity, kind, hosts, inferred, observed)
@@ -259,7 +260,7 @@ def _carried(
     return dict.fromkeys(found, middle)
 
 
-def lone_trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
+def lone_trunks(inferred: Inferred, observed: Observed, name: Names = str) -> list[Finding]:
     """Returns the limits of one of two groups if the other, to which it compares, has none.
 
     A limit in one direction counts only if the trunk carried more in the other.
@@ -275,7 +276,7 @@ def lone_trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
         if back * LARGEST_SHARE_OF_TRUNK < largest[one.reach, one.groups]:
             return []
     doubt = math.exp(-min(max(inferred.grouping.gain, 0.0), 600.0))
-    return [_trunk(c, math.nan, doubt, inferred) for c in across]
+    return [_trunk(c, math.nan, doubt, inferred, name) for c in across]
 
 
 def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
@@ -299,20 +300,24 @@ _WHICH = (
 )
 
 
-def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, hosts: int = 1) -> Finding:
+def _trunk(
+    capacity: Capacity, share: float, doubt: float, inferred: Inferred, name: Names, hosts: int = 1
+) -> Finding:
     """`share`: of similar trunks' rate; NaN: unknown. `hosts`: of the group if that is per host; else 1."""
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
-    words = f"{where(capacity, inferred)} is limited to {rate} in total"
+    behind = f"{units.count(len(members), 'host')}, {few_names(members, name)}"
+    words = f"{where(capacity, inferred)} ({behind}) is limited to {rate} in total"
     effect = None
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
         each = " per host" if hosts > 1 else ""
         # What others carry lacks the traffic of hosts whose group is unknown.
         lacks = len(inferred.unplaced) and capacity.reach in _LINKS
+        others = units.rate(capacity.bytes_per_second / hosts / share)
         said = f"at most {100 * np.nanmax([share, effect.high]):.0f} %" if lacks else effect.text()
-        words += f", {said} of what others of its kind carry{each}"
+        words += f", {said} of the {others}{each} that others of its kind carry"
     else:
         words += ", while the others show no limit"
     words += _LOST_OR_TAKEN

@@ -10,6 +10,7 @@ the innermost.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +18,13 @@ from numpy.random import Generator
 
 from crosscut.analysis.search import filling, thresholds
 from crosscut.analysis.search.inside import Alone
-from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.search.state import Asked, Phase, Sent, Stage, State
 from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.infer import Inferred, infer
 from crosscut.analysis.structure.levels import Inner, without_sums
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, joined
+from crosscut.analysis.structure.totals import ALIKE, carried_by_groups
 from crosscut.analysis.structure.unshared import unshared
 
 
@@ -34,13 +36,15 @@ class Inside:
     """All trunks of the level were filled at once."""
     filled: bool = False
     """Trunks whose limit did not show in the tours were filled as well."""
+    fill: Stage | None = None
+    """Fills the trunks of inner groups that take the place of the outer ones."""
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.inferred
-        if found is None or not found.capacities or self.at >= len(state.levels):
-            return WithinGroups().ask(_settled(state), random)
-        inner = state.inner(found)
-        if len(inner) <= self.at:
+        inner = () if found is None else state.inner(found)
+        if found is None or not found.capacities or self.at >= len(inner):
+            if found is not None and inner and self.fill is not None and _set_apart(found, inner[0]):
+                return Asked([], _without_outer(state), self.fill)
             return WithinGroups().ask(_settled(state), random)
         level, outer = inner[self.at], inner[self.at - 1].inferred if self.at else found
         phases: list[Phase] = []
@@ -52,7 +56,7 @@ class Inside:
         if phases:
             stage = replace(self, toured=True, filled=self.toured)
             return Asked(phases, state.fills(self.at, len(phases)), stage, Sent.INSIDE)
-        return Inside(self.at + 1).ask(state, random)
+        return Inside(self.at + 1, fill=self.fill).ask(state, random)
 
 
 def _missing(outer: Inferred, level: Inner, state: State, random: Generator) -> list[Phase]:
@@ -89,14 +93,33 @@ def _settled(state: State) -> State:
     inner = state.inner(found)
     limited = [one for one in inner if one.inferred.capacities]
     if found.capacities and limited and not without_sums(found, inner[0].inferred).capacities:
-        level = state.levels[0]
-        seen = level.seen(state.inside)
-        full = joined(state.full, seen)
-        near, rest = level.grouping, state.levels[1:]
-        further = replace(state, near=near, levels=rest, full=full, inferred=infer(full, near=near))
-        return _settled(further)
+        return _settled(_without_outer(state))
     innermost = limited[-1].inferred.grouping.labels if limited else None
     return replace(state, innermost=innermost)
+
+
+def _without_outer(state: State) -> State:
+    """Drops the outermost groups: those of the next level take their place."""
+    level, *rest = state.levels
+    full = joined(state.full, level.seen(state.inside))
+    inferred = infer(full, near=level.grouping)
+    return replace(state, near=level.grouping, levels=tuple(rest), full=full, inferred=inferred)
+
+
+def _set_apart(outer: Inferred, level: Inner) -> bool:
+    """Returns True if a slow trunk, whose frames take longer, set a single group apart from all others.
+
+    Latency then shows it as a row of one rack. But a row's link carries no less than one of its racks' does.
+    """
+    labels = level.inferred.grouping.labels
+    whole = _whole(labels, outer.grouping.labels)
+    alone = {int(outer.grouping.labels[labels == group][0]) for _, group in whole}
+    others = sorted({*labels.tolist()} - {group for _, group in whole})
+    limits = [one.bytes_per_second for one in outer.capacities if alone & {*one.groups}]
+    if not limits or not others or not len(level.observed):
+        return False
+    carried = [totals.max(axis=0)[others] for _, totals in carried_by_groups(level.observed, labels)]
+    return bool(min(limits) < np.median(carried) * math.exp(-ALIKE))
 
 
 class WithinGroups:

@@ -99,7 +99,9 @@ class Search:
         outline = structure(found, hosts, used)
         notes = outline.notes
         if self._finished and state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
-            notes = (*notes[:-1], _crossed(state.crossed) if state.crossed else _UNCROSSED)
+            notes = notes[:-1]
+            if state.ranks >= _FEWEST_FOR_A_TRUNK:
+                notes = (*notes, _crossed(state.crossed) if state.crossed else _UNCROSSED)
             outline = replace(outline, notes=notes)
         inner = () if crowded else state.inner(found)
         alike = crowded and found.grouping.count == 1
@@ -116,12 +118,14 @@ class Search:
         rate = state.pairs.rate if crowded else math.nan
         alone, again, few = state.suspects.measured, state.again, state.few
         if not self._finished:
-            outline = replace(outline, notes=(*outline.notes, _UNFINISHED))
+            outline = replace(outline, notes=(_UNFINISHED,))  # the others say what would explain the whole
         return Located(
-            found, outline, state.full, used, state.sure, alone, again, few, inner, rate, self._finished
-        )
+            found, outline, state.full, used, state.sure, alone, again, few, inner, rate, self._finished,
+            state.retested > 0,
+        )  # fmt: skip
 
 
+_FEWEST_FOR_A_TRUNK = 4  # two hosts at either end
 _UNFINISHED = "the search did not finish, so groups, limits and faults may be missing"
 _UNCROSSED = (
     "no groups of hosts found, by rates or by latencies: a shared limit above about half of what its hosts "

@@ -96,13 +96,13 @@ class Missing:
             state = replace(state, inferred=infer(state.full, near=state.near))
         found = state.inferred
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
-            return Asked([], state, Inside())
+            return Asked([], state, Inside(fill=Missing()))
         if times and known is not None and len(found.capacities) <= len(known.capacities):
             # Hosts cannot fill the limits that are still missing.
-            return Asked([], state, Inside())
+            return Asked([], state, Inside(fill=Missing()))
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:
             wanted = filling.at_once(found, wanted, thresholds.TOURS, random)
         asked = range(state.used, state.used + min(most, len(wanted)))
         state = replace(state, filled=(*state.filled, *asked))
-        return Asked(wanted[:most], state, Missing(times + 1) if wanted else Inside())
+        return Asked(wanted[:most], state, Missing(times + 1) if wanted else Inside(fill=Missing()))

@@ -352,7 +352,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
             "capacity"
             if inferred.capacities
             else "no limit shared by groups explains the slow messages; perhaps each route keeps to one of "
-            "several cables (ECMP, link aggregation): routes that meet on a cable are slow, and no total is "
+            "several cables (ECMP, link aggregation): routes that share a cable are slow, and no total is "
             "constant"
         )
     if inferred.slow_share > 0.97:
