@@ -181,16 +181,18 @@ def _measured(args: argparse.Namespace, given: dict[str, Any]) -> _Outcome:
         locating.LocateOptions, given, size_bytes=given.get("size", _SIZE_BYTES),
         may_grow="size" not in given, repetitions=repetitions, metadata=recorded(args, decided),
     )  # fmt: skip
-    size = ""
+    size, short = "", 0
 
     def told(step: locating.Step) -> None:
-        nonlocal size
+        nonlocal size, short
         size = units.size(step.size_bytes)
         if not args.quiet:
             again = "; again, since this machine's CPU limited all of them" if step.again else ""
             following = f"{step.phases} of {'one byte' if step.short else size}, {step.purpose}{again}"
-            done = units.count(step.measured, "phase")
-            print(f"crosscut: {done} of {size} measured; next: {following}", file=sys.stderr)
+            done = f"{units.count(step.measured, 'phase')} of {size}"
+            done += f" and {short} of one byte" if short else ""
+            print(f"crosscut: {done} measured; next: {following}", file=sys.stderr)
+        short += step.phases if step.short else 0
 
     with measuring(args, decided) as (folder, session):
         gathered, located = locating.locate(session, decided, folder, how, told)
