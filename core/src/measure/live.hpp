@@ -17,7 +17,7 @@
 #include "measure/machine.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
-#include "measure/verify.hpp"
+#include "measure/verification.hpp"
 #include "session/barrier_tree.hpp"
 #include "session/control_thread.hpp"
 
@@ -170,7 +170,7 @@ class LiveBackend final : public Backend {
                RankSamples& samples) {
     // Exclude the time of the thread that computes beside the pattern, since it moves no bytes.
     const auto whose = task.compute ? Processor::thread : Processor::process;
-    if (task.verify) fill(schedule, task, repetition);
+    if (task.verify) verification_.fill(schedule, task, repetition, send_.span(), transport_.gpu());
     if (eviction_) eviction_->run();
     if (task.barrier && T::is_synchronised) {
       transport_.drain();
@@ -189,7 +189,11 @@ class LiveBackend final : public Backend {
         samples.compute_fraction[cell] = static_cast<double>(computing().units() - units) /
                                          (seconds * computing().units_per_second_alone());
     }
-    if (task.verify) check(schedule, task, repetition, samples);
+    if (!task.verify) return;
+    const auto left_out = [&](std::size_t message) {
+      return T::is_lossy && may_be_incomplete(schedule, message);
+    };
+    verification_.check(schedule, task, repetition, transport_.gpu(), left_out, samples);
   }
 
   std::vector<Schedule> make_schedules(const Task& task) {
@@ -341,32 +345,6 @@ class LiveBackend final : public Backend {
     samples.effort.add(effort);
   }
 
-  void fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
-    std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
-    for (const auto& op : schedule.messages) {
-      if (op.kind == program::Op::Kind::receive || op.forwards >= 0) continue;
-      from = std::min(from, op.offset);
-      to = std::max(to, op.offset + op.bytes);
-    }
-    if (from >= to) return;
-    const auto key = payload_key(task.verify_seed, context_.rank, schedule.phase, repetition, task.bytes);
-    const auto filled =
-        send_.span().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
-    if (transport_.gpu() == nullptr) return fill_payload(filled, key, from);
-    copied_.resize(filled.size());
-    fill_payload(copied_, key, from);
-    transport_.gpu()->write(filled.data(), copied_);
-  }
-
-  // Returns `bytes` of a message, copied from the GPU if they lie on one; valid until the next call.
-  std::span<const std::byte> readable(const std::byte* data, std::int64_t bytes) {
-    const auto count = static_cast<std::size_t>(bytes);
-    if (transport_.gpu() == nullptr) return {data, count};
-    copied_.resize(count);
-    transport_.gpu()->read(copied_, data);
-    return copied_;
-  }
-
   // True if bytes of a received message may be missing: lost here, or on the way to the rank that forwarded
   // them.
   bool may_be_incomplete(const Schedule& schedule, std::size_t i) const {
@@ -375,44 +353,10 @@ class LiveBackend final : public Backend {
     return passed_on || transport_.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
   }
 
-  void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) {
-    for (std::size_t i = 0; i < schedule.messages.size(); ++i) {
-      const auto& op = schedule.messages[i];
-      if (op.kind == program::Op::Kind::collective) check_collective(schedule, i, task, repetition, samples);
-      if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
-      if (T::is_lossy && may_be_incomplete(schedule, i)) continue;
-      const auto origin = op.origin >= 0 ? op.origin : op.peer;
-      const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
-      const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;
-      const auto wrong = check_payload(readable(schedule.data[i], op.bytes), key, began);
-      if (wrong) note_wrong(op.peer, *wrong, schedule, task, samples);
-    }
-  }
-
-  void note_wrong(Rank source, const Mismatch& wrong, const Schedule& schedule, const Task& task,
-                  RankSamples& samples) const {
-    constexpr std::size_t most_reported = 16;
-    ++samples.wrong_count;
-    if (samples.wrong.size() < most_reported)
-      samples.wrong.push_back(
-          {source, context_.rank, schedule.phase, task.bytes, wrong.offset, wrong.expected, wrong.found});
-  }
-
-  void check_collective(const Schedule& schedule, std::size_t i, const Task& task, std::int64_t repetition,
-                        RankSamples& samples) {
-    const auto key_of = [&](Rank rank) {
-      return payload_key(task.verify_seed, rank, schedule.phase, repetition, task.bytes);
-    };
-    const auto& op = schedule.messages[i];
-    const auto* const result = readable(schedule.data[i], op.bytes).data();
-    const auto wrong = wrong_result(op, result, context_.rank, context_.ranks, task.iterations, key_of);
-    if (wrong) note_wrong(wrong->source, wrong->byte, schedule, task, samples);
-  }
-
   BackendContext context_;
   T transport_;
   Memory send_, receive_, apart_;  // from the transport, so destroyed before it
-  std::vector<std::byte> copied_;  // of messages on a GPU, for verification
+  Verification verification_{context_.rank, context_.ranks};
   Sums sums_;
   Rotation rotation_;
   std::size_t turn_ = 0;                       // iterations so far
