@@ -4,8 +4,8 @@ fi_pingpong comes with libfabric. It polls the completion queue, has a buffer fo
 is short enough, and reports half of the mean of n round trips, of which the first connects the two: n is
 large. So crosscut's ranks poll, with two buffers, and take the mean of n iterations.
 
-fi_rdm_tagged_bw is one of the fabtests, built by hand. It keeps 64 messages in flight, from one buffer, and
-waits for an answer after each 64. crosscut's have a buffer each.
+fi_rdm_tagged_bw is one of the fabtests, which must be built from source. It keeps 64 messages in flight, from
+one buffer, and waits for an answer after each 64. Each of crosscut's messages has its own buffer.
 """
 
 from __future__ import annotations

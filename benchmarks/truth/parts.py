@@ -14,8 +14,8 @@ HOST_RATE = 12.5e6  # bytes per second: Fast Ethernet; only ratios matter
 # They give 19 to 30 us per switch; here the range extends down to latencies that noise hides.
 END_TO_END_SECONDS, FORWARD_SECONDS = 100e-6, 75e-6
 SWITCH_SECONDS = (1e-6, 30e-6)
-# A short frame on a link of a host's rate, as a share of END_TO_END_SECONDS: from that of 100 Gbit/s between
-# hosts of 1.5 us (84 bytes: 6.7 ns) to that of Fast Ethernet. A frame takes longer on a slow link.
+# A short frame on a link of a host's rate, scaled to END_TO_END_SECONDS: from 84 bytes at 100 Gbit/s between
+# hosts of 1.5 us (6.7 ns) to Fast Ethernet.
 FRAME_SECONDS = (0.4e-6, 7e-6)
 
 
@@ -71,9 +71,16 @@ class Truth:
     share it equally."""
 
     def with_frames(self, random: np.random.Generator) -> Truth:
-        """Adds the time of a short frame on each link to `idle_seconds`."""
+        """Adds the time of a short frame on each link to `idle_seconds`.
+
+        Capacity is lost by a lower speed. That of several hosts' links is one cable, or, in half of the
+        networks, a bundle of cables of a host's rate each.
+        """
         low, high = np.log(FRAME_SECONDS)
-        seconds = np.exp(random.uniform(low, high)) * np.append(HOST_RATE / self.capacities, 0)
+        frame = np.exp(random.uniform(low, high))
+        bundles = bool(random.integers(2))
+        speed = np.minimum(self.capacities, HOST_RATE) if bundles else self.capacities
+        seconds = frame * np.append(HOST_RATE / speed, 0)
         return replace(self, idle_seconds=self.idle_seconds + seconds[self.ways].sum(axis=2))
 
 

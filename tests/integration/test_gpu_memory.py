@@ -7,6 +7,7 @@ So this tests what crosscut asks of a driver, an MPI and libfabric, not how any 
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -27,6 +28,11 @@ FEW = ("--repetitions", "2", "--quiet")
 needs_mpi = pytest.mark.skipif(not usable("mpi"), reason="the backend mpi cannot be used here")
 
 
+def before(first: str, variable: str) -> str:
+    """The variable's value, with a path before those that it has."""
+    return ":".join(filter(None, (first, os.environ.get(variable))))
+
+
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """The environment in which the stand-in is the driver, of two GPUs."""
@@ -34,13 +40,14 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         pytest.skip("the stand-in for the driver needs a C compiler")
     built = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", SOURCE, "-o", built], check=True)
-    return {"LD_LIBRARY_PATH": str(built.parent)}
+    return {"LD_LIBRARY_PATH": before(str(built.parent), "LD_LIBRARY_PATH")}
 
 
 @pytest.fixture
 def aware(driver: Mapping[str, str]) -> Mapping[str, str]:
     """The same, where MPI says that it sends from a GPU's memory."""
-    return {**driver, "LD_PRELOAD": f"{driver['LD_LIBRARY_PATH']}/libcuda.so.1"}
+    folder = driver["LD_LIBRARY_PATH"].partition(":")[0]
+    return {**driver, "LD_PRELOAD": before(f"{folder}/libcuda.so.1", "LD_PRELOAD")}
 
 
 def run(folder: Path, environment: Mapping[str, str], *words: object) -> subprocess.CompletedProcess[str]:
@@ -115,14 +122,18 @@ def test_what_has_no_gpus_memory_is_refused(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("aapc --cache rotate", "--cache is about the processor's caches"),
-        ("collective --operation all-reduce --library also", "add what they receive on the processor"),
+        ("aapc --memory-kind host,cuda:9", "this node has 2 GPUs"),
+        ("aapc --memory-kind cuda --cache rotate", "--cache is about the processor's caches"),
+        (
+            "collective --operation all-reduce --library also --memory-kind cuda",
+            "add what they receive on the processor",
+        ),
     ],
 )
-def test_what_only_the_processor_does_is_refused(
+def test_what_a_gpu_cannot_do_or_one_rank_lacks_is_refused(
     quick_path: Path, aware: Mapping[str, str], words: str, why: str
 ) -> None:
-    words += " -n 2 --size 64KB --on mpi --memory-kind cuda"
+    words += " -n 2 --size 64KB --on mpi"
     done = run(quick_path, aware, *words.split())
     assert done.returncode == 2
     assert why in done.stderr
@@ -134,14 +145,31 @@ def test_libfabric_without_cuda_says_so(quick_path: Path, driver: Mapping[str, s
     done = run(quick_path, driver, *words.split())
     if done.returncode == 0:
         pytest.skip("this libfabric is built with CUDA")
-    assert "on a GPU" in done.stderr or "from the memory of GPUs" in done.stderr
+    assert done.returncode == 1
+    assert "on a GPU, it takes a libfabric built with CUDA" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"STAND_IN_CUDA_NONE": "1"}, "this node's driver finds no GPU"),
+        ({"STAND_IN_CUDA_BYTES": "1000"}, "GPU 0 has no room for messages of"),
+    ],
+    ids=["none", "full"],
+)
+def test_a_node_without_a_gpu_or_room_on_it_says_so(
+    quick_path: Path, driver: Mapping[str, str], more: Mapping[str, str], why: str
+) -> None:
+    _skip_without_fabric("fabric")
+    words = "aapc -n 2 --size 1KB --backend fabric --fabric-provider shm --memory-kind cuda"
+    done = run(quick_path, {**driver, **more}, *words.split())
+    assert done.returncode == 2
+    assert why in done.stderr
 
 
 def test_doctor_lists_gpus(driver: Mapping[str, str], tmp_path: Path) -> None:
     done = crosscut("doctor", folder=tmp_path, environment=driver)
-    assert "memory-kind: cuda:1 stand-in 101 at 0000:65:00.0, driver of CUDA 12.4" in " ".join(
-        done.stdout.split()
-    )
+    assert "GPU: cuda:1 stand-in 101 at 0000:65:00.0, driver of CUDA 12.4" in " ".join(done.stdout.split())
 
 
 def test_a_node_without_a_driver_says_so(quick_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -360,34 +361,58 @@ def test_a_search_that_was_ended_says_so_and_fails_where_faults_would(
         assert json.loads(capsys.readouterr().out)["complete"] is complete
 
 
-LEAVES = """
-[link]
-rate = "1 Gbit/s"
-[switch]
-latency = "1 us"
-[[hosts]]
-names = "n[00-31]"
-[[switches]]
-names = "leaf[0-3]"
-[[switches]]
-names = "root"
-level = 1
-"""
+GIGABIT = '[link]\nrate = "1 Gbit/s"\n[switch]\nlatency = "1 us"\n'
 
 
-@pytest.mark.parametrize("sizes", [(8, 8, 8, 8), (10, 8, 8, 6), (14, 9, 6, 3)], ids=str)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_slow_uplink_is_named_although_latency_sets_its_leaf_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sizes: tuple[int, ...], seed: int
-) -> None:
-    """A short frame takes longer on the slow uplink, as if it passed a further switch."""
-    text, first = LEAVES, 0
+def leaves(sizes: Sequence[int]) -> str:
+    """Leaves with uplinks of 3 Gbit/s, but the second one's has 1."""
+    text = GIGABIT + f'[[hosts]]\nnames = "n[00-{sum(sizes) - 1}]"\n'
+    text += f'[[switches]]\nnames = "leaf[0-{len(sizes) - 1}]"\n[[switches]]\nnames = "root"\nlevel = 1\n'
+    first = 0
     for leaf, hosts in enumerate(sizes):
         text += f'[[links]]\nbetween = ["n[{first:02}-{first + hosts - 1:02}]", "leaf{leaf}"]\n'
         text += f'[[links]]\nbetween = ["leaf{leaf}", "root"]\nrate = "{1 if leaf == 1 else 3} Gbit/s"\n'
         first += hosts
-    (tmp_path / "leaves.toml").write_text(text)
-    words = ["locate", "--on", f"sim:{tmp_path / 'leaves.toml'}", "--seed", str(seed), "--json", "--quiet"]
-    found = [one for one in json.loads(crosscut(capsys, *words))["findings"] if one["fault"]]
+    return text
+
+
+def rows(racks: Sequence[int]) -> str:
+    """Rows of racks of eight hosts: a rack has 4 Gbit/s to its row, a row 1 Gbit/s for each rack."""
+    text = GIGABIT + f'[[hosts]]\nnames = "n[00-{8 * sum(racks) - 1}]"\n'
+    for level, (name, count) in enumerate((("rack", sum(racks)), ("row", len(racks)))):
+        text += f'[[switches]]\nnames = "{name}[0-{count - 1}]"\nlevel = {level}\n'
+    text += '[[switches]]\nnames = "core"\nlevel = 2\n'
+    of_row = [row for row, count in enumerate(racks) for _ in range(count)]
+    for row, count in enumerate(racks):
+        text += f'[[links]]\nbetween = ["row{row}", "core"]\nrate = "{count} Gbit/s"\n'
+    for rack, row in enumerate(of_row):
+        text += f'[[links]]\nbetween = ["n[{8 * rack:02}-{8 * rack + 7:02}]", "rack{rack}"]\n'
+        text += f'[[links]]\nbetween = ["rack{rack}", "row{row}"]\nrate = "4 Gbit/s"\n'
+    return text
+
+
+def faults_of(
+    folder: Path, capsys: pytest.CaptureFixture[str], network: str, seed: int
+) -> list[dict[str, Any]]:
+    (folder / "network.toml").write_text(network)
+    words = ["locate", "--on", f"sim:{folder / 'network.toml'}", "--seed", str(seed), "--json", "--quiet"]
+    return [one for one in json.loads(crosscut(capsys, *words))["findings"] if one["fault"]]
+
+
+@pytest.mark.parametrize("seed", seeds(range(1, 5), [1]))
+@pytest.mark.parametrize("sizes", [(8, 8, 8, 8), long((10, 8, 8, 6)), long((14, 9, 6, 3))], ids=str)
+def test_a_slow_uplink_is_named_although_latency_sets_its_leaf_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sizes: tuple[int, ...], seed: int
+) -> None:
+    """A short frame takes longer on the slow uplink, as if it passed a further switch."""
+    found = faults_of(tmp_path, capsys, leaves(sizes), seed)
     assert {(one["kind"], one["direction"]) for one in found} == {("slow trunk", "out"), ("slow trunk", "in")}
     assert all(set(one["ranks"]) == set(range(sizes[0], sizes[0] + sizes[1])) for one in found)
+
+
+@pytest.mark.parametrize("seed", seeds(range(1, 5), [1]))
+@pytest.mark.parametrize("racks", [(1, 3), long((1, 4, 4)), long((1, 1, 4)), long((1, 3, 3, 1))], ids=str)
+def test_a_row_of_one_rack_is_no_slow_uplink(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], racks: tuple[int, ...], seed: int
+) -> None:
+    assert not faults_of(tmp_path, capsys, rows(racks), seed)

@@ -16,7 +16,7 @@ from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import idle, subgroups
 from crosscut.analysis.structure.observed import nothing, of_phases
-from crosscut.analysis.structure.unshared import upper_mode
+from crosscut.analysis.structure.upper_mode import upper_mode
 from crosscut.campaigns.locate import network_only
 
 

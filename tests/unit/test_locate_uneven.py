@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from crosscut.analysis.structure import infer, totals
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import of_phases
-from crosscut.analysis.structure.unshared import possible, unshared
+from crosscut.analysis.structure.unshared import unshared
+from crosscut.analysis.structure.upper_mode import possible
 
 Floats = NDArray[np.float64]
 

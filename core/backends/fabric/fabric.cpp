@@ -38,6 +38,8 @@ constexpr std::string_view summary =
 
 #include <sched.h>
 
+#include <limits>
+
 #include "backends/fabric/shared_memory.hpp"
 #include "measure/live.hpp"
 
@@ -50,19 +52,13 @@ class Enrolled {
   Enrolled(std::size_t bytes, std::span<const std::unique_ptr<Rail>> rails, const measure::Gpu* gpu)
       : memory_(gpu != nullptr ? gpu->allocate(bytes) : Memory(bytes)) {
     for (const auto& rail : rails)
-      if (gpu != nullptr || rail->needs_registration())
-        regions_.emplace_back(rail.get(), rail->enrol(memory_.span(), gpu));
-  }
-  Enrolled(const Enrolled&) = delete;
-  Enrolled& operator=(const Enrolled&) = delete;
-  ~Enrolled() {
-    for (const auto& [rail, region] : regions_) rail->forget(region.get());
+      if (gpu != nullptr || rail->needs_registration()) regions_.push_back(rail->enrol(memory_.span(), gpu));
   }
   std::span<std::byte> span() const { return memory_.span(); }
 
  private:
   Memory memory_;  // freed after its registrations
-  std::vector<std::pair<Rail*, Owned<fid_mr>>> regions_;
+  std::vector<Registration> regions_;
 };
 
 class FabricTransport : public measure::HostTransport {

@@ -116,7 +116,12 @@ void Rail::add(Rank peer, const Card& card) {
   peers_[peer] = {address, std::min(card_.most_bytes, card.most_bytes)};
 }
 
-Owned<fid_mr> Rail::enrol(std::span<std::byte> memory, const measure::Gpu* gpu) {
+void Forget::operator()(fid_mr* region) const {
+  rail->forget(region);
+  fi_close(&region->fid);
+}
+
+Registration Rail::enrol(std::span<std::byte> memory, const measure::Gpu* gpu) {
   const iovec range{memory.data(), memory.size()};
   fi_mr_attr attributes{};
   attributes.mr_iov = &range;
@@ -129,9 +134,9 @@ Owned<fid_mr> Rail::enrol(std::span<std::byte> memory, const measure::Gpu* gpu) 
   auto region = opened<fid_mr>(
       [&](auto** made) { return fi_mr_regattr(domain_.get(), &attributes, 0, made); }, provider(),
       "fi_mr_regattr of " + std::to_string(memory.size()) + " bytes" +
-          (gpu != nullptr ? " on a GPU, which libfabric must be built for" : ""));
+          (gpu != nullptr ? "; on a GPU, it takes a libfabric built with CUDA" : ""));
   regions_.push_back({memory, region.get()});
-  return region;
+  return {region.release(), Forget{this}};
 }
 
 void Rail::forget(const fid_mr* region) {

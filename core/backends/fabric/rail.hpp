@@ -36,6 +36,15 @@ struct Card {
 // "sending to rank 3"
 std::string doing(bool sends, Rank peer);
 
+class Rail;
+
+// Ends a registration: its rail forgets it first.
+struct Forget {
+  Rail* rail = nullptr;
+  void operator()(fid_mr* region) const;
+};
+using Registration = std::unique_ptr<fid_mr, Forget>;
+
 class Rail {
  public:
   // Opens the domain. `blocking`: waits may sleep in the provider. `most_inject`: the provider copies no
@@ -64,7 +73,7 @@ class Rail {
   bool sleep(std::vector<program::OpIndex>& ended);
 
   // Memory of messages, registered if the provider asks for that, and always on a GPU (null: host memory).
-  Owned<fid_mr> enrol(std::span<std::byte> memory, const measure::Gpu* gpu);
+  Registration enrol(std::span<std::byte> memory, const measure::Gpu* gpu);
   bool needs_registration() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
   void forget(const fid_mr* region);
 

@@ -27,13 +27,14 @@ void World::drain(bool yielding, const session::ControlThread& control) const {
 
 bool sends_from_cuda() {
 #if MPI_VERSION >= 4
-  // MPI 4.1, section 12.4.3: the kinds of memory that this job may use.
+  // MPI 4.1, section 11.4.3: the kinds of memory that this job may use.
   MPI_Info info = MPI_INFO_NULL;
   check(MPI_Comm_get_info(MPI_COMM_WORLD, &info), "MPI_Comm_get_info");
   std::array<char, MPI_MAX_INFO_VAL> kinds{};
   int size = static_cast<int>(kinds.size()), found = 0;
-  MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &size, kinds.data(), &found);
-  MPI_Info_free(&info);
+  check(MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &size, kinds.data(), &found),
+        "MPI_Info_get_string");
+  check(MPI_Info_free(&info), "MPI_Info_free");
   if (found != 0 && std::string_view(kinds.data()).find("cuda") != std::string_view::npos) return true;
 #endif
   // Before that, Open MPI and MPICH say so by functions of their own.
@@ -43,7 +44,7 @@ bool sends_from_cuda() {
   int supported = 0;
   if (const auto asked =
           reinterpret_cast<int (*)(int, int*)>(::dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support")))
-    asked(cuda, &supported);
+    check(asked(cuda, &supported), "MPIX_GPU_query_support");
   return supported != 0;
 }
 

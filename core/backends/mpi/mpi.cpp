@@ -43,16 +43,18 @@ class MpiTransport : public measure::HostTransport {
         progress_(control_.progress()),
         yielding_(!context.polling),
         sendrecv_(given.text("mode") == "sendrecv"),
-        gpu_(measure::gpu_of(given.text(measure::memory_kind.name), context.place)) {
+        memory_kinds_(given.text(measure::memory_kind.name)),
+        place_(context.place) {}
+
+  // All ranks have come this far, so that one that refuses leaves none waiting in MPI.
+  void accept(const program::Extent& extent) {
+    if (!gpu_) gpu_ = measure::gpu_of(memory_kinds_, place_);
     if (gpu_ && !sends_from_cuda())
       throw UsageError(
-          "--memory-kind cuda: this MPI does not say that it sends from a GPU's memory; use one built for "
-          "that "
-          "(`crosscut build-mpi`), switch it on (Cray: MPICH_GPU_SUPPORT_ENABLED=1), or give --memory-kind "
-          "host");
-  }
-
-  void accept(const program::Extent& extent) const {
+          "--memory-kind cuda: this MPI does not say that it sends from a GPU's memory; use an MPI built "
+          "with "
+          "CUDA (then crosscut build-mpi), switch it on (Cray: MPICH_GPU_SUPPORT_ENABLED=1), or give "
+          "--memory-kind host");
     if (sendrecv_ && extent.window > 1)
       throw UsageError("--mode sendrecv has one message in flight, but the window is " +
                        std::to_string(extent.window) + "; add --window 1, or leave out --mode");
@@ -140,6 +142,8 @@ class MpiTransport : public measure::HostTransport {
   session::ControlThread& control_;
   std::atomic<std::uint64_t>& progress_;
   bool yielding_, sendrecv_, exchanging_ = false;
+  std::string memory_kinds_;
+  int place_;
   std::unique_ptr<measure::Gpu> gpu_;
   World world_;
   TwoSided calls_{world_.get()};

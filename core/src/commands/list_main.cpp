@@ -30,7 +30,7 @@ json::Value devices() {
       list.push_back(json::Object{{"backend", backend->name}, {"name", name}, {"text", text}});
   }
   for (const auto& [name, text] : measure::found_gpus())
-    list.push_back(json::Object{{"backend", "memory-kind"}, {"name", name}, {"text", text}});
+    list.push_back(json::Object{{"backend", "GPU"}, {"name", name}, {"text", text}});
   return list;
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr auto file = "libcuda.so.1";
 
-// CUDA's own header is not needed: these are stable since CUDA 7 (CUDA Driver API, "Versions of functions").
+// The functions of CUDA 11 and newer, declared here so that building needs no header of CUDA.
 using Address = unsigned long long;
-using Context = struct Opaque*;
+using Handle = struct Opaque*;  // of a context
 
 struct Driver {
   int (*cuInit)(unsigned) = nullptr;
@@ -27,10 +27,9 @@ struct Driver {
   int (*cuDeviceGet)(int*, int) = nullptr;
   int (*cuDeviceGetName)(char*, int, int) = nullptr;
   int (*cuDeviceGetPCIBusId)(char*, int, int) = nullptr;
-  int (*cuDevicePrimaryCtxRetain)(Context*, int) = nullptr;
+  int (*cuDevicePrimaryCtxRetain)(Handle*, int) = nullptr;
   int (*cuDevicePrimaryCtxRelease)(int) = nullptr;
-  int (*cuCtxSetCurrent)(Context) = nullptr;
-  int (*cuCtxSynchronize)() = nullptr;
+  int (*cuCtxSetCurrent)(Handle) = nullptr;
   int (*cuMemAlloc)(Address*, std::size_t) = nullptr;
   int (*cuMemFree)(Address) = nullptr;
   int (*cuMemsetD8)(Address, unsigned char, std::size_t) = nullptr;
@@ -46,7 +45,7 @@ void look_up(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(handle, name));
   if (function == nullptr)
     throw UsageError(std::string("--memory-kind cuda: ") + file + " has no " + name +
-                     "; install a newer driver of the GPU");
+                     "; install a driver of CUDA 11 or newer");
 }
 
 Driver load() {
@@ -67,7 +66,6 @@ Driver load() {
   look_up(handle, "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain);
   look_up(handle, "cuDevicePrimaryCtxRelease_v2", driver.cuDevicePrimaryCtxRelease);
   look_up(handle, "cuCtxSetCurrent", driver.cuCtxSetCurrent);
-  look_up(handle, "cuCtxSynchronize", driver.cuCtxSynchronize);
   look_up(handle, "cuMemAlloc_v2", driver.cuMemAlloc);
   look_up(handle, "cuMemFree_v2", driver.cuMemFree);
   look_up(handle, "cuMemsetD8_v2", driver.cuMemsetD8);
@@ -93,10 +91,19 @@ void check(int code, const char* call) {
 
 Address address_of(const void* data) { return reinterpret_cast<Address>(data); }
 
+// Returns the number of GPUs, 0 if the driver finds none.
 int count() {
-  check<UsageError>(driver().cuInit(0), "cuInit");
+  constexpr int no_device = 100;
+  const int code = driver().cuInit(0);
+  if (code == no_device) return 0;
+  check<UsageError>(code, "cuInit");
   int found = 0;
   check<UsageError>(driver().cuDeviceGetCount(&found), "cuDeviceGetCount");
+  return found;
+}
+
+int count_of_some() {
+  const int found = count();
   if (found == 0)
     throw UsageError("--memory-kind cuda: this node's driver finds no GPU; use --memory-kind host");
   return found;
@@ -144,36 +151,41 @@ std::vector<Kind> parse_kinds(std::string_view text) {
 
 }  // namespace
 
+Gpu::Context::~Context() {
+  if (!held) return;
+  driver().cuCtxSetCurrent(nullptr);
+  driver().cuDevicePrimaryCtxRelease(device);
+}
+
 Gpu::Gpu(int number) : number_(number) {
-  if (const int found = count(); number >= found) {
+  if (const int found = count_of_some(); number >= found) {
     throw UsageError("--memory-kind cuda:" + std::to_string(number) + ": this node has " +
                      std::to_string(found) + (found == 1 ? " GPU" : " GPUs") + ", which count from 0");
   }
-  check(driver().cuDeviceGet(&device_, number), "cuDeviceGet");
-  Context context = nullptr;
-  check(driver().cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
+  check(driver().cuDeviceGet(&context_.device, number), "cuDeviceGet");
+  Handle context = nullptr;
+  check(driver().cuDevicePrimaryCtxRetain(&context, context_.device), "cuDevicePrimaryCtxRetain");
+  context_.held = true;
   check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent");
 }
-
-Gpu::~Gpu() { driver().cuDevicePrimaryCtxRelease(device_); }
 
 Memory Gpu::allocate(std::size_t bytes) const {
   if (bytes == 0) return {};
   Address at = 0;
-  check(driver().cuMemAlloc(&at, bytes),
-        ("cuMemAlloc of " + std::to_string(bytes) + " bytes on GPU " + std::to_string(number_)).c_str());
+  if (driver().cuMemAlloc(&at, bytes) != 0) {
+    throw UsageError("GPU " + std::to_string(number_) + " has no room for messages of " +
+                     std::to_string(bytes) + " bytes; lower --size or --window, or choose another GPU");
+  }
   Memory memory({reinterpret_cast<std::byte*>(at), bytes}, [at] { driver().cuMemFree(at); });
-  // Copies then end before their calls return, as adapters that read this memory themselves need.
+  // An adapter reads this memory itself, so copies must have ended when their calls return.
   const unsigned on = 1;
   check(driver().cuPointerSetAttribute(&on, sync_memops, at), "cuPointerSetAttribute");
   check(driver().cuMemsetD8(at, 0, bytes), "cuMemsetD8");
-  check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
   return memory;
 }
 
 void Gpu::write(std::byte* to, std::span<const std::byte> from) const {
   check(driver().cuMemcpyHtoD(address_of(to), from.data(), from.size()), "cuMemcpyHtoD");
-  check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
 void Gpu::read(std::span<std::byte> to, const std::byte* from) const {
@@ -181,20 +193,23 @@ void Gpu::read(std::span<std::byte> to, const std::byte* from) const {
 }
 
 json::Value Gpu::facts() const {
-  const auto [name, pci, cuda] = described(device_);
+  const auto [name, pci, cuda] = described(context_.device);
   return json::Object{{"number", number_}, {"name", name}, {"pci", pci}, {"cuda", cuda}};
 }
 
 std::vector<program::Device> found_gpus() {
+  if (::dlopen(file, RTLD_NOW | RTLD_LOCAL) == nullptr) return {};
   std::vector<program::Device> found;
   try {
-    for (int number = 0; number < count(); ++number) {
+    const int most = count();
+    for (int number = 0; number < most; ++number) {
       int device = 0;
       check(driver().cuDeviceGet(&device, number), "cuDeviceGet");
       const auto [name, pci, cuda] = described(device);
       found.push_back({"cuda:" + std::to_string(number), name + " at " + pci + ", driver of CUDA " + cuda});
     }
-  } catch (const UsageError&) {  // no driver, or no GPU
+  } catch (const std::exception& error) {
+    found.push_back({"cuda", std::string("not usable: ") + error.what()});
   }
   return found;
 }
@@ -211,7 +226,7 @@ std::unique_ptr<Gpu> gpu_of(std::string_view text, int place) {
   const auto before = rounds * static_cast<std::size_t>(std::ranges::count_if(kinds, next)) +
                       static_cast<std::size_t>(std::count_if(
                           kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(at), next));
-  return std::make_unique<Gpu>(static_cast<int>(before % static_cast<std::size_t>(count())));
+  return std::make_unique<Gpu>(static_cast<int>(before % static_cast<std::size_t>(count_of_some())));
 }
 
 }  // namespace crosscut::measure

@@ -24,18 +24,15 @@ inline const program::Parameter memory_kind{
         "where messages lie: host, cuda (the next GPU of the node) or cuda:N; several, as in "
         "host,cuda:0, go to the ranks of a node in turn"};
 
-// The GPU that holds the messages of this rank.
+// The GPU that holds the messages of this rank. Like CUDA's context, it belongs to the thread that makes it.
 class Gpu {
  public:
-  // Throws UsageError if there is no driver or no such GPU. Call it after the last fork: CUDA does not
-  // outlive one.
+  // Throws UsageError if there is no driver or no such GPU.
   explicit Gpu(int number);
-  Gpu(const Gpu&) = delete;
-  Gpu& operator=(const Gpu&) = delete;
-  ~Gpu();
 
   int number() const { return number_; }
-  // Returns memory of this GPU, all zero. This process cannot read it, except by read().
+  // Returns memory of this GPU, all zero. This process cannot read it, except by read(). Throws UsageError if
+  // there is none left.
   Memory allocate(std::size_t bytes) const;
   // Both return when the last byte has moved.
   void write(std::byte* to, std::span<const std::byte> from) const;
@@ -44,11 +41,20 @@ class Gpu {
   json::Value facts() const;
 
  private:
+  struct Context {
+    int device = 0;
+    bool held = false;
+    Context() = default;
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    ~Context();
+  };
+
   int number_;
-  int device_ = 0;
+  Context context_;
 };
 
-// Returns the GPUs of this machine; none if it has no driver.
+// Returns the GPUs of this machine, or why its driver cannot be used; none if it has no driver.
 std::vector<program::Device> found_gpus();
 
 // Returns the GPU for the messages of a rank, which is number `place` (from 0) of the ranks on its node; null

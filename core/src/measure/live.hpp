@@ -43,6 +43,7 @@ class LiveBackend final : public Backend {
     if (rotates) needed = std::max(needed, 2 * static_cast<std::int64_t>(rotation_.bytes()));
     if (largest.adds) needed += largest.receive_bytes;
     if (plan.cache == CacheState::cold) needed += static_cast<std::int64_t>(cache_bytes);
+    if (plan.verify && transport_.gpu() != nullptr) needed += one;
     if (needed > plan.limit_bytes || needed < 0 || overflows) {
       throw UsageError("a rank needs buffers of " + std::to_string(needed) +
                        " bytes, more than the limit of " + std::to_string(plan.limit_bytes) +

@@ -100,7 +100,9 @@ def add_arguments(parser: Parser) -> None:
     )
     options.add_cabling(group)
     options.add_reading(group)
-    options.add_fail_on_fault(group)
+    options.add_fail_on_fault(
+        group, "Exit with status 1 if a finding is a fault, or if the search did not finish."
+    )
     flag(group, "--json", "Print one JSON object on standard output.")
     flag(group, "--quiet", "Show no progress.")
 

@@ -34,7 +34,7 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
-from crosscut.analysis.structure.unshared import SMALLEST_NOISE
+from crosscut.analysis.structure.upper_mode import SMALLEST_NOISE
 from crosscut.base import units
 from crosscut.run.realm import is_exact, is_simulated
 from crosscut.run.run import Run
@@ -52,6 +52,7 @@ NOTHING_STANDS_OUT = "nothing stands out"
 """Begins the finding that a network is sound, as far as the run tells."""
 _SO_FAR = "the search did not finish; so far"
 _AGAIN = "search again, with more time or when the machine is less busy: this search did not finish"
+_NOT_FILLED = "search again: more trunks seemed slow than one search fills again"
 _MOST_MESSAGES = 300_000
 
 
@@ -166,8 +167,12 @@ def of_located(
     # A slow host that forwards for others looks like a slow cable of its group.
     certain = hashed_paths.of_structure(inferred) or not slow
     cables = slow_cables.find(located.few, inferred, [*hosts, *shared]) if certain else []
-    if not located.finished and not located.trunks_again:
-        shared = [_once(one) if one.kind is FindingKind.SLOW_TRUNK else one for one in shared]
+    shared = [
+        _once(one, _AGAIN if not located.finished else _NOT_FILLED)
+        if one.kind is FindingKind.SLOW_TRUNK and frozenset(one.ranks) not in located.trunks_again
+        else one
+        for one in shared
+    ]
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_limits.within(located)]
     if not located.finished:
         told += _not_measured_again(located, told, name)
@@ -200,12 +205,12 @@ def _not_measured_again(
         route: share for route, share in routes.items()
         if route not in fast_since and not named & set(map(name, route))
     }  # fmt: skip
-    return [_once(one) for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))]
+    return [_once(one, _AGAIN) for one in (*seen, *slow_routes.once(alone, name, slow_routes.EACH_TIME))]
 
 
-def _once(seen: Finding) -> Finding:
-    """Returns as a suspect what a search that was ended did not measure again."""
-    return replace(seen, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=_AGAIN)
+def _once(seen: Finding, advice: str) -> Finding:
+    """Returns as a suspect what was not measured again."""
+    return replace(seen, kind=FindingKind.SUSPECT, false_alarm=math.nan, advice=advice)
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:

@@ -345,8 +345,8 @@ def kinds(observed: Observed, name: Names) -> list[Finding]:
     others = units.count(observed.ranks - len(slower), "other host")
     what = (
         f"2 kinds of hosts: {units.count(len(slower), 'host')} ({few_names(slower, name)}) reach "
-        f"{100 * share:.0f} % of the rate of the {others}, even when half of them are silent: each host's "
-        "own link limits it"
+        f"{100 * share:.0f} % of the rate of the {others}, even when only half of these {len(slower)} send, "
+        "so each is limited by itself"
     )
     named, advice = (
         tuple(map(name, slower)),

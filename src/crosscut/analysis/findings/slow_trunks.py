@@ -307,8 +307,9 @@ def _trunk(
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
-    behind = f"{units.count(len(members), 'host')}, {few_names(members, name)}"
-    words = f"{where(capacity, inferred)} ({behind}) is limited to {rate} in total"
+    whose = f" ({units.count(len(members), 'host')}, {few_names(members, name)})"
+    words = where(capacity, inferred) + (whose if capacity.reach in OF_GROUPS else "")
+    words += f" is limited to {rate} in total"
     effect = None
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
@@ -317,7 +318,7 @@ def _trunk(
         lacks = len(inferred.unplaced) and capacity.reach in _LINKS
         others = units.rate(capacity.bytes_per_second / hosts / share)
         said = f"at most {100 * np.nanmax([share, effect.high]):.0f} %" if lacks else effect.text()
-        words += f", {said} of the {others}{each} that others of its kind carry"
+        words += f", {said} of the {others}{each}{' or more' if lacks else ''} that others of its kind carry"
     else:
         words += ", while the others show no limit"
     words += _LOST_OR_TAKEN

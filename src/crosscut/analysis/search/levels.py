@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from crosscut.analysis.figures.expectation import SMALLEST_ON_WIRE_BYTES
 from crosscut.analysis.search import filling, thresholds
 from crosscut.analysis.search.inside import Alone
 from crosscut.analysis.search.state import Asked, Phase, Sent, Stage, State
@@ -43,7 +44,7 @@ class Inside:
         found = state.inferred
         inner = () if found is None else state.inner(found)
         if found is None or not found.capacities or self.at >= len(inner):
-            if found is not None and inner and self.fill is not None and _set_apart(found, inner[0]):
+            if found is not None and inner and self.fill is not None and _set_apart(state, found, inner[0]):
                 return Asked([], _without_outer(state), self.fill)
             return WithinGroups().ask(_settled(state), random)
         level, outer = inner[self.at], inner[self.at - 1].inferred if self.at else found
@@ -106,20 +107,46 @@ def _without_outer(state: State) -> State:
     return replace(state, near=level.grouping, levels=tuple(rest), full=full, inferred=inferred)
 
 
-def _set_apart(outer: Inferred, level: Inner) -> bool:
-    """Returns True if a slow trunk, whose frames take longer, set a single group apart from all others.
+def _set_apart(state: State, outer: Inferred, level: Inner) -> bool:
+    """Returns True if slow trunks, on which even a short frame takes longer, set groups apart.
 
-    Latency then shows it as a row of one rack. But a row's link carries no less than one of its racks' does.
+    Latency then shows each as a row of one rack, and the others as one row. Such a rack carries less than one
+    of the others, in all and per host, and is farther away by no more than its trunk delays a frame.
     """
-    labels = level.inferred.grouping.labels
-    whole = _whole(labels, outer.grouping.labels)
-    alone = {int(outer.grouping.labels[labels == group][0]) for _, group in whole}
-    others = sorted({*labels.tolist()} - {group for _, group in whole})
-    limits = [one.bytes_per_second for one in outer.capacities if alone & {*one.groups}]
-    if not limits or not others or not len(level.observed):
+    labels, outside = level.inferred.grouping.labels, outer.grouping.labels
+    single = {group for _, group in _whole(labels, outside)}
+    alone = {int(outside[labels == group][0]): group for group in single}
+    if not alone or outer.grouping.count != len(alone) + 1 or not len(level.observed):
         return False
-    carried = [totals.max(axis=0)[others] for _, totals in carried_by_groups(level.observed, labels)]
-    return bool(min(limits) < np.median(carried) * math.exp(-ALIKE))
+    others = np.setdiff1d(labels, [*single])
+    size = np.bincount(labels)
+    totals = dict(carried_by_groups(level.observed, labels))
+    for reach, end in ((Reach.LEAVING, 0), (Reach.ENTERING, -1)):
+        most = totals[reach].max(axis=0)[others]
+        for limit in outer.capacities:
+            group = alone.get(limit.groups[end]) if limit.reach in (reach, Reach.BETWEEN) else None
+            if group is None:
+                continue
+            less = math.exp(-ALIKE) * min(np.median(most), size[group] * np.median(most / size[others]))
+            if limit.bytes_per_second < less and _is_delayed(state, labels, group, limit.bytes_per_second):
+                return True
+    return False
+
+
+def _is_delayed(state: State, labels: Integers, group: int, rate: float) -> bool:
+    """Returns True if short messages of the group take longer than those among others by no more than a trunk
+    of this rate, bytes per second, explains."""
+    short = state.latency.measured
+    if not len(short):
+        return True  # rates alone set it apart
+    source, destination = labels[short.source], labels[short.destination]
+    mine = (source == group) ^ (destination == group)
+    among = (source != destination) & ~mine
+    if not mine.any() or not among.any():
+        return False
+    seconds = 1 / short.rate
+    later = float(np.median(seconds[mine]) - np.median(seconds[among]))
+    return later < thresholds.FRAMES_LATER * SMALLEST_ON_WIRE_BYTES / rate
 
 
 class WithinGroups:

@@ -42,13 +42,13 @@ class Retest:
         found = state.found
         slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found, state.full)]
         new = [part for part in _parts(found, slow) if _ranks(found, part) not in self.filled]
-        phases = _again(found, new, thresholds.MOST_TRUNKS_AGAIN - state.retested, random)
+        phases, refilled = _again(found, new, thresholds.MOST_TRUNKS_AGAIN - state.retested, random)
         if not phases:
             return RetestInside().ask(state, random)
         filled = self.filled | {_ranks(found, part) for part in new}
         others = tuple(one for one in found.capacities if _ranks(found, one.groups) not in filled)
         state = replace(state, beside=replace(found, capacities=others))
-        return Asked(phases, state, Retest(filled), Sent.FULL_AGAIN)
+        return Asked(phases, state.refills(len(phases), refilled), Retest(filled), Sent.FULL_AGAIN)
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,10 @@ class RetestInside:
         for at, level in enumerate(state.inner(state.found)[self.at :], self.at):
             slow = slow_trunks.trunks(level.inferred, level.observed)
             most = min(state.left_before_last, thresholds.MOST_TRUNKS_AGAIN)
-            if phases := _again(level.inferred, _parts(level.inferred, slow), most, random):
-                return Asked(phases, state.fills(at, len(phases)), RetestInside(at + 1), Sent.INSIDE_AGAIN)
+            phases, refilled = _again(level.inferred, _parts(level.inferred, slow), most, random)
+            if phases:
+                after = state.refills(len(phases), refilled).fills(at, len(phases))
+                return Asked(phases, after, RetestInside(at + 1), Sent.INSIDE_AGAIN)
         return RetestHosts().ask(state, random)
 
 
@@ -77,12 +79,15 @@ def _ranks(found: Inferred, part: tuple[int, ...]) -> tuple[frozenset[int], ...]
     return tuple(frozenset(np.nonzero(labels == group)[0].tolist()) for group in part)
 
 
-def _again(found: Inferred, parts: Sequence[tuple[int, ...]], most: int, random: Generator) -> list[Phase]:
+def _again(
+    found: Inferred, parts: Sequence[tuple[int, ...]], most: int, random: Generator
+) -> tuple[list[Phase], list[frozenset[int]]]:
     """Returns at most `most` phases, each of which fills the trunk of one of these groups; two for each, if
-    possible."""
+    possible; and the ranks of the groups whose trunks these fill."""
     times = min(2, max(1, most // max(1, len(parts))))
     phases = [_filled(found.grouping.labels, part, random) for part in parts for _ in range(times)]
-    return phases[: max(0, most)]
+    kept = phases[: max(0, most)]
+    return kept, [_ranks(found, part)[0] for part in parts[: len(kept) // times]]
 
 
 def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:

@@ -118,10 +118,10 @@ class Search:
         rate = state.pairs.rate if crowded else math.nan
         alone, again, few = state.suspects.measured, state.again, state.few
         if not self._finished:
-            outline = replace(outline, notes=(_UNFINISHED,))  # the others say what would explain the whole
+            outline = replace(outline, notes=(_UNFINISHED,))  # other notes assume a finished search
         return Located(
             found, outline, state.full, used, state.sure, alone, again, few, inner, rate, self._finished,
-            state.retested > 0,
+            state.trunks_again,
         )  # fmt: skip
 
 

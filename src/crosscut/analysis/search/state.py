@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -124,6 +124,8 @@ class State:
     inferred: Inferred | None = None
     filled: tuple[int, ...] = ()
     """Phases that filled few trunks each."""
+    refilled: tuple[tuple[int, frozenset[int]], ...] = ()
+    """Ranks of the group of each trunk that was filled again by itself, with the number of the last phase."""
     beside: Inferred | None = None
     """The limits of trunks that were not filled again, as known before; None: no trunk was."""
     sure: bool = False
@@ -307,6 +309,16 @@ class State:
             return None
         reached = unshared(self.full, *self.pairs.known(unknown, unknown, alone))
         return subgroups.of_everybody(joined(self.full, self.within), reached)
+
+    @property
+    def trunks_again(self) -> frozenset[frozenset[int]]:
+        """Ranks of the groups whose trunks were filled again."""
+        return frozenset(ranks for phase, ranks in self.refilled if phase < self.used)
+
+    def refills(self, phases: int, trunks: Iterable[frozenset[int]]) -> State:
+        """Records that the next `phases` phases fill these trunks again."""
+        new = tuple((self.used + phases - 1, ranks) for ranks in trunks)
+        return replace(self, refilled=(*self.refilled, *new))
 
     def fills(self, at: int, phases: int) -> State:
         """Records that the next `phases` phases fill limits of the groups of level `at`."""

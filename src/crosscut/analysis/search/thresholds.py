@@ -91,6 +91,7 @@ FASTER, TIMES_NOISE = 0.05, 4.0  # log ratio by which they are faster; in standa
 SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is examined for parts
 MOST_PART_PHASES, FIRST_PART_PHASES, PART_BATCH = 32, 12, 4  # phases: in all, before a guess, between guesses
 GUESSES_AGREE = 3  # equal guesses in a row that end the stage
+FRAMES_LATER = 2  # frames' times on a slow trunk by which latency may set its group apart
 
 # One slow cable among several from which a hash chooses.
 DRAWS_A_CABLE = 3  # routes of each group per cable: a share of e^-3 of the cables remains undrawn

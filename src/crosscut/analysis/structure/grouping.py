@@ -308,7 +308,9 @@ def _merge_groups(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> Int
     if groups < 2:
         return None
     s, n = routes.between(labels, groups)
-    gains = np.array([_merge_gains(blocks, s, n, a) for a in range(groups)])
+    step = max(1, _CELLS_AT_ONCE // groups**2)
+    some = [np.arange(at, min(at + step, groups)) for at in range(0, groups, step)]
+    gains = np.concatenate([_merge_gains(blocks, s, n, each) for each in some])
     np.fill_diagonal(gains, -np.inf)
     a, b = divmod(int(np.argmax(gains)), groups)
     if gains[a, b] + len(labels) * np.log(groups / (groups - 1)) <= 1e-9:
@@ -316,20 +318,22 @@ def _merge_groups(routes: RouteCounts, blocks: _Blocks, labels: Integers) -> Int
     return renumbered(np.where(labels == b, a, labels))
 
 
-def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
-    """Returns [group] the log likelihood gained by merging it with group `a`; meaningless for `a`."""
-    every = np.arange(len(s))
+def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, some: Integers) -> Floats:
+    """Returns [some, group] the log likelihood gained by merging them; meaningless for one with itself."""
+    every, each = np.arange(len(s)), np.arange(len(some))
     now = blocks.between(s, n)
-    gain = np.zeros(len(s))
+    gain = np.zeros((len(some), len(s)))
     for ss, nn, before in ((s, n, now), (s.T, n.T, now.T)):  # rows, then columns
-        change = blocks.between(ss + ss[a], nn + nn[a]) - before - before[a]
-        change[every, every] = 0  # routes within the union count below
-        change[:, a] = 0
-        gain += change.sum(1)
+        change = blocks.between(ss + ss[some, None], nn + nn[some, None]) - before - before[some, None]
+        change[:, every, every] = 0  # routes within the union count below
+        change[each, :, some] = 0
+        gain += change.sum(-1)
     ss, nn = np.diag(s), np.diag(n)
-    union = blocks.within(ss + ss[a] + s[a] + s[:, a], nn + nn[a] + n[a] + n[:, a])
+    union = blocks.within(
+        ss + ss[some, None] + s[some] + s[:, some].T, nn + nn[some, None] + n[some] + n[:, some].T
+    )
     apart = blocks.within(ss, nn)
-    found: Floats = gain + union - apart - apart[a] - now[a] - now[:, a]
+    found: Floats = gain + union - apart - apart[some, None] - now[some] - now[:, some].T
     return found
 
 

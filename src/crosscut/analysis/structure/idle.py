@@ -20,7 +20,8 @@ from crosscut.analysis.structure import grouping
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.tallies import ALL, SLOW, RouteCounts
-from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
+from crosscut.analysis.structure.unshared import unshared
+from crosscut.analysis.structure.upper_mode import SMALLEST_NOISE
 
 # Share of routes within a group that late messages, not switches, may make far.
 _FAR_WITHIN_AT_MOST = 0.1

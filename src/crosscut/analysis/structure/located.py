@@ -33,8 +33,8 @@ class Located:
     """Bytes per second of a few pairs alone, if significantly faster than when all send; else NaN."""
     finished: bool = True
     """False if the search was ended: what seemed slow may not have been measured again."""
-    trunks_again: bool = True
-    """Trunks that seemed slow were filled again, each by itself."""
+    trunks_again: frozenset[frozenset[int]] = frozenset()
+    """Ranks of the groups whose trunks seemed slow and were filled again, each by itself."""
 
 
 def placed(within: Within, labels: Integers, name: Callable[[int], str]) -> Within:

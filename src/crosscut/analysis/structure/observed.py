@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Floats, medians
+from crosscut.analysis.structure.upper_mode import SMALLEST_NOISE, upper_mode
 
 Integers = NDArray[np.int64]
 Route = tuple[int, int]
@@ -36,6 +38,12 @@ class Observed:
 
     def __len__(self) -> int:
         return len(self.rate)
+
+    @cached_property
+    def ordinary(self) -> tuple[float, float]:
+        """The log rate of messages that nothing slowed, of the fastest kind, and its standard deviation."""
+        logs = self.relative(1.0)
+        return upper_mode(logs) if len(logs) else (0.0, SMALLEST_NOISE)
 
     def where(self, kept: NDArray[np.bool_]) -> Observed:
         phase, source, destination, rate = (column[kept] for column in self.columns)

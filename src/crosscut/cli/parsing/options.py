@@ -356,7 +356,7 @@ def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]
         others = names.split(",")
         raise UsageError(
             f"{_flag_of(others, parameter)} is an option of the backend {' or '.join(others)}, "
-            f"but the backend is {backend}"
+            f"but the backend is {backend}; leave it out, or choose --backend {others[0]}"
         )
     return {name: _typed_text(name, given[key]) for key, name in own.items()}
 
