@@ -51,8 +51,7 @@ class MpiTransport : public measure::HostTransport {
     if (!gpu_) gpu_ = measure::gpu_of(memory_kinds_, place_);
     if (gpu_ && !sends_from_cuda())
       throw UsageError(
-          "--memory-kind cuda: this MPI does not say that it sends from a GPU's memory; use an MPI built "
-          "with "
+          "--memory-kind cuda: this MPI does not say that it sends from a GPU's memory; use one built with "
           "CUDA (then crosscut build-mpi), switch it on (Cray: MPICH_GPU_SUPPORT_ENABLED=1), or give "
           "--memory-kind host");
     if (sendrecv_ && extent.window > 1)

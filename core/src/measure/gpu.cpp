@@ -172,10 +172,13 @@ Gpu::Gpu(int number) : number_(number) {
 Memory Gpu::allocate(std::size_t bytes) const {
   if (bytes == 0) return {};
   Address at = 0;
-  if (driver().cuMemAlloc(&at, bytes) != 0) {
+  constexpr int out_of_memory = 2;
+  const int code = driver().cuMemAlloc(&at, bytes);
+  if (code == out_of_memory) {
     throw UsageError("GPU " + std::to_string(number_) + " has no room for messages of " +
                      std::to_string(bytes) + " bytes; lower --size or --window, or choose another GPU");
   }
+  check(code, "cuMemAlloc");
   Memory memory({reinterpret_cast<std::byte*>(at), bytes}, [at] { driver().cuMemFree(at); });
   // An adapter reads this memory itself, so copies must have ended when their calls return.
   const unsigned on = 1;
