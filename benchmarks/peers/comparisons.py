@@ -132,20 +132,29 @@ def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
     return [*_fabric(cores, "rxm", "tcp;ofi_rxm", 20_000), *_fabric(cores, "shm", "shm", 40_000)]
 
 
+def _window(name: str, windowed: libfabric.Bandwidth) -> Comparison:
+    program = libfabric.BANDWIDTH[windowed.transfer][0]
+    size = f"{windowed.size_bytes >> 10} KiB"
+    return Comparison(
+        f"fabric-{name}-{windowed.transfer}-{windowed.size_bytes >> 10}k",
+        program,
+        f"{windowed.provider}: rate of {size}, {libfabric.WINDOW} in flight, a core each",
+        "GB/s",
+        (program,),
+        windowed.crosscut_rate,
+        windowed.peer_rate,
+        60,
+    )
+
+
 def _fabric(cores: tuple[int, int], name: str, provider: str, bounces: int) -> list[Comparison]:
     short = libfabric.PingPong(cores, provider, libfabric.SHORT_BYTES, bounces)
     long = libfabric.PingPong(cores, provider, 256 << 10, bounces // 4)
-    windowed = libfabric.Bandwidth(cores, provider, 8192, 3000)
     return [
-        Comparison(
-            f"fabric-{name}-window",
-            libfabric.BANDWIDTH,
-            f"{provider}: rate of 8 KiB, {libfabric.WINDOW} in flight, a core each",
-            "GB/s",
-            (libfabric.BANDWIDTH,),
-            windowed.crosscut_rate,
-            windowed.peer_rate,
-            60,
+        *(
+            _window(name, libfabric.Bandwidth(cores, provider, size << 10, windows, transfer))
+            for transfer in libfabric.BANDWIDTH
+            for size, windows in ((8, 3000), (256, 200))
         ),
         Comparison(
             f"fabric-{name}-latency",

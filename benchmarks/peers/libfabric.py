@@ -1,11 +1,13 @@
-"""Programs that send tagged messages between reliable endpoints (FI_EP_RDM) of libfabric.
+"""Programs that send messages between reliable endpoints (FI_EP_RDM) of libfabric.
 
 fi_pingpong comes with libfabric. It polls the completion queue, has a buffer for each direction, injects what
 is short enough, and reports half of the mean of n round trips, of which the first connects the two: n is
 large. So crosscut's ranks poll, with two buffers, and take the mean of n iterations.
 
-fi_rdm_tagged_bw is one of the fabtests, which must be built from source. It keeps 64 messages in flight, from
-one buffer, and waits for an answer after each 64. Each of crosscut's messages has its own buffer.
+fi_rdm_tagged_bw and fi_rma_bw are of the fabtests, which must be built from source. They keep 64 messages in
+flight, from one buffer, and wait for an answer after each 64. Each of crosscut's messages has its own buffer.
+fi_rma_bw (writedata) writes to the same memory again and again; crosscut's receiver offers memory for each
+message first.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from benchmarks.measuring import Session, core, samples
 from benchmarks.processes import BenchmarkError, await_listener, free_port, output_of, pinned, running
 
 PROGRAM = "fi_pingpong"
-BANDWIDTH = "fi_rdm_tagged_bw"
+# By how the bytes travel: the program and its options.
+BANDWIDTH = {"tagged": ("fi_rdm_tagged_bw",), "write": ("fi_rma_bw", "-o", "writedata")}
 WINDOW = 64
 # It injects what is shorter than the provider's limit, which is 64 bytes for tcp;ofi_rxm; crosscut also what
 # has just that size.
@@ -72,19 +75,22 @@ class Bandwidth:
     provider: str
     size_bytes: int
     windows: int
+    transfer: str = "tagged"
 
     def peer_rate(self) -> float:
         port = str(free_port())
-        words = ["env", ON_LOOPBACK, BANDWIDTH, "-p", self.provider, "-S", str(self.size_bytes), f"-b={port}"]
-        words += ["-W", str(WINDOW), "-I", str(self.windows * WINDOW), "-w", str(WINDOW), "-s", "127.0.0.1"]
+        words = ["env", ON_LOOPBACK, *BANDWIDTH[self.transfer], "-p", self.provider, f"-b={port}"]
+        words += ["-S", str(self.size_bytes), "-W", str(WINDOW), "-w", str(WINDOW)]
+        words += ["-I", str(self.windows * WINDOW), "-s", "127.0.0.1"]
         with running(pinned(self.cores[1], words)) as server:
             await_listener(int(port), server)
             printed = output_of(pinned(self.cores[0], [*words, "127.0.0.1"]))
         return self.size_bytes / seconds_each(printed)
 
     def crosscut_rate(self) -> float:
+        parameters = {"provider": self.provider, "transfer": self.transfer}
         pin = ",".join(map(str, self.cores))
-        session = Session((core(), "node"), 2, "fabric", pin, backend_parameters={"provider": self.provider})
+        session = Session((core(), "node"), 2, "fabric", pin, backend_parameters=parameters)
         found = samples(
             session, "pingpong", [self.size_bytes], 1, self.windows, "poll", WINDOW, mode="stream", count="1"
         )

@@ -63,12 +63,14 @@ def needs(provider: str) -> None:
 
 
 every_provider = pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "net", "tcp", "shm"])
+every_transfer = pytest.mark.parametrize("transfer", ["tagged", "write"])
 
 
 @pytest.mark.parametrize("wait", ["poll", "block"])
+@every_transfer
 @every_provider
 def test_messages_are_whole_over_every_provider(
-    binaries: Path, quick_path: Path, provider: str, wait: str
+    binaries: Path, quick_path: Path, provider: str, transfer: str, wait: str
 ) -> None:
     needs(provider)
     sessions = Sessions()
@@ -77,7 +79,7 @@ def test_messages_are_whole_over_every_provider(
         *(("0", "pingpong", 1), ("1000", "aapc-burst", 1), ("0", "chain", 1)),
         ("1000", "simple-pairwise", 600),
     ):
-        parameters = {"provider": provider, "max-message": parts}
+        parameters = {"provider": provider, "transfer": transfer, "max-message": parts}
         asked = job(
             pattern, quick_path / f"{pattern}.zarr", parameters, wait=wait, iterations=1, window=window
         )
@@ -87,6 +89,7 @@ def test_messages_are_whole_over_every_provider(
         facts = run.attributes["backend_facts"]
         assert isinstance(facts, dict)
         assert facts["provider"] == provider
+        assert ("fi_writedata" in str(facts["transfer"])) == (transfer == "write")
         assert (facts["wait"] == "fi_cq_read") == (wait == "poll")
     assert set(sessions.close()) == {0}
 
@@ -100,13 +103,14 @@ def test_a_provider_that_is_not_here_is_refused_with_those_that_are(binaries: Pa
     assert set(sessions.close()) == {2}
 
 
+@every_transfer
 @every_provider
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_a_lost_rank_is_named_and_no_shared_memory_stays(
-    binaries: Path, quick_path: Path, provider: str, number: signal.Signals
+    binaries: Path, quick_path: Path, provider: str, transfer: str, number: signal.Signals
 ) -> None:
     needs(provider)
-    asked = endless(quick_path / "run.zarr", provider)
+    asked = endless(quick_path / "run.zarr", provider, transfer=transfer)
     with measuring(asked, launch(), binaries) as measurement:
         ranks = rank_processes(binaries / core.CORE, RANKS)[1]
         wait_until(lambda: progressing(measurement), "nothing was measured")
@@ -119,25 +123,17 @@ def test_a_lost_rank_is_named_and_no_shared_memory_stays(
     assert not memory_of(ranks if number == signal.SIGKILL else ranks[:2])
 
 
+@every_transfer
 @every_provider
 def test_an_interrupt_ends_the_ranks_and_leaves_a_run_that_resumes(
-    binaries: Path, quick_path: Path, provider: str
+    binaries: Path, quick_path: Path, provider: str, transfer: str
 ) -> None:
     """In a phase that lasts: the interrupt has to reach ranks that wait for each other's messages."""
     needs(provider)
     run = quick_path / "run.zarr"
     words = ["run", "aapc", "-n", str(RANKS), "--backend", "fabric", "--fabric-provider", provider]
-    words += [
-        "--size",
-        "2KB,4MB",
-        "--repetitions",
-        "100000",
-        "--iterations",
-        "1",
-        "--quiet",
-        "--out",
-        str(run),
-    ]
+    words += ["--fabric-transfer", transfer, "--size", "2KB,4MB", "--repetitions", "100000"]
+    words += ["--iterations", "1", "--quiet", "--out", str(run)]
     with subprocess.Popen([sys.executable, "-m", "crosscut", *words], stderr=subprocess.PIPE) as process:
         try:
             wait_until(lambda: any((run / "status").glob("c/**/0")), "nothing was measured")
@@ -184,10 +180,9 @@ def test_the_next_run_removes_the_shared_memory_of_ranks_that_were_all_killed(
     assert not memory_of(ranks)
 
 
-def endless(out: Path, provider: str, **options: object) -> Job:
-    return job(
-        "aapc", out, {"provider": provider}, repetitions=100_000, iterations=1, verify=False, **options
-    )
+def endless(out: Path, provider: str, transfer: str = "tagged", **options: object) -> Job:
+    parameters = {"provider": provider, "transfer": transfer}
+    return job("aapc", out, parameters, repetitions=100_000, iterations=1, verify=False, **options)
 
 
 def launch() -> Launch:

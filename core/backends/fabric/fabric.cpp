@@ -16,6 +16,13 @@ const std::array parameters{
         .initial = "tcp;ofi_rxm",
         .help = "libfabric's provider, the same on all ranks",
         .choices = {"tcp;ofi_rxm", "net", "shm", "tcp", "verbs;ofi_rxm", "efa", "cxi", "psm3", "opx"}},
+    program::Parameter{.name = "transfer",
+                       .kind = program::Parameter::Kind::choice,
+                       .initial = "tagged",
+                       .help =
+                           "how a message's bytes travel: in a tagged message, or by an RMA write to memory "
+                           "that the receiver offers",
+                       .choices = {"tagged", "write"}},
     program::Parameter{.name = "domain",
                        .help = "the provider's domain, such as an adapter's name; empty takes its first, or "
                                "the one with the address of --interface"},
@@ -66,14 +73,16 @@ class FabricTransport : public measure::HostTransport {
   FabricTransport(const measure::BackendContext& context, const program::Parameters& given)
       : context_(context),
         provider_(find_provider(given.text("provider"))),
+        transfer_(given.text("transfer") == "write" ? Transfer::write : Transfer::tagged),
         gpu_(measure::gpu_of(given.text(measure::memory_kind.name), context.place)),
         progress_(context.control_thread.progress()) {
     // Without an address of an interface, several rails would be one and the same.
     const auto count = provider_.by_interface ? context.interfaces.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       rails_.push_back(std::make_unique<Rail>(
-          choose(provider_, context.interfaces.at(i).host(), given.text("domain"), gpu_ != nullptr),
-          !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message")),
+          choose(provider_, context.interfaces.at(i).host(), given.text("domain"),
+                 {.gpus = gpu_ != nullptr, .writes = transfer_ == Transfer::write}),
+          transfer_, !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message")),
           // fi_tinject takes memory that the processor can read.
           gpu_ ? 0 : std::numeric_limits<std::size_t>::max()));
       note_progress();
@@ -113,15 +122,20 @@ class FabricTransport : public measure::HostTransport {
   const measure::Gpu* gpu() const { return gpu_.get(); }
 
   void start_phase(std::span<const program::Op> ops) {
-    parts_left_.assign(ops.size(), 0);
+    parts_left_.assign(std::max<std::size_t>(ops.size(), 2), 0);
+    is_ahead_ = false;
+    next_ = {};
     for (std::size_t i = 0; i < rails_.size(); ++i) rails_[i]->begin_phase(ops, static_cast<std::uint8_t>(i));
   }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data) {
     auto& rail = rail_of(op.rail);
     const bool sends = op.kind == program::Op::Kind::send;
-    const auto tag = tag_of(sends ? context_.rank : op.peer, op.channel, op.rail);
     const auto most = rail.most_bytes(op.peer), bytes = static_cast<std::size_t>(op.bytes);
+    // What is tagged is the message, or the receiver's offer.
+    const bool offers = is_offered(op);
+    const auto tag =
+        (offers ? offering : 0) | tag_of(sends != offers ? context_.rank : op.peer, op.channel, op.rail);
     parts_left_[static_cast<std::size_t>(index)] = bytes <= most ? 1 : (bytes + most - 1) / most;
     for (std::size_t from = 0; from == 0 || from < bytes; from += std::min(most, bytes - from)) {
       rail.push(sends, {op.peer, op.channel}, {index, tag, data + from, std::min(most, bytes - from)});
@@ -133,20 +147,28 @@ class FabricTransport : public measure::HostTransport {
   void wait(std::vector<program::OpIndex>& completed) {
     const auto before = completed.size();
     while (true) {
-      for (const auto index : ended_)
-        if (--parts_left_[static_cast<std::size_t>(index)] == 0) completed.push_back(index);
-      if (!ended_.empty()) note_progress();
-      ended_.clear();
+      count_ended([&](program::OpIndex index) { completed.push_back(index); });
       if (completed.size() > before) return;
       look();
     }
   }
 
   void execute(const program::Op& op, std::byte* data) {
-    alone_.clear();
-    post(op, 0, data);
-    wait(alone_);
+    const auto next = std::exchange(next_, {});
+    if (!std::exchange(is_ahead_, false)) post(op, turn_, data);
+    const auto this_turn = std::exchange(turn_, 1 - turn_);
+    // The memory for an answer is offered along with what it answers.
+    is_ahead_ = next.op != nullptr && op.kind == program::Op::Kind::send &&
+                next.op->kind == program::Op::Kind::receive && is_offered(*next.op);
+    if (is_ahead_) post(*next.op, turn_, next.data);
+    while (true) {
+      count_ended([](program::OpIndex) {});
+      if (parts_left_[static_cast<std::size_t>(this_turn)] == 0) return;
+      look();
+    }
   }
+
+  void foresee(const program::Op& op, std::byte* data) { next_ = {&op, data}; }
 
   // Most providers move nothing unless they are called: a peer's message may need that until all have ended.
   void drain() {
@@ -177,16 +199,34 @@ class FabricTransport : public measure::HostTransport {
                  : rail.sleeps()  ? "fi_cq_sread"
                                   : "fi_cq_read, sched_yield"},
         {"inject_bytes", static_cast<std::int64_t>(rail.inject_bytes())},
-        {"send_ends", "the provider's completion; at most inject_bytes: when fi_tinject returns"}};
+        {"transfer", transfer_ == Transfer::write ? "fi_writedata to memory that the receiver offers"
+                                                  : "fi_tsend to fi_trecv"},
+        {"send_ends", std::string("the provider's completion; at most inject_bytes: when ") +
+                          (transfer_ == Transfer::write ? "fi_inject_writedata" : "fi_tinject") +
+                          " returns"}};
     if (gpu_) facts.emplace_back("gpu", gpu_->facts());
     return facts;
   }
 
  private:
-  static constexpr std::uint64_t greeting = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t greeting = std::uint64_t{1} << 40, offering = std::uint64_t{1} << 41;
+  struct Next {
+    const program::Op* op = nullptr;
+    std::byte* data = nullptr;
+  };
 
   static std::uint64_t tag_of(Rank source, std::uint8_t channel, std::uint8_t rail) {
     return static_cast<std::uint64_t>(source) << 16 | static_cast<std::uint64_t>(channel) << 8 | rail;
+  }
+
+  bool is_offered(const program::Op& op) const { return transfer_ == Transfer::write && op.bytes > 0; }
+
+  // Takes note of the parts that have ended, and calls `complete` for each operation of which none is left.
+  void count_ended(auto complete) {
+    for (const auto index : ended_)
+      if (--parts_left_[static_cast<std::size_t>(index)] == 0) complete(index);
+    if (!ended_.empty()) note_progress();
+    ended_.clear();
   }
 
   // To the conductor, which asks whether anything still happens.
@@ -268,12 +308,15 @@ class FabricTransport : public measure::HostTransport {
 
   const measure::BackendContext& context_;
   const Provider& provider_;
+  Transfer transfer_;
   std::unique_ptr<measure::Gpu> gpu_;  // outlives the rails
   std::atomic<std::uint64_t>& progress_;
   std::vector<std::unique_ptr<Rail>> rails_;
   std::vector<std::size_t> parts_left_;  // [operation] parts that have not ended
   std::vector<program::OpIndex> ended_;  // parts that have, not yet counted
-  std::vector<program::OpIndex> alone_;  // the operation that execute() waits for
+  Next next_;                            // the operation that execute() runs next, if any follows
+  bool is_ahead_ = false;                // and whether it has been posted
+  program::OpIndex turn_ = 0;            // 0 or 1: the index of the operation that execute() runs next
   std::byte token_{};
 };
 

@@ -14,7 +14,7 @@
 namespace crosscut::backends::fabric {
 namespace {
 
-Info hints(bool gpus) {
+Info hints(Abilities abilities) {
   Info info(library().dupinfo(nullptr));
   if (!info) throw RunError("libfabric has no memory for fi_info");
   info->caps = FI_TAGGED | FI_SEND | FI_RECV;
@@ -23,9 +23,13 @@ Info hints(bool gpus) {
   info->tx_attr->msg_order = FI_ORDER_SAS;  // the n-th send meets the n-th receive
   info->rx_attr->msg_order = FI_ORDER_SAS;
   info->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-  if (gpus) {
+  if (abilities.gpus) {
     info->caps |= FI_HMEM;
     info->domain_attr->mr_mode |= FI_MR_HMEM;
+  }
+  if (abilities.writes) {
+    info->caps |= FI_RMA | FI_WRITE | FI_REMOTE_WRITE;
+    info->domain_attr->cq_data_size = 4;  // bytes; it carries the number of a slot
   }
   info->domain_attr->resource_mgmt = FI_RM_ENABLED;  // full queues answer FI_EAGAIN
   return info;
@@ -54,8 +58,9 @@ const Provider& find_provider(std::string_view name) {
   return *std::ranges::find(providers, name, &Provider::name);
 }
 
-Info choose(const Provider& provider, const std::string& host, const std::string& domain, bool gpus) {
-  auto wanted = hints(gpus);
+Info choose(const Provider& provider, const std::string& host, const std::string& domain,
+            Abilities abilities) {
+  auto wanted = hints(abilities);
   wanted->fabric_attr->prov_name = copy_of(provider.name);
   if (!domain.empty()) wanted->domain_attr->name = copy_of(domain);
   const auto list = offered(provider.by_interface ? host.c_str() : nullptr, *wanted);
@@ -65,17 +70,18 @@ Info choose(const Provider& provider, const std::string& host, const std::string
   if (!domain.empty()) where += " in domain " + domain;
   std::string text = "libfabric's provider " + std::string(provider.name) +
                      " offers no reliable endpoints with tagged messages" +
-                     (gpus ? " from the memory of GPUs (FI_HMEM)" : "") + " here" + where + "; ";
+                     (abilities.writes ? " and RMA writes (FI_RMA)" : "") +
+                     (abilities.gpus ? " from the memory of GPUs (FI_HMEM)" : "") + " here" + where + "; ";
   std::string names;
-  for (const auto& one : providers_for(gpus)) names += (names.empty() ? "" : ", ") + one.name;
+  for (const auto& one : providers_with(abilities)) names += (names.empty() ? "" : ", ") + one.name;
   throw UsageError(text + (names.empty() ? "no provider does"
                                          : "these do: " + names + " (--fabric-provider, crosscut doctor)"));
 }
 
-std::vector<program::Device> found_providers() { return providers_for(false); }
+std::vector<program::Device> found_providers() { return providers_with({}); }
 
-std::vector<program::Device> providers_for(bool gpus) {
-  const auto wanted = hints(gpus);
+std::vector<program::Device> providers_with(Abilities abilities) {
+  const auto wanted = hints(abilities);
   const auto list = offered(nullptr, *wanted);
   std::map<std::string, std::set<std::string>> domains;
   std::map<std::string, std::uint32_t> versions;

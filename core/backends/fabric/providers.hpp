@@ -29,14 +29,21 @@ inline constexpr std::array providers{
 
 const Provider& find_provider(std::string_view name);
 
+// What endpoints must do beyond tagged messages.
+struct Abilities {
+  bool gpus = false;    // send from GPUs' memory
+  bool writes = false;  // write into the memory of others, who learn of it (remote CQ data)
+};
+
 // Returns what libfabric offers of a provider: reliable, connectionless endpoints with tagged messages, on
 // the interface with the address `host` (by_interface) or in the domain `domain` (empty: any). Throws
-// UsageError if there is nothing, with the providers that there are. `gpus`: such as send from GPUs' memory.
-Info choose(const Provider& provider, const std::string& host, const std::string& domain, bool gpus);
+// UsageError if there is nothing, with the providers that there are.
+Info choose(const Provider& provider, const std::string& host, const std::string& domain,
+            Abilities abilities);
 
 // Returns all providers here with such endpoints, each with its version and domains.
 std::vector<program::Device> found_providers();
-std::vector<program::Device> providers_for(bool gpus);
+std::vector<program::Device> providers_with(Abilities abilities);
 
 // Returns the registration of memory that a provider asks for, as libfabric names it: "FI_MR_LOCAL".
 std::string registration_text(const fi_info& info);

@@ -31,10 +31,16 @@ std::string doing(bool sends, Rank peer) {
   return (sends ? "sending to rank " : "receiving from rank ") + std::to_string(peer);
 }
 
-Rail::Rail(Info info, bool blocking, std::size_t most_bytes, std::size_t most_inject)
+Rail::Rail(Info info, Transfer transfer, bool blocking, std::size_t most_bytes, std::size_t most_inject)
     : info_(std::move(info)),
+      transfer_(transfer),
       sleeps_(blocking),
       inject_bytes_(std::min(info_->tx_attr->inject_size, most_inject)) {
+  if (transfer_ == Transfer::write && info_->tx_attr->inject_size < sizeof(Offer))
+    throw UsageError("libfabric's provider " + std::string(provider()) + " copies at most " +
+                     std::to_string(info_->tx_attr->inject_size) + " bytes of a message (inject_size), and " +
+                     "--fabric-transfer write needs " + std::to_string(sizeof(Offer)) +
+                     "; use --fabric-transfer tagged");
   fabric_ =
       opened<fid_fabric>([&](auto** made) { return library().fabric(info_->fabric_attr, made, nullptr); },
                          provider(), "fi_fabric");
@@ -51,7 +57,7 @@ Rail::Rail(Info info, bool blocking, std::size_t most_bytes, std::size_t most_in
 void Rail::open_queue() {
   fi_cq_attr attributes{};
   attributes.size = slots_.size();
-  attributes.format = FI_CQ_FORMAT_CONTEXT;
+  attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = sleeps_ ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* queue = nullptr;
   auto code = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
@@ -76,6 +82,8 @@ void Rail::open() {
   }
   sends_.reset(sends);
   receives_.reset(receives);
+  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0 && transfer_ == Transfer::write)
+    offers_ = enrol(std::as_writable_bytes(std::span(slots_)), nullptr);
   open_queue();
   fi_av_attr attributes{};
   attributes.type = info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
@@ -95,6 +103,8 @@ void Rail::open() {
 
 void Rail::close() {
   endpoint_.reset();
+  offers_.reset();
+  offered_.clear();
   queue_.reset();
   addresses_.reset();
   peers_.clear();
@@ -127,6 +137,8 @@ Registration Rail::enrol(std::span<std::byte> memory, const measure::Gpu* gpu) {
   attributes.mr_iov = &range;
   attributes.iov_count = 1;
   attributes.access = FI_SEND | FI_RECV;
+  if (transfer_ == Transfer::write) attributes.access |= FI_WRITE | FI_REMOTE_WRITE;
+  attributes.requested_key = next_key_++;
   if (gpu != nullptr) {
     attributes.iface = FI_HMEM_CUDA;
     attributes.device.cuda = gpu->number();
@@ -143,11 +155,15 @@ void Rail::forget(const fid_mr* region) {
   std::erase_if(regions_, [&](const Region& one) { return one.handle == region; });
 }
 
-void* Rail::description(const std::byte* data) const {
+const Rail::Region* Rail::region_of(const std::byte* data) const {
   for (const auto& region : regions_)
-    if (data >= region.memory.data() && data < region.memory.data() + region.memory.size())
-      return fi_mr_desc(region.handle);
+    if (data >= region.memory.data() && data < region.memory.data() + region.memory.size()) return &region;
   return nullptr;  // the provider does not ask, or the message is empty
+}
+
+void* Rail::description(const std::byte* data) const {
+  const auto* const region = region_of(data);
+  return region != nullptr ? fi_mr_desc(region->handle) : nullptr;
 }
 
 void Rail::begin_phase(std::span<const program::Op> ops, std::uint8_t number) {
@@ -163,41 +179,53 @@ Rail::Unfinished Rail::unfinished() const {
   return {};
 }
 
-Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
-  const auto address = peers_.at(lane.peer).address;
-  // The provider has copied a short message when it returns, so its send is over.
-  const bool copied = sends && pending.bytes <= inject_bytes_;
-  auto& free = sends ? free_sends_ : free_receives_;
-  ssize_t code = 0;
-  if (copied) {
-    code = fi_tinject(endpoint_.get(), pending.data, pending.bytes, address, pending.tag);
-  } else {
-    auto& slot = *free.back();
-    slot.index = pending.index;
-    slot.lane = &lane;
-    auto* const described = description(pending.data);
-    code = sends ? fi_tsend(endpoint_.get(), pending.data, pending.bytes, described, address, pending.tag,
-                            &slot.context)
-                 : fi_trecv(endpoint_.get(), pending.data, pending.bytes, described, FI_ADDR_UNSPEC,
-                            pending.tag, 0, &slot.context);
-  }
+bool Rail::is_started(ssize_t code, bool sends, Rank peer) {
   // Without memory: shm (1.17) keeps what arrived unexpectedly and what it was given to receive in one pool.
   if (code == -FI_EAGAIN || code == -FI_ENOMEM) {
     refusal_ = static_cast<int>(-code);
-    return Start::refused;
+    return false;
   }
-  if (code < 0) {
-    const auto what = doing(sends, lane.peer);
-    throw measure::PeerLost(lane.peer,
-                            what + " by libfabric's provider " + std::string(provider()) + ": " +
-                                library().strerror(static_cast<int>(-code)),
-                            what);
+  if (code >= 0) return true;
+  const auto what = doing(sends, peer);
+  throw measure::PeerLost(peer,
+                          what + " by libfabric's provider " + std::string(provider()) + ": " +
+                              library().strerror(static_cast<int>(-code)),
+                          what);
+}
+
+ssize_t Rail::start_tagged(Slot& slot) {
+  const auto& [index, tag, data, bytes] = slot.pending;
+  const auto address = peers_.at(slot.lane->peer).address;
+  auto* const described = description(data);
+  return slot.sends
+             ? fi_tsend(endpoint_.get(), data, bytes, described, address, tag, &slot.context)
+             : fi_trecv(endpoint_.get(), data, bytes, described, FI_ADDR_UNSPEC, tag, 0, &slot.context);
+}
+
+Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
+  const bool by_write = is_written(pending);
+  // The provider has copied a short message when it returns, so its send is over.
+  const bool copied = sends && !by_write && pending.bytes <= inject_bytes_;
+  auto& free = sends ? free_sends_ : free_receives_;
+  auto& slot = *free.back();
+  slot.pending = pending;
+  slot.lane = &lane;
+  ssize_t code = 0;
+  if (copied) {
+    code =
+        fi_tinject(endpoint_.get(), pending.data, pending.bytes, peers_.at(lane.peer).address, pending.tag);
+  } else if (by_write) {
+    code = sends ? await_offer(slot) : offer(slot);
+  } else {
+    code = start_tagged(slot);
   }
+  if (!is_started(code, sends, lane.peer)) return Start::refused;
   if (copied) {
     ended.push_back(pending.index);
     return Start::over;
   }
   free.pop_back();
+  (sends ? slot.awaits_offer : slot.awaits_write) = by_write;
   return Start::under_way;
 }
 
@@ -206,15 +234,22 @@ bool Rail::start_all(bool sends, std::vector<program::OpIndex>& ended) {
       [&](Lane& lane, const Pending& pending) { return start_one(lane, pending, sends, ended); });
 }
 
-void Rail::take(const fi_cq_entry& entry, std::vector<program::OpIndex>& ended) {
-  auto* const slot = static_cast<Slot*>(entry.op_context);
-  (slot->sends ? free_sends_ : free_receives_).push_back(slot);
-  turns(slot->sends).ended(*slot->lane);
-  ended.push_back(slot->index);
+void Rail::end(Slot& slot, std::vector<program::OpIndex>& ended) {
+  (slot.sends ? free_sends_ : free_receives_).push_back(&slot);
+  turns(slot.sends).ended(*slot.lane);
+  ended.push_back(slot.pending.index);
+}
+
+void Rail::take(const fi_cq_data_entry& entry, std::vector<program::OpIndex>& ended) {
+  if ((entry.flags & FI_REMOTE_WRITE) != 0) return end(written(entry.data), ended);
+  auto& slot = *static_cast<Slot*>(entry.op_context);
+  if (!std::exchange(slot.awaits_offer, false)) return end(slot, ended);
+  offered_.push_back(&slot);
+  if (!start_writes(ended)) stalled_ = true;
 }
 
 void Rail::read_queue(std::vector<program::OpIndex>& ended) {
-  std::array<fi_cq_entry, 32> entries;
+  std::array<fi_cq_data_entry, 32> entries;
   while (true) {
     const auto count = fi_cq_read(queue_.get(), entries.data(), entries.size());
     if (count == -FI_EAGAIN) return;
@@ -227,8 +262,8 @@ void Rail::read_queue(std::vector<program::OpIndex>& ended) {
 
 void Rail::start(std::vector<program::OpIndex>& ended) {
   refusal_ = 0;
-  const bool received = start_all(false, ended);
-  stalled_ = !start_all(true, ended) || !received;
+  const bool received = start_all(false, ended), sent = start_all(true, ended), written = start_writes(ended);
+  stalled_ = !received || !sent || !written;
 }
 
 void Rail::progress(std::vector<program::OpIndex>& ended) {
@@ -239,7 +274,7 @@ void Rail::progress(std::vector<program::OpIndex>& ended) {
 bool Rail::sleep(std::vector<program::OpIndex>& ended) {
   // What could not start needs the provider to make progress, of which no completion may tell.
   if (!sleeps_ || stalled_) return false;
-  fi_cq_entry entry{};
+  fi_cq_data_entry entry{};
   const auto count = fi_cq_sread(queue_.get(), &entry, 1, nullptr, sleep_milliseconds);
   if (count == -FI_EAGAIN || count == -FI_EINTR) return true;
   if (count == -FI_EAVAIL) fail();

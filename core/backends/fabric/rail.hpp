@@ -17,12 +17,25 @@
 
 namespace crosscut::backends::fabric {
 
+// How the bytes of a message travel: in a tagged message, or by an RMA write into the receiver's memory,
+// which the receiver has offered. A message of no bytes is always tagged.
+enum class Transfer : std::uint8_t { tagged, write };
+
+// Where a receiver wants a message, told in a tagged message. Sent as its bytes: little-endian, no padding.
+struct Offer {
+  std::uint64_t address = 0, key = 0;  // of the registered memory, as the receiver's provider counts
+  std::uint64_t slot = 0;              // of the receiver; the write carries it as remote CQ data
+};
+
 // A message under way. libfabric returns the address of `context`, its first member, when the message ends.
 struct Slot {
   fi_context2 context{};
-  program::OpIndex index = 0;
+  Offer offer;  // a send by write: what the receiver has offered
+  Pending pending;
   Lane* lane = nullptr;
   bool sends = false;
+  bool awaits_offer = false;  // a send by write
+  bool awaits_write = false;  // a receive by write
 };
 
 // What a rank tells another about its endpoint. Sent as its bytes: little-endian, no padding.
@@ -49,7 +62,10 @@ class Rail {
  public:
   // Opens the domain. `blocking`: waits may sleep in the provider. `most_inject`: the provider copies no
   // longer message.
-  Rail(Info info, bool blocking, std::size_t most_bytes, std::size_t most_inject);
+  Rail(Info info, Transfer transfer, bool blocking, std::size_t most_bytes, std::size_t most_inject);
+  Rail(const Rail&) = delete;
+  Rail& operator=(const Rail&) = delete;
+  ~Rail() { close(); }
 
   // Opens the endpoint, unless it is open.
   void open();
@@ -72,9 +88,12 @@ class Rail {
   // Sleeps until something may have ended, or for a while. Returns false if the provider cannot.
   bool sleep(std::vector<program::OpIndex>& ended);
 
-  // Memory of messages, registered if the provider asks for that, and always on a GPU (null: host memory).
+  // Memory of messages, registered if the provider asks for that or others write there, and always on a GPU
+  // (null: host memory).
   Registration enrol(std::span<std::byte> memory, const measure::Gpu* gpu);
-  bool needs_registration() const { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
+  bool needs_registration() const {
+    return transfer_ == Transfer::write || (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+  }
   void forget(const fid_mr* region);
 
   // What is sent or received and has not ended (no peer: all has), and what the provider said when it last
@@ -104,12 +123,24 @@ class Rail {
   Turns& turns(bool sends) { return sends ? sends_ : receives_; }
   bool start_all(bool sends, std::vector<program::OpIndex>& ended);
   Start start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended);
+  bool is_written(const Pending& pending) const { return transfer_ == Transfer::write && pending.bytes > 0; }
+  ssize_t start_tagged(Slot& slot);
+  ssize_t await_offer(Slot& slot);
+  ssize_t offer(Slot& slot);
+  bool start_writes(std::vector<program::OpIndex>& ended);
+  ssize_t write(Slot& slot);
+  Slot& written(std::uint64_t number);
+  // Returns false if the provider refuses for now. Throws PeerLost if it fails.
+  bool is_started(ssize_t code, bool sends, Rank peer);
+  const Region* region_of(const std::byte* data) const;
   void* description(const std::byte* data) const;
-  void take(const fi_cq_entry& entry, std::vector<program::OpIndex>& ended);
+  void take(const fi_cq_data_entry& entry, std::vector<program::OpIndex>& ended);
+  void end(Slot& slot, std::vector<program::OpIndex>& ended);
   void read_queue(std::vector<program::OpIndex>& ended);
   [[noreturn]] void fail();
 
   Info info_;
+  Transfer transfer_;
   bool sleeps_, stalled_ = false;
   std::size_t inject_bytes_;
   int refusal_ = 0;  // the error of libfabric with which a message was refused; 0: none was
@@ -117,6 +148,7 @@ class Rail {
   Owned<fid_fabric> fabric_;
   Owned<fid_domain> domain_;
   std::vector<Region> regions_;
+  std::uint64_t next_key_ = 0;  // of a registration, where the provider does not choose it
   // Closed in the reverse order: the endpoint uses the queue and the addresses.
   Owned<fid_av> addresses_;
   Owned<fid_cq> queue_;
@@ -124,7 +156,9 @@ class Rail {
   std::map<Rank, Peer> peers_;
   Turns sends_, receives_;
   std::vector<Slot> slots_;  // never grows while the endpoint is open: the provider keeps pointers to them
+  Registration offers_;      // of the slots' memory, into which offers come
   std::vector<Slot*> free_sends_, free_receives_;
+  std::vector<Slot*> offered_;  // sends whose offer has come and whose write has not started
 };
 
 }  // namespace crosscut::backends::fabric
