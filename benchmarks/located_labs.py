@@ -1,8 +1,9 @@
 """`python -m benchmarks.located_labs`: what `crosscut locate` finds in small emulated clusters, over TCP.
 
 A case is a network, its fault and the right findings. Its lab is built once and searched several times. A
-search is right if it names the fault and raises no other alarm; without a fault, if it raises none. FILE
-(--out) keeps every search: a second call resumes where the first stopped.
+search is right if it names the fault and raises no other alarm; without a fault, if it raises none. One that
+draws no conclusion about the network is wrong, unless a setting of the hosts is the fault. FILE (--out) keeps
+every search: a second call resumes where the first stopped.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from statistics import median
 
 from benchmarks.conditions import describe, preferred, print_table, sentence
 from benchmarks.processes import BenchmarkError, crosscut, exit_when_terminated
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding, from_json
 from crosscut.lab import enter, lifecycle, state
 from crosscut.lab.faults import plant
@@ -208,7 +210,10 @@ def judge(case: Case, document: object) -> tuple[bool, list[str], list[str]]:
         return finding.kind.value in case.kinds and named(finding) == set(case.hosts)
 
     alarms = [finding for finding in findings if finding.kind.fault]
-    right = all(map(is_it, alarms)) and (not case.kinds or any(map(is_it, findings)))
+    named_kinds = {finding.kind for finding in filter(is_it, findings)}
+    concludes = all(finding.kind is not FindingKind.INCONCLUSIVE for finding in findings)
+    right = all(map(is_it, alarms)) and (bool(named_kinds) or not case.kinds)
+    right &= concludes or FindingKind.SETTINGS in named_kinds
     told = [f"{finding.kind.value}: {finding.what}" for finding in findings]
     return right, [finding.what for finding in alarms], told
 
