@@ -109,6 +109,22 @@ def test_three_ranks_on_each_node_measure_over_mpi(tmp_path: Path) -> None:
     assert "9 ranks, 8 phases (lab: 3 nodes (n0000 … n0002), 3 ranks on each)" in said
 
 
+def test_the_adapters_tell_which_algorithm_the_library_uses(tmp_path: Path) -> None:
+    """All-reduces of MPICH: recursive doubling if short, else Rabenseifner (its src/mpi/coll)."""
+    if core.load().mpi_executable is None:
+        pytest.skip("no MPI here")
+    with lab(crossbar(tmp_path, 8)):
+        words = ["run", "collective", "--on", "lab:test", "--backend", "mpi", "--library", "also"]
+        words += ["--size", "8,100KB", "--repetitions", "3", "--iterations", "20", "--out", "run.zarr"]
+        done = crosscut(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert (
+        "the library's all-reduce sends like recursive doubling up to 8 B; Rabenseifner from 100 KB on"
+        in said
+    )
+
+
 # Each rank receives a message from every other, in whichever order they come.
 FROM_ANY = """
 #include <mpi.h>

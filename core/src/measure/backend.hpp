@@ -119,6 +119,9 @@ class Backend {
   // Returns this rank's retransmissions to each peer since the last call, for the run's attribute
   // `retransmissions` (docs/reference/run-format.md); null if there are none or the backend cannot tell.
   virtual json::Value losses() { return {}; }
+  // Returns what this rank's node has sent in each phase since the last call, for the run's attribute
+  // `sent_by_adapters`; null if that was not counted.
+  virtual json::Value traffic() { return {}; }
   // Closes connections after a rank was lost; the next run makes new ones.
   virtual void disconnect() = 0;
 };

@@ -15,6 +15,7 @@
 #include "measure/collectives.hpp"
 #include "measure/compute.hpp"
 #include "measure/machine.hpp"
+#include "measure/phase_traffic.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
 #include "measure/verification.hpp"
@@ -66,6 +67,7 @@ class LiveBackend final : public Backend {
   RankSamples run(const Task& task) override {
     if (!std::exchange(is_expected_, true)) expect_connections(task);
     RankSamples samples = blank_samples(task);
+    phase_before_ = -1;
     const auto schedules = make_schedules(task);
     prepare(schedules, task, samples);
     const auto order = drawn_order(schedules.size(), task.order_seed, [&](std::size_t index) {
@@ -83,6 +85,7 @@ class LiveBackend final : public Backend {
       first_cell += schedules.size();
     }
     transport_.drain();
+    if (counts_traffic(task)) count_traffic(task);
     if (task.compute) computing().work(false);
     context_.control_thread.listen(true);
     return samples;
@@ -91,6 +94,7 @@ class LiveBackend final : public Backend {
   void interrupt() override { transport_.interrupt(); }
   json::Value facts() const override { return transport_.facts(); }
   json::Value losses() override { return transport_.losses(); }
+  json::Value traffic() override { return traffic_.take(); }
   void disconnect() override { transport_.disconnect(); }
 
  private:
@@ -135,6 +139,23 @@ class LiveBackend final : public Backend {
     transport_.expect(connections_of(*task.pattern, context_.rank, context_.ranks, task.bytes));
   }
 
+  bool counts_traffic(const Task& task) const {
+    return RunsCollectives<T> && task.extent.collectives && task.barrier;
+  }
+
+  // Counts what the node has sent since the last call for the phase before, on its first rank. All ranks have
+  // completed that phase, and none begins the next one before the counters are read.
+  void count_traffic(const Task& task) {
+    context_.barrier.wait();
+    if (context_.place == 0) {
+      if (phase_before_ >= 0)
+        traffic_.add(task.bytes, phase_before_, task.iterations);
+      else
+        traffic_.begin();
+    }
+    context_.barrier.wait();
+  }
+
   // Allocates room for times, opens connections and starts the thread that computes beside the pattern. No
   // sample includes any of this.
   void prepare(const std::vector<Schedule>& schedules, const Task& task, RankSamples& samples) {
@@ -175,7 +196,12 @@ class LiveBackend final : public Backend {
     if (eviction_) eviction_->run();
     if (task.barrier && T::is_synchronised) {
       transport_.drain();
-      context_.barrier.wait();
+      if (counts_traffic(task)) {
+        count_traffic(task);
+      } else {
+        context_.barrier.wait();
+      }
+      phase_before_ = schedule.phase;
     }
     const auto units = task.compute ? computing().units() : 0;
     // Read before the phase starts, so that no sample includes the reading.
@@ -366,6 +392,8 @@ class LiveBackend final : public Backend {
   std::size_t apart_limit_ = 0;  // most bytes that verification may allocate
   bool is_expected_ = false;     // expect_connections() has run for the current job
   std::optional<Compute> compute_;
+  PhaseTraffic traffic_;
+  std::int64_t phase_before_ = -1;  // measured last in this block; -1: none
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;    // [operation] operations it still waits for
   std::vector<std::int32_t> in_flight_;  // [operation] messages of it that are not complete

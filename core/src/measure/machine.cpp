@@ -119,15 +119,11 @@ void add_driver_counters(const std::string& name, json::Object& counters) {
   }
 }
 
-// Adds the port counters of the device under an interface that runs IP over InfiniBand or RoCE.
-void add_infiniband_counters(const fs::path& interface_folder, json::Object& counters) {
+// Visits the folders of the ports of the device under an interface that runs IP over InfiniBand or RoCE.
+void for_each_infiniband_port(const fs::path& interface_folder, const auto& visit) {
   std::error_code ignored;
-  for (const auto& device : fs::directory_iterator(interface_folder / "device" / "infiniband", ignored)) {
-    for (const auto& port : fs::directory_iterator(device.path() / "ports", ignored)) {
-      add_files(port.path() / "counters", "infiniband.", counters);
-      add_files(port.path() / "hw_counters", "infiniband.", counters);
-    }
-  }
+  for (const auto& device : fs::directory_iterator(interface_folder / "device" / "infiniband", ignored))
+    for (const auto& port : fs::directory_iterator(device.path() / "ports", ignored)) visit(port.path());
 }
 
 struct Adapter {
@@ -209,7 +205,9 @@ json::Object adapter_counters(const std::string& name) {
   if (const auto count = count_in(first_line(at / "carrier_changes")))
     counters.emplace_back("carrier_changes", *count);
   add_driver_counters(name, counters);
-  add_infiniband_counters(at, counters);
+  for_each_infiniband_port(at, [&](const fs::path& port) {
+    for (const auto* folder : {"counters", "hw_counters"}) add_files(port / folder, "infiniband.", counters);
+  });
   return counters;
 }
 
@@ -293,6 +291,24 @@ json::Value node_counters(std::span<const session::Address> interfaces) {
       {"TCPTimeouts", "TCPLostRetransmit", "TCPFastRetrans", "TCPSlowStartRetrans", "TCPBacklogDrop"}, tcp);
   all.emplace_back("tcp", std::move(tcp));
   return all;
+}
+
+Sent sent_by_adapters() {
+  Sent sent;
+  const auto add = [](std::int64_t& to, const fs::path& file, std::int64_t unit) {
+    if (const auto count = count_in(first_line(file))) to += *count * unit;
+  };
+  std::error_code ignored;
+  for (const auto& interface : fs::directory_iterator("/sys/class/net", ignored)) {
+    if (interface.path().filename() == "lo") continue;
+    add(sent.bytes, interface.path() / "statistics/tx_bytes", 1);
+    add(sent.frames, interface.path() / "statistics/tx_packets", 1);
+    for_each_infiniband_port(interface.path(), [&](const fs::path& port) {
+      add(sent.bytes, port / "counters/port_xmit_data", 4);  // in words of four bytes
+      add(sent.frames, port / "counters/port_xmit_packets", 1);
+    });
+  }
+  return sent;
 }
 
 json::Value tcp_settings() {

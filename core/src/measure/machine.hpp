@@ -1,6 +1,7 @@
 // Describes this node: its lasting name and identity, and the settings and counters of its adapters.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,13 @@ std::string adapter_name(const session::Address& address);
 // Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
 // namespace.
 json::Value node_counters(std::span<const session::Address> interfaces);
+// What adapters have sent since they came up.
+struct Sent {
+  std::int64_t bytes = 0, frames = 0;
+};
+// Returns the sum over this network namespace's interfaces but loopback, and the InfiniBand ports behind
+// them. A frame may be one of the kernel's, which the adapter cuts.
+Sent sent_by_adapters();
 // Returns the system-wide TCP settings that affect results.
 json::Value tcp_settings();
 

@@ -256,6 +256,8 @@ class RankLoop {
     if (auto losses = backend_ ? backend_->losses() : json::Value(); !losses.is_null()) {
       facts.emplace_back("losses", std::move(losses));
     }
+    if (auto traffic = backend_ ? backend_->traffic() : json::Value(); !traffic.is_null())
+      facts.emplace_back("traffic", std::move(traffic));
     if (!job_.keep_connections) replace_backend(nullptr);
     pattern_.reset();
     say_ready(std::move(facts));

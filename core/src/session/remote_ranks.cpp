@@ -105,7 +105,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
 
   json::Object end() override {
     server_.broadcast(FrameType::end_job, {});
-    json::Object after;
+    json::Object after, traffic;
     json::Array losses;
     json::Value facts;
     try {
@@ -115,6 +115,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null())
           facts = *backend;
         if (const auto* its = said.find("losses")) losses.push_back(*its);
+        if (const auto* its = said.find("traffic")) traffic.emplace_back(said.at("node").string(), *its);
       }
     } catch (const Failure&) {
       events().warn(
@@ -123,6 +124,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     }
     json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
     if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
+    if (!traffic.empty()) attributes.emplace_back("sent_by_adapters", std::move(traffic));
     return attributes;
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,11 @@ from crosscut.analysis.stats.intervals import Medians, medians
 
 
 @dataclass(frozen=True)
-class FastestRange:
-    """Consecutive sizes for which the same algorithms are the fastest."""
+class AlgorithmRange:
+    """Consecutive sizes for which the same is true of some algorithms, such as being the fastest."""
 
     algorithms: tuple[int, ...]
-    """Indices of phases."""
+    """Indices of phases; may be empty."""
     first_bytes: int
     last_bytes: int
 
@@ -45,10 +45,12 @@ class AlgorithmTimes:
     rates: tuple[Medians, ...]
     """For each size: [phase] bytes per second by the pattern's formula."""
 
-    def fastest(self, at: int) -> tuple[int, ...]:
+    def fastest(self, at: int, without: Sequence[int] = ()) -> tuple[int, ...]:
         """Returns the algorithm with the least median time at one size, and all whose intervals begin below
         the end of its own; empty if nothing was measured."""
-        median = self.seconds[at].median
+        median = np.where(
+            np.isin(np.arange(len(self.seconds[at].median)), without), np.nan, self.seconds[at].median
+        )
         if not np.isfinite(median).any():
             return ()
         best = int(np.nanargmin(median))
@@ -73,18 +75,23 @@ class AlgorithmTimes:
                 found.append(Excess(at, best, float(ratio), float(low), float(high)))
         return found
 
-    def ranges(self) -> list[FastestRange]:
-        """Returns, by ascending size, where the fastest algorithm changes. A range goes on as long as its
-        sizes have one of the fastest in common."""
-        found: list[FastestRange] = []
-        for at, size in enumerate(self.size_bytes):
-            fastest = self.fastest(at)
-            common = tuple(one for one in found[-1].algorithms if one in fastest) if found else ()
-            if common:
-                found[-1] = FastestRange(common, found[-1].first_bytes, size)
-            elif fastest:
-                found.append(FastestRange(fastest, size, size))
-        return found
+    def ranges(self, without: Sequence[int] = ()) -> list[AlgorithmRange]:
+        """Returns, by ascending size, where the fastest algorithm changes, if some phases are left out."""
+        fastest = {size: self.fastest(at, without) for at, size in enumerate(self.size_bytes)}
+        return ranges({size: those for size, those in fastest.items() if those})
+
+
+def ranges(by_size: Mapping[int, tuple[int, ...]]) -> list[AlgorithmRange]:
+    """Joins ascending sizes. A range goes on as long as its sizes have an algorithm in common, or all have
+    none."""
+    found: list[AlgorithmRange] = []
+    for size, those in by_size.items():
+        common = tuple(one for one in found[-1].algorithms if one in those) if found else ()
+        if common or (found and not those and not found[-1].algorithms):
+            found[-1] = AlgorithmRange(common, found[-1].first_bytes, size)
+        else:
+            found.append(AlgorithmRange(those, size, size))
+    return found
 
 
 def algorithm_times(measured: Sequence[Samples]) -> AlgorithmTimes:

@@ -18,7 +18,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         table.add(*algorithms.rows(found, at))
     screen.table(table)
     screen.line(algorithms.FASTEST, "dim")
-    for line in (algorithms.fastest(found, view, names), *algorithms.slow_library(found, view, names)):
+    for line in algorithms.comparison(found, view, names):
         screen.line(sentence(line))
     if detailed.size_bytes:
         at = found.size_bytes.index(detailed.size_bytes)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crosscut.analysis.figures.algorithms import AlgorithmTimes
+from crosscut.analysis.figures.algorithms import AlgorithmRange, AlgorithmTimes, ranges
+from crosscut.analysis.figures.sent_like import sent_like
 from crosscut.base import units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import figures
 
 
 def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
-    """The fastest algorithms, where the library's own call is slow, and the highest rate."""
-    lines = [fastest(found, view, names), *slow_library(found, view, names)]
+    """The comparison, and the highest rate."""
+    lines = comparison(found, view, names)
     last = len(found.size_bytes) - 1
     if found.ranges() and (best := found.fastest(last)) and found.size_bytes[last] > 0:
         rate = figures.at(found.rates[last], best[0]).rate()
@@ -20,16 +21,16 @@ def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[s
     return lines
 
 
+def comparison(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+    """The fastest algorithms, where the library's own call is slow, and which of them it is."""
+    return [fastest(found, view, names), *slow_library(found, view, names), *library_is(found, view, names)]
+
+
 def fastest(found: AlgorithmTimes, view: View, names: Sequence[str]) -> str:
     """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`"""
-    ranges = found.ranges()
-    if not ranges:
+    parts = _parts(found.ranges(), names, "none stands out")
+    if not parts:
         return "nothing was measured"
-    parts = []
-    for at, one in enumerate(ranges):
-        every = len(one.algorithms) == len(names) > 1
-        who = "none stands out" if every else " or ".join(names[algorithm] for algorithm in one.algorithms)
-        parts.append(who + _sizes(at, len(ranges), one.first_bytes, one.last_bytes))
     alike = len(parts) == 1 and parts[0].startswith("none")
     said = (
         f"{_operation(view)}: no algorithm stands out"
@@ -66,6 +67,41 @@ def slow_library(found: AlgorithmTimes, view: View, names: Sequence[str]) -> lis
         f"{units.size(found.size_bytes[worst.at])} {worst.ratio:.2f} times what {names[worst.fastest]} "
         f"takes, by the 95 % intervals at least {worst.low:.2f}"
     ]
+
+
+def library_is(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+    """`by bytes and frames at adapters, the library's all-reduce sends like recursive doubling up to 2 KB;
+    ring from 4 KB on`, and the fastest algorithms; nothing where adapters counted none of its messages."""
+    numbers = {label: number for number, label in view.phase_labels.items()}
+    own = [name for name in names if not name.startswith(LIBRARY)]
+    if LIBRARY not in names or not all(name in numbers for name in names):
+        return []
+    counted = view.attributes.get("sent_by_adapters")
+    like = sent_like(counted, numbers[LIBRARY], [numbers[name] for name in own])
+    by_size = {size: tuple(names.index(view.phase_labels[one]) for one in like[size]) for size in like}
+    is_it = _parts(ranges(by_size), names, "any of them", none="none of these")
+    library = [at for at, name in enumerate(names) if name.startswith(LIBRARY)]
+    best = _parts(found.ranges(without=library), names, "any of them")
+    if not is_it or not best:
+        return []
+    who = f"the library's {_operation(view)}"
+    return [
+        f"by bytes and frames at adapters, {who} sends like {'; '.join(is_it)}",
+        f"without the library, the fastest is {'; '.join(best)}",
+    ]
+
+
+def _parts(
+    found: Sequence[AlgorithmRange], names: Sequence[str], every: str, none: str = "none"
+) -> list[str]:
+    """`ring up to 4 KB`, `…`: who, and at which sizes. `every` stands for all algorithms."""
+    parts = []
+    for at, one in enumerate(found):
+        who = " or ".join(names[algorithm] for algorithm in one.algorithms) or none
+        if len(one.algorithms) == len(names) > 1:
+            who = every
+        parts.append(who + _sizes(at, len(found), one.first_bytes, one.last_bytes))
+    return parts
 
 
 def _operation(view: View) -> str:

@@ -20,8 +20,7 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
     quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
-    lines = (algorithms.fastest(found, one.view, names), *algorithms.slow_library(found, one.view, names))
-    said = " ".join(map(sentence, lines))
+    said = " ".join(map(sentence, algorithms.comparison(found, one.view, names)))
     size_axis = Axis("size of the vector, bytes", log=True)
     return [
         Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,

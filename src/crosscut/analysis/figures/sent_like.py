@@ -1,0 +1,65 @@
+"""Which algorithm a library's collective operation sends like, by what the nodes' adapters counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Two phases send alike if the median node's bytes and frames for each call differ by at most this factor. TCP
+# acknowledges by chance, which is a twentieth of the bytes and a tenth of the frames of short messages.
+MOST_APART = 1.15
+# Some node sends at least about half of the vector in any operation. Adapters that count less at the largest
+# size do not see what the library sends. At smaller sizes than this, barriers alone may send as much.
+LEAST_LARGEST_BYTES = 4000
+
+Sent = dict[tuple[int, int], NDArray[np.float64]]
+"""By size and phase: [2, node] bytes and frames for each call."""
+
+
+def sent_like(value: object, library: int, algorithms: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Returns by size, ascending, the algorithms that the library's call sends like: none, one, or several
+    that do not differ. `value` is a run's attribute `sent_by_adapters`; the phases are numbers as in the run.
+
+    Empty if the adapters did not see the messages.
+    """
+    sent = _sent(value)
+    sizes = sorted(size for size, phase in sent if phase == library)
+    if not sizes or sizes[-1] < LEAST_LARGEST_BYTES or sent[sizes[-1], library][0].max() < 0.4 * sizes[-1]:
+        return {}
+    most = np.log(MOST_APART)
+    return {
+        size: tuple(
+            one
+            for one in algorithms
+            if (size, one) in sent and bool((_apart(sent[size, library], sent[size, one]) <= most).all())
+        )
+        for size in sizes
+    }
+
+
+def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[2] logarithm of the factor between the bytes and the frames of the median node."""
+    apart: NDArray[np.float64] = np.median(np.abs(np.log(one / other)), axis=1)
+    return apart
+
+
+def _sent(value: object) -> Sent:
+    """Reads what all nodes counted; skips damage."""
+    by_node = [
+        {(size, phase): (sent / calls, frames / calls) for size, phase, calls, sent, frames in _rows(rows)}
+        for rows in (value.values() if isinstance(value, dict) else ())
+    ]
+    if len(by_node) < 2:
+        return {}
+    everywhere = set.intersection(*map(set, by_node))
+    return {key: np.array([node[key] for node in by_node], float).T for key in everywhere}
+
+
+def _rows(value: object) -> Iterator[tuple[int, int, int, int, int]]:
+    for row in value if isinstance(value, list) else []:
+        if isinstance(row, list) and len(row) == 5 and all(type(n) is int for n in row):
+            size, phase, calls, sent, frames = row
+            if size >= 0 and min(calls, sent, frames) > 0:
+                yield size, phase, calls, sent, frames
