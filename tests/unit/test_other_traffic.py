@@ -115,3 +115,20 @@ def test_what_tcp_sent_again_is_of_no_other_program() -> None:
 
 def test_nodes_with_unequal_numbers_of_ranks_are_not_compared() -> None:
     assert other_traffic.of(attributes(out={"n1": 20_000_000}), (*NODES[:5], NODES[4])) == {}
+
+
+def test_what_rank_0_conducts_is_of_the_measurement() -> None:
+    """With headers: 66 bytes of each segment."""
+    given = attributes(out={"n0": 3_000_000}, back={"n0": 9_000_000})
+    conducts = {"sent_bytes": 1_020_000, "received_bytes": 7_020_000,
+                "sent_segments": 30_000, "received_segments": 30_000}  # fmt: skip
+    assert other_traffic.tied([], other_traffic.of(given, NODES), NODES)
+    for when, factor in (("before", 1), ("after", 2)):
+        counters = given[f"counters_{when}"]
+        assert isinstance(counters, dict)
+        counters["n0"]["conductor"] = {name: factor * count for name, count in conducts.items()}
+        counters["n0"]["control"] = {
+            "sent_bytes": 10_000 // factor,
+            "sent_segments": "x",
+        }  # made anew, damage
+    assert other_traffic.tied([], other_traffic.of(given, NODES), NODES) == []

@@ -278,7 +278,7 @@ std::string adapter_name(const session::Address& address) {
   return found.empty() ? address.host() : found.front().name;
 }
 
-json::Value node_counters(std::span<const session::Address> interfaces) {
+json::Object node_counters(std::span<const session::Address> interfaces) {
   json::Object all;
   for (const auto& adapter : adapters_of(interfaces)) {
     all.emplace_back(adapter.name, adapter_counters(adapter.name));

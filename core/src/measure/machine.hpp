@@ -39,7 +39,7 @@ json::Value node_facts(std::span<const session::Address> interfaces);
 std::string adapter_name(const session::Address& address);
 // Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
 // namespace.
-json::Value node_counters(std::span<const session::Address> interfaces);
+json::Object node_counters(std::span<const session::Address> interfaces);
 // What adapters have sent since they came up.
 struct Sent {
   std::int64_t bytes = 0, frames = 0;

@@ -138,6 +138,12 @@ Frame BarrierTree::receive_from(std::size_t child) const {
   }
 }
 
+Carried BarrierTree::carried() const {
+  auto all = session::carried(parent_.get());
+  for (const auto& child : children_) all += session::carried(child.get());
+  return all;
+}
+
 void BarrierTree::interrupt() {
   const std::lock_guard lock(closing_);
   if (parent_) ::shutdown(parent_.get(), SHUT_RDWR);

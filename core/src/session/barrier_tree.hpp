@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "program/program.hpp"
+#include "session/carried.hpp"
 #include "session/socket.hpp"
 #include "session/wire.hpp"
 
@@ -51,6 +52,8 @@ class BarrierTree {
   // Joins `own` with what the whole tree below passes up, and hands it to the parent; at the root to `take`,
   // in frames that hold whole entries: `part`s, then a `result`. Throws PeerLost naming a child that is gone.
   void pass_up(std::vector<std::byte> own, const std::function<void(const Frame&)>& take) const;
+  // What this rank's connections in the tree have carried. Not beside set() or clear().
+  Carried carried() const;
   // Makes wait() throw ConnectionLost; callable from any thread. Call set() before the next wait().
   void interrupt();
   void clear();

@@ -133,6 +133,12 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
   return frames;
 }
 
+Carried ControlServer::carried() const {
+  Carried all;
+  for (const auto& member : members_) all += session::carried(member.fd.get());
+  return all;
+}
+
 void ControlServer::send(Rank rank, FrameType type, std::span<const std::byte> payload) {
   auto& member = members_[static_cast<std::size_t>(rank)];
   if (!member.alive) return;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "session/carried.hpp"
 #include "session/handshake.hpp"
 #include "session/wire.hpp"
 
@@ -40,6 +41,8 @@ class ControlServer {
   void watch(int fd);  // also listen to this descriptor
   void unwatch(int fd);
 
+  // What the connections with all ranks have carried.
+  Carried carried() const;
   bool living(Rank rank) const { return members_[static_cast<std::size_t>(rank)].alive; }
   std::vector<Rank> all_living() const;
   void drop(Rank rank);  // forgets a rank that is gone

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "session/carried.hpp"
 #include "session/handshake.hpp"
 #include "session/wire.hpp"
 
@@ -49,6 +50,8 @@ class ControlThread {
   bool interrupted() const { return interrupted_.load(std::memory_order_acquire); }
   // Clears the interrupt and drops connections of epochs before `epoch`.
   void clear_interrupt(std::uint32_t epoch);
+  // What the connection to the conductor has carried.
+  Carried carried() const { return session::carried(control_.get()); }
   // Counter that increases whenever the measuring thread makes progress. It lets the conductor tell a slow
   // rank from a hung one.
   std::atomic<std::uint64_t>& progress() { return progress_; }

@@ -215,7 +215,13 @@ class RankLoop {
   void say_ready(json::Object facts) {
     if (leads_node_) {
       facts.emplace_back("node", measure::host_name());
-      facts.emplace_back("counters", measure::node_counters(interfaces_));
+      auto counters = measure::node_counters(interfaces_);
+      if (setup_.control_interface.empty()) {
+        auto conducting = barrier_.carried();
+        conducting += control_thread_.carried();
+        counters.emplace_back("control", to_json(conducting));
+      }
+      facts.emplace_back("counters", std::move(counters));
     }
     Ready ready;
     if (!facts.empty()) ready.facts = json::write(facts);

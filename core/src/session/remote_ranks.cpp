@@ -62,6 +62,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     } catch (const Failure&) {
       give_up();
     }
+    add_conducting(before);
     json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
     std::erase_if(sync_, [](const auto& fact) { return fact.first == "wait"; });  // an earlier job's
     if (!wait.is_null()) {
@@ -122,6 +123,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
           "a rank was lost after the last block: no sample is lost, but the node counters at the end of the "
           "run are incomplete");
     }
+    add_conducting(after);
     json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
     if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
     if (!traffic.empty()) attributes.emplace_back("sent_by_adapters", std::move(traffic));
@@ -322,6 +324,14 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
         throw RunError("internal error: no samples of rank " + std::to_string(rank) +
                        " came; please report it");
     }
+  }
+
+  // Adds what this conductor's connections have carried to the counters of rank 0's node.
+  void add_conducting(json::Object& counters) {
+    if (!setup_.control_interface.empty()) return;
+    const auto& name = node_facts_.at(static_cast<std::size_t>(node_.at(0))).at("name").string();
+    for (auto& [node, its] : counters)
+      if (node == name) its.object().emplace_back("conductor", to_json(server_.carried()));
   }
 
   // Collects the facts that ranks report when they are ready: node counters, wait mode, the backend's facts,

@@ -1,8 +1,8 @@
 """Traffic of other programs through the adapters that carried the measurement.
 
-Adapters count all bytes, crosscut counts its own. What they carried beyond that, and beyond what is usual for
-headers, acknowledgements and warm-up, belongs to other programs. A host that is slow meanwhile, in the same
-direction, may be sound.
+Adapters count all bytes, crosscut counts its own: messages, and what its connections for barriers and control
+carried. What adapters carried beyond that, and beyond what is usual for headers, acknowledgements and
+warm-up, belongs to other programs. A host that is slow meanwhile, in the same direction, may be sound.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _EXPLAIN = 0.5
 _FEWEST_BYTES, _SMALLEST_SHARE, _OF_ANSWERS = 1_000_000, 0.25, 0.1
 _MOST_NAMED = 6
 _USUAL_MTU = 1500
+# Bytes of a segment besides its payload: Ethernet, IP, TCP with its time stamps.
+_HEADERS = 14 + 20 + 32
 _WAYS = {Direction.OUT: "sent", Direction.IN: "received"}
 _OfOthers = Mapping[tuple[str, Direction], int]
 
@@ -68,12 +70,13 @@ def of(attributes: Mapping[str, object], nodes: Sequence[str]) -> dict[str, Traf
     repeated, found = _repeated(attributes, nodes), {}
     for node in dict.fromkeys(nodes):
         gained = _gained(_member(before, node), _member(after, node))
+        control = _control(_member(before, node), _member(after, node))
         if len(gained) == 1 and seconds > 0:
             ((adapter, counted),) = gained.items()
             largest = _mtu(attributes.get("nodes"), node, adapter)
             found[node] = Traffic(
                 {way: own[way].get(node, 0) for way in _WAYS},
-                {way: max(0, counted[way] - repeated[node, way] * largest) for way in _WAYS},
+                {way: max(0, counted[way] - repeated[node, way] * largest - control[way]) for way in _WAYS},
                 seconds, adapter,
             )  # fmt: skip
     return found
@@ -126,6 +129,20 @@ def _gained(before: object, after: object) -> dict[str, dict[Direction, int]]:
                 gained[way] = is_ - was
         if len(gained) == len(_COUNTERS):
             found[adapter] = gained
+    return found
+
+
+def _control(before: object, after: object) -> dict[Direction, int]:
+    """Returns the bytes of a node's connections for barriers and control, and on rank 0's of the conductor's,
+    with headers."""
+    found = dict.fromkeys(_WAYS, 0)
+    for part in ("control", "conductor"):
+        was, is_ = (_member(each, part) for each in (before, after))
+        for way, name in _MEMBERS.items():
+            for member, each in ((name, 1), (name.replace("bytes", "segments"), _HEADERS)):
+                first, last = _member(was, member), _member(is_, member)
+                if isinstance(first, int) and isinstance(last, int):  # new connections count from zero
+                    found[way] += max(0, last - first) * each
     return found
 
 
