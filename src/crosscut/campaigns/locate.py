@@ -33,7 +33,7 @@ from crosscut.analysis.structure.observed import Route
 from crosscut.base.errors import Interrupted, SessionError
 from crosscut.base.job import Job
 from crosscut.reports.words.check_cautions import planted
-from crosscut.run.realm import Realm, is_exact, network_digest
+from crosscut.run.realm import DescribedNetwork, Realm, described_network, is_exact
 from crosscut.run.run import Run
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided
@@ -166,8 +166,7 @@ class Gathered:
     """Increments of counters over all measurements."""
     planted: tuple[str, ...] = ()
     """Faults of the lab during the measurements."""
-    network: str | None = None
-    """Digest of the description of the network, if it is described."""
+    network: DescribedNetwork | None = None
     exact: bool = False
     """True if the measurements are computed, without noise."""
     measured: int = 0
@@ -190,7 +189,7 @@ class Gathered:
         self.nodes = self.nodes or tuple(run.node_names[ranks[0]] for ranks in self.senders.ranks)
         self.facts += HostFacts.of(run)
         self.exact = is_exact(run.attributes)
-        self.network = network_digest(run.attributes)
+        self.network = described_network(run.attributes)
         self.planted = tuple(dict.fromkeys((*self.planted, *planted([run]))))
         numbers = np.asarray(run.dataset["phase"].values).tolist()
         limited = limited_phases(run.attributes, run.sizes_bytes[0])

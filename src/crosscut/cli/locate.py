@@ -26,6 +26,7 @@ from crosscut.session.measure import decide
 if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
     from crosscut.analysis.structure.model import Structure
+    from crosscut.run.realm import DescribedNetwork
 
 EPILOG = f"""
 examples:
@@ -148,8 +149,7 @@ class _Outcome:
     structure: Structure | None
     planted: Sequence[str]
     """Faults of the lab."""
-    network: str | None
-    """Digest of the description of the network, if it is described."""
+    network: DescribedNetwork | None
     interrupted: bool = False
     complete: bool = True
     """False: the search did not finish, and may have missed faults."""
@@ -158,7 +158,7 @@ class _Outcome:
 def _of_run(args: argparse.Namespace) -> _Outcome:
     from crosscut.analysis.findings import of_run
     from crosscut.reports.words import check_cautions
-    from crosscut.run.realm import network_digest
+    from crosscut.run.realm import described_network
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
@@ -167,7 +167,7 @@ def _of_run(args: argparse.Namespace) -> _Outcome:
         raise UsageError(
             f"{args.run}: its pattern does not load many routes at once; use a run of aapc or all-pairs"
         )
-    return _Outcome(found, structure, check_cautions.planted([run]), network_digest(run.attributes))
+    return _Outcome(found, structure, check_cautions.planted([run]), described_network(run.attributes))
 
 
 def _measured(args: argparse.Namespace, given: dict[str, Any]) -> _Outcome:
@@ -238,14 +238,18 @@ def _tell(args: argparse.Namespace, outcome: _Outcome, on: str) -> None:
         source = _SOURCE + (f" of {args.run.name}" if args.run else "")
         whole_file.write_output(args.network, network_file.text(structure, source).encode())
     if args.json:
-        more = {"network": outcome.network, "faults": list(outcome.planted), "complete": outcome.complete}
+        digest = outcome.network.digest if outcome.network else None
+        more = {"network": digest, "faults": list(outcome.planted), "complete": outcome.complete}
         print(json.dumps(findings.as_json(found, structure) | more, allow_nan=False))
         _need_structure(args.network, structure)
         return
     screen = screen_for()
     if structure is not None:
         phases = units.count(structure.phases_used, "phase")
-        screen.line(f"{units.count(structure.ranks, structure.noun)}, {phases} of full messages", "bold")
+        searched = units.count(structure.ranks, structure.noun)
+        if outcome.network and structure.noun == "host" and structure.ranks < outcome.network.hosts:
+            searched = f"{structure.ranks:,} of the network's {outcome.network.hosts:,} hosts"
+        screen.line(f"{searched}, {phases} of full messages", "bold")
     if outcome.planted:
         screen.line(f"planted: {'; '.join(outcome.planted)}", "dim")
     on = on or (advice.place_of(Run.open(args.run).attributes) if args.run is not None else "")

@@ -132,7 +132,7 @@ def _named_after(named: list[Path]) -> Path:
 def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.html.page import Found
-    from crosscut.run.realm import network_digest
+    from crosscut.run.realm import described_network
     from crosscut.run.run import Run
 
     if path is None:
@@ -150,7 +150,8 @@ def _findings(path: Path | None, runs: list[Path]) -> dict[Path, Found]:
         raise UsageError(
             f"{path}: {plainly(error)}; --located takes what crosscut locate --json printed"
         ) from error
-    searched, own = document.get("network"), network_digest(run.attributes)
+    described = described_network(run.attributes)
+    searched, own = document.get("network"), described.digest if described else None
     if searched is not None and own is not None and searched != own:
         raise UsageError(f"{path}: findings of another network than that of {run.path}")
     named = {host.partition(":")[0] for one in found.findings for host in one.hosts}

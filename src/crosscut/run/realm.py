@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -48,13 +49,24 @@ def has_virtual_clock(attributes: Mapping[str, object]) -> bool:
     return _backend(attributes) in _VIRTUAL
 
 
-def network_digest(attributes: Mapping[str, object]) -> str | None:
-    """Returns the SHA-256 of the description of a run's network; None if the network is not described."""
+@dataclass(frozen=True)
+class DescribedNetwork:
+    digest: str
+    """SHA-256 of the description."""
+    hosts: int
+    """0 if the run does not say."""
+
+
+def described_network(attributes: Mapping[str, object]) -> DescribedNetwork | None:
+    """Returns the network of a simulated or emulated run; None if the network is not described."""
     network = attributes.get("network")
-    described = network.get("description") if isinstance(network, Mapping) else None
-    if not isinstance(described, str):
+    if not isinstance(network, Mapping):
         return None
-    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
+    text, hosts = network.get("description"), network.get("hosts")
+    if not isinstance(text, str):
+        return None
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return DescribedNetwork(digest, hosts if type(hosts) is int else 0)
 
 
 def _backend(attributes: Mapping[str, object]) -> object:

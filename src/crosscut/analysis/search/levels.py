@@ -128,12 +128,14 @@ def _set_apart(state: State, outer: Inferred, level: Inner) -> bool:
             if group is None:
                 continue
             less = math.exp(-ALIKE) * min(np.median(most), size[group] * np.median(most / size[others]))
-            if limit.bytes_per_second < less and _is_delayed(state, labels, group, limit.bytes_per_second):
+            if limit.bytes_per_second < less and _frame_explains_delay(
+                state, labels, group, limit.bytes_per_second
+            ):
                 return True
     return False
 
 
-def _is_delayed(state: State, labels: Integers, group: int, rate: float) -> bool:
+def _frame_explains_delay(state: State, labels: Integers, group: int, rate: float) -> bool:
     """Returns True if short messages of the group take longer than those among others by no more than a trunk
     of this rate, bytes per second, explains."""
     short = state.latency.measured
