@@ -229,6 +229,27 @@ def test_slow_routes_of_a_slow_trunk_name_no_cable():
     assert slow_cables.find(located.few, located.inferred, [others])
 
 
+def test_the_slow_cables_of_a_group_are_of_the_same_number(monkeypatch: pytest.MonkeyPatch):
+    """By themselves, 2 of 5 routes out would tell 2 cables, and 2 of 11 routes in 6."""
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    seen = permuted(truth, 24)
+    known = Grouping(truth.labels, np.ones(truth.ranks), 0.0, 0.0)
+    inferred = replace(infer(seen, near=known), alone=unshared(seen))
+    members = [np.nonzero(truth.labels == group)[0].tolist() for group in range(4)]
+    out = [(members[3][at % len(members[3])], members[at % 3][1]) for at in range(5)]
+    back = [(members[at % 3][at // 3], members[3][at % len(members[3])]) for at in range(11)]
+    slow = {*out[:2], *back[:2]}
+    routes = (out + back) * 3
+    rates = np.where([route in slow for route in routes], 0.4, 1.0) * networks.HOST_RATE
+    monkeypatch.setattr(slow_cables, "hashed_paths", lambda inferred: None)
+    told = slow_cables.find(of_phases(truth.ranks, [[route] for route in routes], rates), inferred)
+    assert [(one.direction, one.groups) for one in told] == [
+        (Direction.OUT, ("group3",)),
+        (Direction.IN, ("group3",)),
+    ]
+    assert all("one of about 4 cables" in one.what for one in told)
+
+
 def test_a_group_whose_routes_are_all_slow_has_a_slow_trunk():
     truth = fabrics.hashed_cables(np.random.default_rng(22))
     seen = permuted(truth, 24)

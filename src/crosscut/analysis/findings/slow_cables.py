@@ -35,6 +35,9 @@ _FEWEST_OF_ALL = 4
 # Most slow cables, as a number and as a share of two directions per group: more are not faults.
 _FEW_CABLES, _FEW_CABLES_OF_ALL = 2, 0.1
 
+# A cable's slow routes ([route]), its direction and group.
+_Cable = tuple[NDArray[np.bool_], Direction, int]
+
 
 @dataclass(frozen=True)
 class Tested:
@@ -84,7 +87,19 @@ def find(few: Observed, inferred: Inferred, faults: Sequence[Finding] = ()) -> l
     if len(cables) > max(_FEW_CABLES, _FEW_CABLES_OF_ALL * 2 * inferred.grouping.count):
         return []
     sure = [one for one in cables if (one[0] & seen.lonely).sum() >= _FEWEST_ROUTES]
-    return [_cable(seen, inferred, *one) for one in sure]
+    return [
+        _cable(seen, inferred, *one, _number([other for other in sure if other[2] == one[2]], seen, inferred))
+        for one in sure
+    ]
+
+
+def _number(of_group: Sequence[_Cable], seen: Tested, inferred: Inferred) -> int:
+    """Returns how many cables a group has, by the share of its routes, both ways, that a slow one carries."""
+    if known := hashed_paths(inferred):
+        return known.cables
+    anyone = np.ones(len(seen.source), bool)
+    routes = sum(int(_of_group(seen, inferred, way, group, anyone).sum()) for _, way, group in of_group)
+    return round(routes / sum(int(mine.sum()) for mine, _, _ in of_group))
 
 
 def _explained(seen: Tested, inferred: Inferred, faults: Sequence[Finding]) -> NDArray[np.bool_]:
@@ -136,8 +151,7 @@ def _slow_alone(seen: Tested) -> NDArray[np.bool_]:
     return seen.always & (seen.alone >= FEWEST_ALONE)
 
 
-def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], Direction, int]]:
-    """Returns each cable's slow routes ([route]), direction and group."""
+def _cables(seen: Tested, inferred: Inferred) -> list[_Cable]:
     left, found = _slow_alone(seen), []
     while left.any():
         ends = [
@@ -175,12 +189,12 @@ def _of_group(
     return np.asarray(among & (inferred.grouping.labels[ends] == group))
 
 
-def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction, group: int) -> Finding:
+def _cable(
+    seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction, group: int, cables: int
+) -> Finding:
     share = np.exp(seen.slowness[mine])
     every = _of_group(seen, inferred, way, group, np.ones(len(mine), bool))
     all_slow = int(mine.sum()) == int(every.sum()) >= _FEWEST_OF_ALL
-    known = hashed_paths(inferred)
-    cables = known.cables if known else round(every.sum() / mine.sum())
     one = f"one of about {cables} cables" if cables > 1 else "one of the cables"
     one = "the trunk" if all_slow else one
     effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
