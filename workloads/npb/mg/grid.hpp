@@ -44,20 +44,29 @@ class Grid {
   void clear() { std::ranges::fill(values_, 0.0); }
 
   void copy_out(const Box& box, std::span<double> values) const {
-    auto to = values.begin();
+    double* to = values.data();
     for (std::size_t k = box.begin[2]; k < box.end[2]; ++k)
       for (std::size_t j = box.begin[1]; j < box.end[1]; ++j)
-        to = std::copy(row(j, k) + box.begin[0], row(j, k) + box.end[0], to);
+        to = copy(row(j, k) + box.begin[0], box.end[0] - box.begin[0], to);
   }
   void copy_in(const Box& box, std::span<const double> values) {
-    auto from = values.begin();
-    const auto length = static_cast<std::ptrdiff_t>(box.end[0] - box.begin[0]);
+    const double* from = values.data();
+    const std::size_t length = box.end[0] - box.begin[0];
     for (std::size_t k = box.begin[2]; k < box.end[2]; ++k)
       for (std::size_t j = box.begin[1]; j < box.end[1]; ++j, from += length)
-        std::copy(from, from + length, row(j, k) + box.begin[0]);
+        copy(from, length, row(j, k) + box.begin[0]);
   }
 
  private:
+  // Rows of a layer across the first dimension have one point: too few to call a function for.
+  static double* copy(const double* from, std::size_t count, double* to) {
+    if (count == 1) {
+      *to = *from;
+      return to + 1;
+    }
+    return std::copy_n(from, count, to);
+  }
+
   std::array<std::size_t, dimensions> extent_;
   std::vector<double> values_;
 };

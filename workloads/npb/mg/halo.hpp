@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "npb/common/communicator.hpp"
@@ -81,17 +82,17 @@ class Halo {
     const std::size_t last = grid.extent(dimension) - 1;
     for (const auto& [from, to] : {std::array{last - 1, std::size_t{0}}, std::array{std::size_t{1}, last}}) {
       const Box box = inner_layers(grid, dimension, from, from + 1);
-      out_.resize(box.size());
-      grid.copy_out(box, out_);
-      grid.copy_in(inner_layers(grid, dimension, to, to + 1), out_);
+      const auto layer = room(out_, box);
+      grid.copy_out(box, layer);
+      grid.copy_in(inner_layers(grid, dimension, to, to + 1), layer);
     }
   }
 
   void send(const Grid& grid, const Level& level, std::size_t dimension, const Boxes& from) {
     for (const std::size_t way : {up, down}) {
-      out_.resize(from[way].size());
-      grid.copy_out(from[way], out_);
-      world_.send(out_, level.neighbours[dimension][way], tag(dimension, way));
+      const auto layer = room(out_, from[way]);
+      grid.copy_out(from[way], layer);
+      world_.send(layer, level.neighbours[dimension][way], tag(dimension, way));
     }
   }
 
@@ -99,10 +100,10 @@ class Halo {
   template <typename Meanwhile>
   void receive(Grid& grid, const Level& level, std::size_t dimension, const Boxes& into,
                Meanwhile&& meanwhile) {
-    std::array<std::vector<double>, 2> layers;
+    std::array<std::span<double>, 2> layers;
     std::array<MPI_Request, 2> requests{};
     for (const std::size_t way : {down, up}) {
-      layers[way].resize(into[way].size());
+      layers[way] = room(in_[way], into[way]);
       requests[way] =
           world_.receive_later(layers[way], level.neighbours[dimension][1 - way], tag(dimension, way));
     }
@@ -113,8 +114,15 @@ class Halo {
     }
   }
 
+  // Returns room for the points of a box. The memory is kept for the next message.
+  static std::span<double> room(std::vector<double>& memory, const Box& box) {
+    if (memory.size() < box.size()) memory.resize(box.size());
+    return std::span(memory).first(box.size());
+  }
+
   Communicator& world_;
   std::vector<double> out_;
+  std::array<std::vector<double>, 2> in_;
 };
 
 }  // namespace crosscut::npb::mg

@@ -31,10 +31,9 @@ class Sums {
   }
 
  private:
-  // So few rows at once that compilers check whether they overlap, and vectorise.
   static void sum(const double* a, const double* b, const double* c, const double* d,
                   std::vector<double>& sums) {
-    double* to = sums.data();
+    double* __restrict to = sums.data();
     for (std::size_t i = 0, count = sums.size(); i < count; ++i) to[i] = a[i] + b[i] + c[i] + d[i];
   }
 
@@ -57,11 +56,11 @@ inline void residual(const Grid& solution, const Grid& right, Grid& result) {
 }
 
 // Computes solution += S residual; the corners of S have weight 0.
-inline void smooth(const Grid& residual, Grid& solution, const Weights& weights) {
+inline void smooth(const Grid& residual, Grid& solution, Weights weights) {
   Sums sums(residual);
   solution.for_each_inner_row([&](std::size_t j, std::size_t k) {
     const auto [own, beside, diagonal] = sums.gather(j, k);
-    double* out = solution.row(j, k);
+    double* __restrict out = solution.row(j, k);
     for (std::size_t i = 1; i + 1 < solution.extent(0); ++i)
       out[i] += weights[0] * own[i] + weights[1] * (own[i - 1] + own[i + 1] + beside[i]) +
                 weights[2] * (diagonal[i] + beside[i - 1] + beside[i + 1]);
@@ -81,7 +80,7 @@ inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
   coarser.for_each_inner_row([&](std::size_t j, std::size_t k) {
     const auto [own, beside, diagonal] =
         sums.gather(2 * j - fine_shift(finer, 1), 2 * k - fine_shift(finer, 2));
-    double* out = coarser.row(j, k);
+    double* __restrict out = coarser.row(j, k);
     for (std::size_t i = 1; i + 1 < coarser.extent(0); ++i) {
       const std::size_t at = 2 * i - shift;
       out[i] = 0.5 * own[at] + 0.25 * (own[at - 1] + own[at + 1] + beside[at]) +
@@ -92,7 +91,7 @@ inline void restrict_to_coarser(const Grid& finer, Grid& coarser) {
 }
 
 // Adds to a row of the finer grid. `values` are those of the coarser grid there, at every second point.
-inline void add_row(const double* values, std::size_t count, double* out, std::size_t shift) {
+inline void add_row(const double* values, std::size_t count, double* __restrict out, std::size_t shift) {
   if (shift == 0) {  // one pass over all but the smallest grids
     for (std::size_t i = 0; i + 1 < count; ++i) {
       out[2 * i] += values[i];
@@ -116,8 +115,12 @@ inline void interpolate(const Grid& coarser, Grid& finer) {
       const double *a = coarser.row(j, k), *b = coarser.row(next_j, k), *c = coarser.row(j, next_k),
                    *d = coarser.row(next_j, next_k);
       const bool lies_on_one = j == next_j && k == next_k;
-      if (!lies_on_one)
-        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = 0.25 * ((a[i] + b[i]) + (c[i] + d[i]));
+      double* __restrict to = mean.data();
+      if (j != next_j && k != next_k) {
+        for (std::size_t i = 0; i < mean.size(); ++i) to[i] = 0.25 * ((a[i] + b[i]) + (c[i] + d[i]));
+      } else if (!lies_on_one) {
+        for (std::size_t i = 0; i < mean.size(); ++i) to[i] = 0.5 * (a[i] + d[i]);
+      }
       add_row(lies_on_one ? a : mean.data(), mean.size(), finer.row(fine_j - shift_j, fine_k - shift_k),
               shift);
     }
