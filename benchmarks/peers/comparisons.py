@@ -134,11 +134,14 @@ def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
 
 def _window(name: str, windowed: libfabric.Bandwidth) -> Comparison:
     program = libfabric.BANDWIDTH[windowed.transfer][0]
-    size = f"{windowed.size_bytes >> 10} KiB"
+    size, kind = (
+        f"{windowed.size_bytes >> 10} KiB",
+        {"tagged": "tagged", "write": "written"}[windowed.transfer],
+    )
     return Comparison(
         f"fabric-{name}-{windowed.transfer}-{windowed.size_bytes >> 10}k",
         program,
-        f"{windowed.provider}: rate of {size}, {libfabric.WINDOW} in flight, a core each",
+        f"{windowed.provider}: rate of {size}, {kind}, {libfabric.WINDOW} in flight, a core each",
         "GB/s",
         (program,),
         windowed.crosscut_rate,
