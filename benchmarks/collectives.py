@@ -26,7 +26,6 @@ from crosscut.base import units
 from crosscut.reports.view import View
 from crosscut.reports.words import algorithms
 
-HOSTS = 16
 LONG_BYTES = 64_000
 LIMIT_SECONDS = 900
 NETWORK = """
@@ -99,6 +98,7 @@ def main(words: list[str]) -> int:
     try:
         with tempfile.TemporaryDirectory() as temporary, preferred():
             folder = args.keep or Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
             network = folder / "sixteen.toml"
             network.write_text(NETWORK.format(megabits=args.megabits), encoding="utf-8")
             for operation in args.operations:

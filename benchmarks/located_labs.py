@@ -2,8 +2,8 @@
 
 A case is a network, its fault and the right findings. Its lab is built once and searched several times. A
 search is right if it names the fault and raises no other alarm; without a fault, if it raises none. One that
-draws no conclusion about the network is wrong, unless a setting of the hosts is the fault. FILE (--out) keeps
-every search: a second call resumes where the first stopped.
+reaches no conclusion about the network counts as wrong, unless a setting of the hosts is the fault. FILE
+(--out) keeps every search: a second call resumes where the first stopped.
 """
 
 from __future__ import annotations

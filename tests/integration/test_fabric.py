@@ -75,14 +75,15 @@ def test_messages_are_whole_over_every_provider(
     needs(provider)
     sessions = Sessions()
     # The last has more messages in flight with one peer than a provider takes.
-    for parts, pattern, window in (
-        *(("0", "pingpong", 1), ("1000", "aapc-burst", 1), ("0", "chain", 1)),
-        ("1000", "simple-pairwise", 600),
+    for parts, pattern, window, iterations in (
+        *(("0", "pingpong", 1, 5), ("1000", "aapc-burst", 1, 1), ("0", "chain", 1, 1)),
+        ("1000", "simple-pairwise", 600, 1),
     ):
         parameters = {"provider": provider, "transfer": transfer, "max-message": parts}
         asked = job(
-            pattern, quick_path / f"{pattern}.zarr", parameters, wait=wait, iterations=1, window=window
-        )
+            pattern, quick_path / f"{pattern}.zarr", parameters, wait=wait, iterations=iterations,
+            window=window,
+        )  # fmt: skip
         assert sessions.measure(asked, RANKS).state == "complete"
         run = check_whole(asked.out)
         assert run.attributes["verify"] == {"wrong_messages": 0}
@@ -91,6 +92,17 @@ def test_messages_are_whole_over_every_provider(
         assert facts["provider"] == provider
         assert ("fi_writedata" in str(facts["transfer"])) == (transfer == "write")
         assert (facts["wait"] == "fi_cq_read") == (wait == "poll")
+    assert set(sessions.close()) == {0}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pattern", [one.name for one in core.load().patterns])
+def test_every_pattern_writes_whole_messages(binaries: Path, quick_path: Path, pattern: str) -> None:
+    """test_everything.py has every pattern with tagged messages."""
+    sessions = Sessions()
+    asked = job(pattern, quick_path / "run.zarr", {"transfer": "write"})
+    assert sessions.measure(asked, RANKS).state == "complete"
+    assert check_whole(asked.out).attributes["verify"] == {"wrong_messages": 0}
     assert set(sessions.close()) == {0}
 
 

@@ -44,6 +44,25 @@ def test_a_library_with_an_algorithm_of_its_own_is_like_none() -> None:
     assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: ()}
 
 
+def test_trees_whose_leaves_send_alike_are_told_apart() -> None:
+    """Leaves, half of the nodes, only acknowledge."""
+    value = counted((100_000, RING))
+    for node, rows in enumerate(value.values()):
+        for row in rows:
+            children = {RING: (3, 0, 1, 0, 2, 0, 1, 0), LIBRARY: (7, 0, 0, 0, 0, 0, 0, 0)}.get(
+                row[1], (1,) * 8
+            )[node]
+            row[2:] = [1, 500 + 100_000 * children, 8 + 70 * children]
+    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: ()}
+
+
+def test_a_size_of_which_a_phase_was_not_counted_is_unknown() -> None:
+    value = counted((1000, RING), (100_000, RING))
+    for rows in value.values():
+        rows[:] = [row for row in rows if row[:2] != [1000, DOUBLING]]
+    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: (RING,)}
+
+
 def test_algorithms_that_send_the_same_are_not_told_apart() -> None:
     value = counted((100_000, RING))
     for rows in value.values():
@@ -87,10 +106,10 @@ def test_the_words_say_where_the_library_changes_and_where_it_would_be_faster_to
         (1000, medians(ring, doubling, fastest, fastest)),
         (100_000, medians(doubling, ring, fastest, fastest)),
     )
-    assert algorithms.library_is(found, view, names) == [
+    assert algorithms.library_sends_like(found, view, names) == [
         "by bytes and frames at adapters, the library's all-reduce sends like doubling up to 8 B; ring from "
         "1 KB on",
         "without the library, the fastest is doubling up to 1 KB; ring from 100 KB on",
     ]
     del attributes["sent_by_adapters"]
-    assert algorithms.library_is(found, aapc_view(attributes=attributes, ranks=5), names) == []
+    assert algorithms.library_sends_like(found, aapc_view(attributes=attributes, ranks=5), names) == []

@@ -46,6 +46,7 @@ constexpr std::string_view summary =
 #include <sched.h>
 
 #include <limits>
+#include <tuple>
 
 #include "backends/fabric/shared_memory.hpp"
 #include "measure/live.hpp"
@@ -158,8 +159,10 @@ class FabricTransport : public measure::HostTransport {
     if (!std::exchange(is_ahead_, false)) post(op, turn_, data);
     const auto this_turn = std::exchange(turn_, 1 - turn_);
     // The memory for an answer is offered along with what it answers.
-    is_ahead_ = next.op != nullptr && op.kind == program::Op::Kind::send &&
-                next.op->kind == program::Op::Kind::receive && is_offered(*next.op);
+    is_ahead_ =
+        next.op != nullptr && op.kind == program::Op::Kind::send &&
+        next.op->kind == program::Op::Kind::receive && is_offered(*next.op) &&
+        std::tie(op.peer, op.channel, op.rail) == std::tie(next.op->peer, next.op->channel, next.op->rail);
     if (is_ahead_) post(*next.op, turn_, next.data);
     while (true) {
       count_ended([](program::OpIndex) {});
@@ -201,9 +204,9 @@ class FabricTransport : public measure::HostTransport {
         {"inject_bytes", static_cast<std::int64_t>(rail.inject_bytes())},
         {"transfer", transfer_ == Transfer::write ? "fi_writedata to memory that the receiver offers"
                                                   : "fi_tsend to fi_trecv"},
-        {"send_ends", std::string("the provider's completion; at most inject_bytes: when ") +
-                          (transfer_ == Transfer::write ? "fi_inject_writedata" : "fi_tinject") +
-                          " returns"}};
+        {"send_ends", transfer_ == Transfer::write
+                          ? "the provider's completion"
+                          : "the provider's completion; at most inject_bytes: when fi_tinject returns"}};
     if (gpu_) facts.emplace_back("gpu", gpu_->facts());
     return facts;
   }

@@ -83,7 +83,7 @@ void Rail::open() {
   sends_.reset(sends);
   receives_.reset(receives);
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0 && transfer_ == Transfer::write)
-    offers_ = enrol(std::as_writable_bytes(std::span(slots_)), nullptr);
+    offer_memory_ = enrol(std::as_writable_bytes(std::span(slots_)), nullptr);
   open_queue();
   fi_av_attr attributes{};
   attributes.type = info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
@@ -103,7 +103,7 @@ void Rail::open() {
 
 void Rail::close() {
   endpoint_.reset();
-  offers_.reset();
+  offer_memory_.reset();
   offered_.clear();
   queue_.reset();
   addresses_.reset();
@@ -179,7 +179,7 @@ Rail::Unfinished Rail::unfinished() const {
   return {};
 }
 
-bool Rail::is_started(ssize_t code, bool sends, Rank peer) {
+bool Rail::accepted(ssize_t code, bool sends, Rank peer) {
   // Without memory: shm (1.17) keeps what arrived unexpectedly and what it was given to receive in one pool.
   if (code == -FI_EAGAIN || code == -FI_ENOMEM) {
     refusal_ = static_cast<int>(-code);
@@ -219,7 +219,7 @@ Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vecto
   } else {
     code = start_tagged(slot);
   }
-  if (!is_started(code, sends, lane.peer)) return Start::refused;
+  if (!accepted(code, sends, lane.peer)) return Start::refused;
   if (copied) {
     ended.push_back(pending.index);
     return Start::over;
@@ -244,8 +244,12 @@ void Rail::take(const fi_cq_data_entry& entry, std::vector<program::OpIndex>& en
   if ((entry.flags & FI_REMOTE_WRITE) != 0) return end(written(entry.data), ended);
   auto& slot = *static_cast<Slot*>(entry.op_context);
   if (!std::exchange(slot.awaits_offer, false)) return end(slot, ended);
+  if (entry.len != sizeof(Offer))
+    throw measure::PeerLost(slot.lane->peer, "rank " + std::to_string(slot.lane->peer) +
+                                                 " offered memory in " + std::to_string(entry.len) +
+                                                 " bytes, not " + std::to_string(sizeof(Offer)));
   offered_.push_back(&slot);
-  if (!start_writes(ended)) stalled_ = true;
+  if (!stalled_) stalled_ = !start_writes();  // else with all that was refused
 }
 
 void Rail::read_queue(std::vector<program::OpIndex>& ended) {
@@ -262,7 +266,7 @@ void Rail::read_queue(std::vector<program::OpIndex>& ended) {
 
 void Rail::start(std::vector<program::OpIndex>& ended) {
   refusal_ = 0;
-  const bool received = start_all(false, ended), sent = start_all(true, ended), written = start_writes(ended);
+  const bool received = start_all(false, ended), sent = start_all(true, ended), written = start_writes();
   stalled_ = !received || !sent || !written;
 }
 
@@ -294,7 +298,12 @@ void Rail::fail() {
                    " (the provider's error " + std::to_string(error.prov_errno) +
                    (cause != nullptr && *cause != '\0' ? std::string(": ") + cause : "") + ")";
   const auto* const slot = static_cast<const Slot*>(error.op_context);
-  if (slot < slots_.data() || slot >= slots_.data() + slots_.size()) throw RunError("a message by" + why);
+  if (slot < slots_.data() || slot >= slots_.data() + slots_.size()) {
+    // A message without a context, such as an offer: the peer is one of those not served.
+    if (const auto left = unfinished(); left.peer)
+      throw measure::PeerLost(*left.peer, "a message by" + why, doing(left.sends, *left.peer));
+    throw RunError("a message by" + why);
+  }
   const auto peer = slot->lane->peer;
   const auto what = doing(slot->sends, peer);
   throw measure::PeerLost(peer, what + " by" + why, what);

@@ -127,11 +127,11 @@ class Rail {
   ssize_t start_tagged(Slot& slot);
   ssize_t await_offer(Slot& slot);
   ssize_t offer(Slot& slot);
-  bool start_writes(std::vector<program::OpIndex>& ended);
+  bool start_writes();
   ssize_t write(Slot& slot);
   Slot& written(std::uint64_t number);
   // Returns false if the provider refuses for now. Throws PeerLost if it fails.
-  bool is_started(ssize_t code, bool sends, Rank peer);
+  bool accepted(ssize_t code, bool sends, Rank peer);
   const Region* region_of(const std::byte* data) const;
   void* description(const std::byte* data) const;
   void take(const fi_cq_data_entry& entry, std::vector<program::OpIndex>& ended);
@@ -155,8 +155,8 @@ class Rail {
   Owned<fid_ep> endpoint_;
   std::map<Rank, Peer> peers_;
   Turns sends_, receives_;
-  std::vector<Slot> slots_;  // never grows while the endpoint is open: the provider keeps pointers to them
-  Registration offers_;      // of the slots' memory, into which offers come
+  std::vector<Slot> slots_;    // never grows while the endpoint is open: the provider keeps pointers to them
+  Registration offer_memory_;  // of the slots' memory, into which offers come
   std::vector<Slot*> free_sends_, free_receives_;
   std::vector<Slot*> offered_;  // sends whose offer has come and whose write has not started
 };

@@ -31,16 +31,11 @@ ssize_t Rail::write(Slot& slot) {
   const auto& [index, tag, data, bytes] = slot.pending;
   const auto& [to, key, number] = slot.offer;
   const auto peer = peers_.at(slot.lane->peer).address;
-  if (bytes <= inject_bytes_) return fi_inject_writedata(endpoint_.get(), data, bytes, number, peer, to, key);
   return fi_writedata(endpoint_.get(), data, bytes, description(data), number, peer, to, key, &slot.context);
 }
 
-bool Rail::start_writes(std::vector<program::OpIndex>& ended) {
-  std::erase_if(offered_, [&](Slot* slot) {
-    if (!is_started(write(*slot), true, slot->lane->peer)) return false;
-    if (slot->pending.bytes <= inject_bytes_) end(*slot, ended);
-    return true;
-  });
+bool Rail::start_writes() {
+  std::erase_if(offered_, [&](Slot* slot) { return accepted(write(*slot), true, slot->lane->peer); });
   return offered_.empty();
 }
 

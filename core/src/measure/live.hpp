@@ -33,6 +33,7 @@ class LiveBackend final : public Backend {
   void reserve(const program::Extent& largest, const MemoryPlan& plan) override {
     transport_.accept(largest);
     transport_.begin_job();
+    traffic_ = {};
     is_expected_ = false;
     const bool rotates = plan.cache == CacheState::rotate;
     const auto one = std::max(largest.send_bytes, largest.receive_bytes);
@@ -143,17 +144,22 @@ class LiveBackend final : public Backend {
     return RunsCollectives<T> && task.extent.collectives && task.barrier;
   }
 
-  // Counts what the node has sent since the last call for the phase before, on its first rank. All ranks have
-  // completed that phase, and none begins the next one before the counters are read.
+  // Calls read() on the first rank of each node, between barriers: all ranks have completed the phase before,
+  // and none begins the next one.
+  void between_barriers(const auto& read) {
+    context_.barrier.wait();
+    if (context_.place == 0) read();
+    context_.barrier.wait();
+  }
+
+  // Counts what the node has sent since the last call for the phase before.
   void count_traffic(const Task& task) {
-    context_.barrier.wait();
-    if (context_.place == 0) {
-      if (phase_before_ >= 0)
-        traffic_.add(task.bytes, phase_before_, task.iterations);
-      else
-        traffic_.begin();
+    if (phase_before_ < 0) {
+      between_barriers([&] { traffic_.begin(); });
+      between_barriers([&] { traffic_.idle(); });
+    } else {
+      between_barriers([&] { traffic_.add(task.bytes, phase_before_, task.iterations); });
     }
-    context_.barrier.wait();
   }
 
   // Allocates room for times, opens connections and starts the thread that computes beside the pattern. No

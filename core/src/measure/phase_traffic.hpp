@@ -14,13 +14,19 @@ class PhaseTraffic {
  public:
   // What is sent from here to the next call counts for no phase.
   void begin() { last_ = sent_by_adapters(); }
+  // Only barriers were between the last call and this one. What they sent counts for no phase from here on.
+  void idle() {
+    const auto before = last_;
+    begin();
+    idle_ = {last_.bytes - before.bytes, last_.frames - before.frames};
+  }
   // What was sent since the last call counts for `calls` runs of a phase with messages of `bytes`.
   void add(std::int64_t bytes, std::int64_t phase, std::int64_t calls) {
     const auto now = sent_by_adapters();
     auto& total = totals_[{bytes, phase}];
     total.calls += calls;
-    total.sent.bytes += now.bytes - last_.bytes;
-    total.sent.frames += now.frames - last_.frames;
+    total.sent.bytes += now.bytes - last_.bytes - idle_.bytes;
+    total.sent.frames += now.frames - last_.frames - idle_.frames;
     last_ = now;
   }
   // Returns [[bytes of a message, phase (from 1), calls, bytes sent, frames sent], ...] and forgets them;
@@ -39,7 +45,7 @@ class PhaseTraffic {
     Sent sent;
   };
   std::map<std::pair<std::int64_t, std::int64_t>, Total> totals_;  // [message bytes, phase]
-  Sent last_;
+  Sent last_, idle_;
 };
 
 }  // namespace crosscut::measure

@@ -35,6 +35,7 @@ BarrierTree::Place BarrierTree::place(Rank self, Rank ranks, std::span<const Ran
 
 void BarrierTree::set(Fd parent, std::vector<Fd> children, std::vector<Rank> child_ranks) {
   const std::lock_guard lock(closing_);
+  closed_ = carried();
   parent_ = std::move(parent);
   children_ = std::move(children);
   child_ranks_ = std::move(child_ranks);
@@ -139,7 +140,8 @@ Frame BarrierTree::receive_from(std::size_t child) const {
 }
 
 Carried BarrierTree::carried() const {
-  auto all = session::carried(parent_.get());
+  auto all = closed_;
+  all += session::carried(parent_.get());
   for (const auto& child : children_) all += session::carried(child.get());
   return all;
 }
@@ -152,6 +154,7 @@ void BarrierTree::interrupt() {
 
 void BarrierTree::clear() {
   const std::lock_guard lock(closing_);
+  closed_ = carried();
   parent_.reset();
   children_.clear();
 }

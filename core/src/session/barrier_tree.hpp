@@ -52,7 +52,7 @@ class BarrierTree {
   // Joins `own` with what the whole tree below passes up, and hands it to the parent; at the root to `take`,
   // in frames that hold whole entries: `part`s, then a `result`. Throws PeerLost naming a child that is gone.
   void pass_up(std::vector<std::byte> own, const std::function<void(const Frame&)>& take) const;
-  // What this rank's connections in the tree have carried. Not beside set() or clear().
+  // What this rank's connections in the tree have carried, the closed ones too. Not beside set() or clear().
   Carried carried() const;
   // Makes wait() throw ConnectionLost; callable from any thread. Call set() before the next wait().
   void interrupt();
@@ -66,6 +66,7 @@ class BarrierTree {
   Fd parent_;
   std::vector<Fd> children_;
   std::vector<Rank> child_ranks_;
+  Carried closed_;  // what earlier connections have carried
   bool polling_ = false;
 };
 

@@ -43,6 +43,11 @@ Carried carried(int fd) {
           std::int64_t{info.tcpi_segs_in}};
 }
 
+Carried carried_in(const json::Value& value) {
+  return {value.at("sent_bytes").integer(), value.at("received_bytes").integer(),
+          value.at("sent_segments").integer(), value.at("received_segments").integer()};
+}
+
 json::Object to_json(const Carried& carried) {
   return {{"sent_bytes", carried.sent_bytes},
           {"received_bytes", carried.received_bytes},

@@ -16,7 +16,8 @@ struct Carried {
 // Returns zeros for a connection within this node, which no adapter carries, and if the kernel does not tell.
 Carried carried(int fd);
 
-// Returns {sent_bytes, received_bytes, sent_segments, received_segments}.
+// {sent_bytes, received_bytes, sent_segments, received_segments}
 json::Object to_json(const Carried& carried);
+Carried carried_in(const json::Value& value);
 
 }  // namespace crosscut::session

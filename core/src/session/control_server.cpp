@@ -134,7 +134,7 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
 }
 
 Carried ControlServer::carried() const {
-  Carried all;
+  Carried all = closed_;
   for (const auto& member : members_) all += session::carried(member.fd.get());
   return all;
 }
@@ -168,6 +168,7 @@ std::vector<Rank> ControlServer::all_living() const {
 void ControlServer::drop(Rank rank) {
   auto& member = members_[static_cast<std::size_t>(rank)];
   member.alive = false;
+  closed_ += session::carried(member.fd.get());
   member.fd.reset();
   midway_.erase(rank);
 }

@@ -41,7 +41,7 @@ class ControlServer {
   void watch(int fd);  // also listen to this descriptor
   void unwatch(int fd);
 
-  // What the connections with all ranks have carried.
+  // What the connections with all ranks have carried, those with lost ranks too.
   Carried carried() const;
   bool living(Rank rank) const { return members_[static_cast<std::size_t>(rank)].alive; }
   std::vector<Rank> all_living() const;
@@ -67,6 +67,7 @@ class ControlServer {
   Acceptor acceptor_;
   Fd epoll_;
   std::vector<Member> members_;
+  Carried closed_;
   std::deque<Heard> heard_;
   std::set<Rank> midway_;  // ranks from which part of a frame has arrived
   Deadline next_question_{};

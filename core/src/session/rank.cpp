@@ -215,13 +215,14 @@ class RankLoop {
   void say_ready(json::Object facts) {
     if (leads_node_) {
       facts.emplace_back("node", measure::host_name());
-      auto counters = measure::node_counters(interfaces_);
-      if (setup_.control_interface.empty()) {
-        auto conducting = barrier_.carried();
-        conducting += control_thread_.carried();
-        counters.emplace_back("control", to_json(conducting));
-      }
-      facts.emplace_back("counters", std::move(counters));
+      facts.emplace_back("counters", measure::node_counters(interfaces_));
+    }
+    if (std::ranges::any_of(interfaces_, [&](const Address& one) {
+          return std::ranges::equal(one.number(), control_interface_.number());
+        })) {
+      auto carried = barrier_.carried();
+      carried += control_thread_.carried();
+      facts.emplace_back("control", to_json(carried));
     }
     Ready ready;
     if (!facts.empty()) ready.facts = json::write(facts);

@@ -62,7 +62,6 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     } catch (const Failure&) {
       give_up();
     }
-    add_conducting(before);
     json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
     std::erase_if(sync_, [](const auto& fact) { return fact.first == "wait"; });  // an earlier job's
     if (!wait.is_null()) {
@@ -123,7 +122,6 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
           "a rank was lost after the last block: no sample is lost, but the node counters at the end of the "
           "run are incomplete");
     }
-    add_conducting(after);
     json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
     if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
     if (!traffic.empty()) attributes.emplace_back("sent_by_adapters", std::move(traffic));
@@ -326,24 +324,35 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
     }
   }
 
-  // Adds what this conductor's connections have carried to the counters of rank 0's node.
-  void add_conducting(json::Object& counters) {
-    if (!setup_.control_interface.empty()) return;
-    const auto& name = node_facts_.at(static_cast<std::size_t>(node_.at(0))).at("name").string();
-    for (auto& [node, its] : counters)
-      if (node == name) its.object().emplace_back("conductor", to_json(server_.carried()));
-  }
-
   // Collects the facts that ranks report when they are ready: node counters, wait mode, the backend's facts,
   // retransmissions.
   std::vector<json::Value> collect_facts() {
     std::vector<json::Value> all;
-    for (const auto& frame : collect(FrameType::ready)) {
-      if (frame.payload.empty()) continue;
-      const auto facts = unpack<Ready>(frame.payload).facts;
-      if (!facts.empty()) all.push_back(json::parse(facts));
+    std::map<std::int32_t, Carried> control;  // by node
+    const auto frames = collect(FrameType::ready);
+    for (std::size_t rank = 0; rank < frames.size(); ++rank) {
+      if (frames[rank].payload.empty()) continue;
+      const auto facts = unpack<Ready>(frames[rank].payload).facts;
+      if (facts.empty()) continue;
+      all.push_back(json::parse(facts));
+      if (const auto* its = all.back().find("control")) control[node_.at(rank)] += carried_in(*its);
+    }
+    for (auto& said : all) {
+      if (said.find("counters") == nullptr) continue;
+      const auto node = std::ranges::find(
+          node_facts_, said.at("node"), [](const auto& facts) -> const auto& { return facts.at("name"); });
+      const auto number = static_cast<std::int32_t>(node - node_facts_.begin());
+      if (!control.contains(number)) continue;
+      auto& counters = counters_of(said);
+      counters.emplace_back("control", to_json(control[number]));
+      if (number == node_.at(0)) counters.emplace_back("conductor", to_json(server_.carried()));
     }
     return all;
+  }
+
+  static json::Object& counters_of(json::Value& said) {
+    return std::ranges::find(said.object(), "counters", [](const auto& member) { return member.first; })
+        ->second.object();
   }
 
   void merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const {

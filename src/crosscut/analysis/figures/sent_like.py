@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Two phases send alike if the median node's bytes and frames for each call differ by at most this factor. TCP
-# acknowledges by chance, which is a twentieth of the bytes and a tenth of the frames of short messages.
+# Two phases send alike if the bytes and the frames of most nodes differ by at most this factor. TCP
+# acknowledges by chance: bytes of short messages vary by up to a twentieth, frames by up to a tenth.
 MOST_APART = 1.15
+# So many nodes must send alike; the others may have had other traffic. In trees half of the nodes are leaves,
+# which hardly send, whatever the tree.
+_MOST_NODES = 0.8
 # Some node sends at least about half of the vector in any operation. Adapters that count less at the largest
 # size do not see what the library sends. At smaller sizes than this, barriers alone may send as much.
 LEAST_LARGEST_BYTES = 4000
@@ -22,27 +26,29 @@ def sent_like(value: object, library: int, algorithms: Sequence[int]) -> dict[in
     """Returns by size, ascending, the algorithms that the library's call sends like: none, one, or several
     that do not differ. `value` is a run's attribute `sent_by_adapters`; the phases are numbers as in the run.
 
-    Empty if the adapters did not see the messages.
+    A size is missing if not all phases were counted, as after a resume. Empty if the adapters did not see the
+    messages.
     """
-    sent = _sent(value)
-    sizes = sorted(size for size, phase in sent if phase == library)
+    sent, phases = _sent(value), (library, *algorithms)
+    sizes = sorted(
+        size for size, phase in sent if phase == library and all((size, p) in sent for p in phases)
+    )
     if not sizes or sizes[-1] < LEAST_LARGEST_BYTES or sent[sizes[-1], library][0].max() < 0.4 * sizes[-1]:
         return {}
     most = np.log(MOST_APART)
     return {
         size: tuple(
-            one
-            for one in algorithms
-            if (size, one) in sent and bool((_apart(sent[size, library], sent[size, one]) <= most).all())
+            one for one in algorithms if bool((_apart(sent[size, library], sent[size, one]) <= most).all())
         )
         for size in sizes
     }
 
 
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[2] logarithm of the factor between the bytes and the frames of the median node."""
-    apart: NDArray[np.float64] = np.median(np.abs(np.log(one / other)), axis=1)
-    return apart
+    """[2] logarithm of the largest factor between the bytes and the frames of most nodes."""
+    apart = np.sort(np.abs(np.log(one / other)), axis=1)
+    largest: NDArray[np.float64] = apart[:, math.ceil(_MOST_NODES * apart.shape[1]) - 1]
+    return largest
 
 
 def _sent(value: object) -> Sent:

@@ -98,8 +98,13 @@ def _number(of_group: Sequence[_Cable], seen: Tested, inferred: Inferred) -> int
     if known := hashed_paths(inferred):
         return known.cables
     anyone = np.ones(len(seen.source), bool)
-    routes = sum(int(_of_group(seen, inferred, way, group, anyone).sum()) for _, way, group in of_group)
-    return round(routes / sum(int(mine.sum()) for mine, _, _ in of_group))
+    counts = [
+        (int(_of_group(seen, inferred, way, group, anyone).sum()), int(mine.sum()))
+        for mine, way, group in of_group
+    ]
+    # A direction of which all routes are slow has a slow trunk, and tells nothing of single cables.
+    some = [(routes, slow) for routes, slow in counts if slow < routes] or counts
+    return round(sum(routes for routes, _ in some) / sum(slow for _, slow in some))
 
 
 def _explained(seen: Tested, inferred: Inferred, faults: Sequence[Finding]) -> NDArray[np.bool_]:

@@ -114,7 +114,7 @@ def _group(screen: Screen, group: Group, structure: Structure, indent: str) -> N
     screen.line(f"{indent}{group.name}: {units.count(len(group.ranks), structure.noun)} ({few})")
     mine = [limit for limit in structure.limits if limit.groups[:1] == (group.name,)]
     if untested := [limit for limit in mine if limit.cables > 1 and not _could_fill(group, limit, structure)]:
-        screen.line(f"{indent}    its hosts are too few to fill its cables", "dim")
+        screen.line(f"{indent}    too few of its hosts were measured to fill its cables", "dim")
         mine = [limit for limit in mine if limit not in untested]
     if words := _limits(mine):
         screen.line(f"{indent}    {words}", "dim")
@@ -126,7 +126,7 @@ def _could_fill(group: Group, limit: Limit, structure: Structure) -> bool:
     """Returns whether the group's hosts reach half of its cables, which other groups have shown."""
     leaves = limit.reach is Reach.LEAVING
     rates = structure.host_out_bytes_per_second if leaves else structure.host_in_bytes_per_second
-    return 2 * sum(rates[rank] for rank in group.ranks) >= limit.bytes_per_second
+    return not 2 * sum(rates[rank] for rank in group.ranks) < limit.bytes_per_second  # NaN: unknown
 
 
 def _limits(limits: Sequence[Limit]) -> str:

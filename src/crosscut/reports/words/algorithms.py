@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crosscut.analysis.figures.algorithms import AlgorithmRange, AlgorithmTimes, ranges
 from crosscut.analysis.figures.sent_like import sent_like
@@ -22,13 +22,17 @@ def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[s
 
 
 def comparison(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
-    """The fastest algorithms, where the library's own call is slow, and which of them it is."""
-    return [fastest(found, view, names), *slow_library(found, view, names), *library_is(found, view, names)]
+    """The fastest algorithms, where the library's own call is slow, and which of them it sends like."""
+    return [
+        fastest(found, view, names),
+        *slow_library(found, view, names),
+        *library_sends_like(found, view, names),
+    ]
 
 
 def fastest(found: AlgorithmTimes, view: View, names: Sequence[str]) -> str:
     """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`"""
-    parts = _parts(found.ranges(), names, "none stands out")
+    parts = _parts(found.ranges(), names, {len(names): "none stands out"})
     if not parts:
         return "nothing was measured"
     alike = len(parts) == 1 and parts[0].startswith("none")
@@ -69,39 +73,38 @@ def slow_library(found: AlgorithmTimes, view: View, names: Sequence[str]) -> lis
     ]
 
 
-def library_is(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+def library_sends_like(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
     """`by bytes and frames at adapters, the library's all-reduce sends like recursive doubling up to 2 KB;
-    ring from 4 KB on`, and the fastest algorithms; nothing where adapters counted none of its messages."""
+    ring from 4 KB on`, and the fastest algorithms; nothing where adapters did not count its messages."""
     numbers = {label: number for number, label in view.phase_labels.items()}
     own = [name for name in names if not name.startswith(LIBRARY)]
     if LIBRARY not in names or not all(name in numbers for name in names):
         return []
     counted = view.attributes.get("sent_by_adapters")
     like = sent_like(counted, numbers[LIBRARY], [numbers[name] for name in own])
-    by_size = {size: tuple(names.index(view.phase_labels[one]) for one in like[size]) for size in like}
-    is_it = _parts(ranges(by_size), names, "any of them", none="none of these")
-    library = [at for at, name in enumerate(names) if name.startswith(LIBRARY)]
-    best = _parts(found.ranges(without=library), names, "any of them")
-    if not is_it or not best:
+    if set(like) != set(found.size_bytes):
         return []
+    by_size = {size: tuple(names.index(view.phase_labels[one]) for one in like[size]) for size in like}
+    every = {len(own): "any of crosscut's algorithms", 0: "none of crosscut's algorithms"}
+    alike = _parts(ranges(by_size), names, every if len(own) > 1 else {0: every[0]})
+    library = [at for at, name in enumerate(names) if name.startswith(LIBRARY)]
+    fastest_own = _parts(found.ranges(without=library), names, {len(own): "any"} if len(own) > 1 else {})
     who = f"the library's {_operation(view)}"
+    lines = [f"by bytes and frames at adapters, {who} sends like {'; '.join(alike)}"]
+    return (
+        [*lines, f"without the library, the fastest is {'; '.join(fastest_own)}"]
+        if len(own) > 1 and fastest_own
+        else lines
+    )
+
+
+def _parts(found: Sequence[AlgorithmRange], names: Sequence[str], said: Mapping[int, str]) -> list[str]:
+    """`ring up to 4 KB`, `…`: who, and at which sizes. `said` has words for a number of algorithms."""
     return [
-        f"by bytes and frames at adapters, {who} sends like {'; '.join(is_it)}",
-        f"without the library, the fastest is {'; '.join(best)}",
+        said.get(len(one.algorithms), " or ".join(names[algorithm] for algorithm in one.algorithms))
+        + _sizes(at, len(found), one.first_bytes, one.last_bytes)
+        for at, one in enumerate(found)
     ]
-
-
-def _parts(
-    found: Sequence[AlgorithmRange], names: Sequence[str], every: str, none: str = "none"
-) -> list[str]:
-    """`ring up to 4 KB`, `…`: who, and at which sizes. `every` stands for all algorithms."""
-    parts = []
-    for at, one in enumerate(found):
-        who = " or ".join(names[algorithm] for algorithm in one.algorithms) or none
-        if len(one.algorithms) == len(names) > 1:
-            who = every
-        parts.append(who + _sizes(at, len(found), one.first_bytes, one.last_bytes))
-    return parts
 
 
 def _operation(view: View) -> str:
