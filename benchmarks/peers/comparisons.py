@@ -134,10 +134,8 @@ def over_libfabric(cores: tuple[int, int]) -> list[Comparison]:
 
 def _window(name: str, windowed: libfabric.Bandwidth) -> Comparison:
     program = libfabric.BANDWIDTH[windowed.transfer][0]
-    size, kind = (
-        f"{windowed.size_bytes >> 10} KiB",
-        {"tagged": "tagged", "write": "written"}[windowed.transfer],
-    )
+    size = f"{windowed.size_bytes >> 10} KiB"
+    kind = {"tagged": "tagged", "write": "written"}[windowed.transfer]
     return Comparison(
         f"fabric-{name}-{windowed.transfer}-{windowed.size_bytes >> 10}k",
         program,

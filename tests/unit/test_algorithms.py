@@ -79,3 +79,10 @@ def test_nothing_is_said_of_a_library_where_intervals_overlap_or_are_unknown() -
     assert library_words((1000, medians((2.0, unknown), (1.0, unknown), (9.0, 0.1), (9.0, 0.1)))) == []
     assert library_words((1000, medians((2.0, 0.1), (1.0, 0.1), (9.0, unknown), (9.0, 0.1)))) == []
     assert library_words((1000, medians((0.0, 0.0), (0.0, 0.0), (9.0, 0.1), (9.0, 0.1)))) == []
+
+
+def test_the_only_algorithm_of_an_operation_is_named() -> None:
+    pattern = {"name": "collective", "parameters": {"operation": "barrier"}}
+    view = aapc_view(attributes={"pattern": pattern})
+    (fastest,) = algorithms.comparison(times((0, medians((5.0, 0.1)))), view, ("dissemination",))
+    assert fastest == "0 B: fastest barrier: dissemination"

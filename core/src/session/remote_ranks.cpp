@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "measure/machine.hpp"
 #include "session/messages.hpp"
@@ -328,6 +329,7 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   // retransmissions.
   std::vector<json::Value> collect_facts() {
     std::vector<json::Value> all;
+    std::vector<std::int32_t> node;           // of each
     std::map<std::int32_t, Carried> control;  // by node
     const auto frames = collect(FrameType::ready);
     for (std::size_t rank = 0; rank < frames.size(); ++rank) {
@@ -335,24 +337,16 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
       const auto facts = unpack<Ready>(frames[rank].payload).facts;
       if (facts.empty()) continue;
       all.push_back(json::parse(facts));
-      if (const auto* its = all.back().find("control")) control[node_.at(rank)] += carried_in(*its);
+      node.push_back(node_.at(rank));
+      if (const auto* its = all.back().find("control")) control[node.back()] += carried_in(*its);
     }
-    for (auto& said : all) {
-      if (said.find("counters") == nullptr) continue;
-      const auto node = std::ranges::find(
-          node_facts_, said.at("node"), [](const auto& facts) -> const auto& { return facts.at("name"); });
-      const auto number = static_cast<std::int32_t>(node - node_facts_.begin());
-      if (!control.contains(number)) continue;
-      auto& counters = counters_of(said);
-      counters.emplace_back("control", to_json(control[number]));
-      if (number == node_.at(0)) counters.emplace_back("conductor", to_json(server_.carried()));
-    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (auto& [name, counters] : all[i].object())
+        if (name == "counters" && control.contains(node[i])) {
+          counters.object().emplace_back("control", to_json(control[node[i]]));
+          if (node[i] == node_.at(0)) counters.object().emplace_back("conductor", to_json(server_.carried()));
+        }
     return all;
-  }
-
-  static json::Object& counters_of(json::Value& said) {
-    return std::ranges::find(said.object(), "counters", [](const auto& member) { return member.first; })
-        ->second.object();
   }
 
   void merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const {

@@ -85,26 +85,27 @@ def library_sends_like(found: AlgorithmTimes, view: View, names: Sequence[str]) 
     if set(like) != set(found.size_bytes):
         return []
     by_size = {size: tuple(names.index(view.phase_labels[one]) for one in like[size]) for size in like}
-    every = {len(own): "any of crosscut's algorithms", 0: "none of crosscut's algorithms"}
-    alike = _parts(ranges(by_size), names, every if len(own) > 1 else {0: every[0]})
+    all_or_none = {len(own): "any of crosscut's algorithms", 0: "none of crosscut's algorithms"}
+    alike = _parts(ranges(by_size), names, all_or_none)
+    lines = [
+        f"by bytes and frames at adapters, the library's {_operation(view)} sends like {'; '.join(alike)}"
+    ]
     library = [at for at, name in enumerate(names) if name.startswith(LIBRARY)]
-    fastest_own = _parts(found.ranges(without=library), names, {len(own): "any"} if len(own) > 1 else {})
-    who = f"the library's {_operation(view)}"
-    lines = [f"by bytes and frames at adapters, {who} sends like {'; '.join(alike)}"]
-    return (
-        [*lines, f"without the library, the fastest is {'; '.join(fastest_own)}"]
-        if len(own) > 1 and fastest_own
-        else lines
-    )
+    fastest_own = _parts(found.ranges(without=library), names, {len(own): "none stands out"})
+    if len(own) > 1 and fastest_own:
+        lines.append(f"fastest without the library: {'; '.join(fastest_own)}")
+    return lines
 
 
 def _parts(found: Sequence[AlgorithmRange], names: Sequence[str], said: Mapping[int, str]) -> list[str]:
-    """`ring up to 4 KB`, `…`: who, and at which sizes. `said` has words for a number of algorithms."""
-    return [
-        said.get(len(one.algorithms), " or ".join(names[algorithm] for algorithm in one.algorithms))
-        + _sizes(at, len(found), one.first_bytes, one.last_bytes)
-        for at, one in enumerate(found)
-    ]
+    """`ring up to 4 KB`, `…`: who, and at which sizes. `said` has words for numbers of algorithms but one."""
+    parts = []
+    for at, one in enumerate(found):
+        who = " or ".join(names[algorithm] for algorithm in one.algorithms)
+        if len(one.algorithms) != 1:
+            who = said.get(len(one.algorithms), who)
+        parts.append(who + _sizes(at, len(found), one.first_bytes, one.last_bytes))
+    return parts
 
 
 def _operation(view: View) -> str:
