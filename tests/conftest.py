@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,34 @@ def pytest_configure(config: pytest.Config) -> None:
     side. xdist appends the group to a test's id, which pytest 9.2 prevents."""
     if config.getoption("dist", "no") == "loadgroup" and not hasattr(pytest.Item, "_nodeid"):
         raise pytest.UsageError(f"pytest {pytest.__version__} ignores groups of tests; install one below 9.2")
+    if "PYTEST_XDIST_WORKER" not in os.environ and os.geteuid() == 0:
+        release_killed_labs(Path(os.environ.get("PYTEST_DEBUG_TEMPROOT") or tempfile.gettempdir()))
+
+
+def release_killed_labs(temporary: Path) -> None:
+    """Unmounts the namespaces that killed test runs left in pytest's folders, which pytest cannot remove
+    otherwise: its warning at the end would fail a run in which every test passed."""
+    from crosscut.lab.kernel import namespaces
+
+    mine = temporary / f"pytest-of-{getpass.getuser()}"
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, mounted, kind, *_ = line.split(" ")
+        path = Path(mounted)
+        if (
+            kind == "nsfs"
+            and path.is_relative_to(mine)
+            and not _in_use(mine / path.relative_to(mine).parts[0])
+        ):
+            namespaces.unmount(path)
+
+
+def _in_use(folder: Path) -> bool:
+    """True if the pytest process that locked this folder still runs."""
+    try:
+        os.kill(int((folder / ".lock").read_text()), 0)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures start something
