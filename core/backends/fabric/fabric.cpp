@@ -106,7 +106,7 @@ class FabricTransport : public measure::HostTransport {
     for (const auto& id : ids) {
       auto& rail = rail_of(id.rail);
       if (rail.knows(id.peer)) continue;
-      tcp::with_peer(id.peer, [&] { rail.add(id.peer, exchange(rail.card(), id, epoch)); });
+      tcp::with_peer(context_, id, [&] { rail.add(id.peer, exchange(rail.card(), id, epoch)); });
       added.emplace_back(&rail, id.peer);
       note_progress();
     }
@@ -196,7 +196,7 @@ class FabricTransport : public measure::HostTransport {
         {"provider", std::string(info.fabric_attr->prov_name)},
         {"provider_version", version_text(info.fabric_attr->prov_version)},
         {"fabric", std::string(info.fabric_attr->name)},
-        {"domain", std::string(info.domain_attr->name)},
+        {"domain", domains()},
         {"memory_registration", registration_text(info)},
         {"wait", context_.polling ? "fi_cq_read"
                  : rail.sleeps()  ? "fi_cq_sread"
@@ -217,6 +217,14 @@ class FabricTransport : public measure::HostTransport {
     const program::Op* op = nullptr;
     std::byte* data = nullptr;
   };
+
+  // The rails' domains, in the order of the rails.
+  std::string domains() const {
+    std::string text;
+    for (const auto& rail : rails_)
+      text += (text.empty() ? "" : ", ") + std::string(rail->info().domain_attr->name);
+    return text;
+  }
 
   static std::uint64_t tag_of(Rank source, std::uint8_t channel, std::uint8_t rail) {
     return static_cast<std::uint64_t>(source) << 16 | static_cast<std::uint64_t>(channel) << 8 | rail;

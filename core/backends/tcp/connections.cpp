@@ -10,8 +10,6 @@
 #include <cstring>
 #include <thread>
 
-#include "measure/machine.hpp"
-
 namespace crosscut::backends::tcp {
 namespace {
 
@@ -100,13 +98,7 @@ void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint3
   // `ids` are sorted by peer, so a rank connects to lower ranks before it accepts from higher ones. No ranks
   // wait for each other in a cycle.
   for (const auto& id : missing) {
-    try {
-      open_lane(id, epoch);
-    } catch (const session::ConnectionLost& lost) {
-      const auto& own = context_.interfaces;
-      const auto over = own.size() > 1 ? "over " + measure::adapter_name(own[id.rail]) + ": " : std::string();
-      throw measure::PeerLost(id.peer, over + lost.what());
-    }
+    with_peer(context_, id, [&] { open_lane(id, epoch); });
   }
   for (const auto& id : ids) tell(*lanes_.at(id));
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parts.hpp"
+#include "measure/machine.hpp"
 #include "measure/transport.hpp"
 #include "session/control_thread.hpp"
 
@@ -56,22 +57,30 @@ class KeptQueue {
   std::size_t head_ = 0;
 };
 
-// Runs `action`, turning ConnectionLost into PeerLost, which names the peer.
+// Runs `action`, turning ConnectionLost into PeerLost, which names the peer and, of several rails, this
+// rank's adapter.
 template <class Action>
-void with_peer(Rank peer, Action action) {
+void with_peer(const measure::BackendContext& context, const measure::ConnectionId& id, Action action) {
   try {
     action();
   } catch (const session::ConnectionLost& lost) {
-    throw measure::PeerLost(peer, lost.what());
+    const auto& own = context.interfaces;
+    const auto over = own.size() > 1 ? "over " + measure::adapter_name(own[id.rail]) + ": " : std::string();
+    throw measure::PeerLost(id.peer, over + lost.what());
   }
 }
+
+// The kernel's counters of a connection: segments sent, sent again, reordered and marked with congestion;
+// then, in microseconds, busy, limited by the receiver's window, and by the sender's buffer.
+using LaneCounts = std::array<std::uint64_t, 7>;
+inline constexpr std::size_t wide_counts_from = 4;  // those before have 32 bits in the kernel
 
 struct TcpConnection {
   Rank peer = 0;
   Fd fd;
   KeptQueue<Transfer> sends, receives;
-  bool active = false;                    // in the transport's list of connections with transfers
-  std::uint32_t segments = 0, again = 0;  // sent and sent again, as of the last losses()
+  bool active = false;  // in the transport's list of connections with transfers
+  LaneCounts told{};    // as of the last lanes()
 };
 
 struct TcpLane {
@@ -102,7 +111,7 @@ class TcpConnections {
   void close_all();
   void shut_all();  // may be called from any thread
   json::Value facts() const;
-  json::Value losses();
+  json::Value lanes();
 
  private:
   Fd connect(const measure::ConnectionId& id, std::uint16_t stripe, std::uint32_t epoch) const;

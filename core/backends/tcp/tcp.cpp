@@ -59,7 +59,7 @@ class TcpTransport : public measure::HostTransport {
   }
   void interrupt() { connections_.shut_all(); }
   json::Value facts() const { return connections_.facts(); }
-  json::Value losses() { return connections_.losses(); }
+  json::Value lanes() { return connections_.lanes(); }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data);
   void wait(std::vector<program::OpIndex>& completed);

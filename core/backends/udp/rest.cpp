@@ -69,7 +69,7 @@ void UdpTransport::send_mark(const UdpConnection& connection) {
                             .message = connection.handed_over,
                             .lane = connection.peers_number,
                             .chunk = mark_chunk};
-  tcp::with_peer(connection.id().peer,
+  tcp::with_peer(context_, connection.id(),
                  [&] { sockets_[connection.id().rail]->send(connection.to, std::span(&mark, 1), {}, 0); });
 }
 

@@ -81,13 +81,13 @@ void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
                             .lane = number++,
                             .chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail)),
                             .port = sockets_.at(id.rail)->port()};
-    tcp::with_peer(id.peer,
+    tcp::with_peer(context_, id,
                    [&] { session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline); });
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto& id = ids[i];
     Introduction theirs;
-    tcp::with_peer(id.peer, [&] {
+    tcp::with_peer(context_, id, [&] {
       session::receive_all(fds[i], std::as_writable_bytes(std::span(&theirs, 1)), deadline);
     });
     check_introduction(theirs, id.peer);
@@ -166,7 +166,7 @@ bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>
   const auto from = message.next_chunk * chunk_bytes;
   const auto bytes = std::min(count * chunk_bytes, message.bytes - from);
   std::size_t taken = 0;
-  tcp::with_peer(connection.id().peer, [&] {
+  tcp::with_peer(context_, connection.id(), [&] {
     taken = sockets_[connection.id().rail]->send(connection.to, std::span(headers_).first(count),
                                                  {message.data + from, bytes}, chunk_bytes);
   });

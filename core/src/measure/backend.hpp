@@ -116,9 +116,9 @@ class Backend {
   virtual void interrupt() = 0;
   // Returns the versions and settings in use, for the run's attributes.
   virtual json::Value facts() const = 0;
-  // Returns this rank's retransmissions to each peer since the last call, for the run's attribute
-  // `retransmissions` (docs/reference/run-format.md); null if there are none or the backend cannot tell.
-  virtual json::Value losses() { return {}; }
+  // Returns what the kernel tells of this rank's lanes since the last call, for the run's attributes
+  // `retransmissions` and `lanes` (docs/reference/run-format.md); null if the backend cannot tell.
+  virtual json::Value lanes() { return {}; }
   // Returns what this rank's node has sent in each phase since the last call, for the run's attribute
   // `sent_by_adapters`; null if that was not counted.
   virtual json::Value traffic() { return {}; }

@@ -94,7 +94,7 @@ class LiveBackend final : public Backend {
 
   void interrupt() override { transport_.interrupt(); }
   json::Value facts() const override { return transport_.facts(); }
-  json::Value losses() override { return transport_.losses(); }
+  json::Value lanes() override { return transport_.lanes(); }
   json::Value traffic() override { return traffic_.take(); }
   void disconnect() override { transport_.disconnect(); }
 

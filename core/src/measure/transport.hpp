@@ -77,7 +77,7 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   t.disconnect();
   t.interrupt();
   { c.facts() } -> std::same_as<json::Value>;
-  { t.losses() } -> std::same_as<json::Value>;
+  { t.lanes() } -> std::same_as<json::Value>;
 }
 &&(!T::is_lossy || CountsLosses<T>);
 
@@ -103,7 +103,7 @@ struct HostTransport {
   void disconnect() {}
   void interrupt() {}
   json::Value facts() const { return {}; }
-  json::Value losses() { return {}; }
+  json::Value lanes() { return {}; }
 };
 
 }  // namespace crosscut::measure

@@ -260,9 +260,8 @@ class RankLoop {
   void end_job() {
     json::Object facts;
     if (setup_.rank == 0 && backend_) facts.emplace_back("backend", backend_->facts());
-    if (auto losses = backend_ ? backend_->losses() : json::Value(); !losses.is_null()) {
-      facts.emplace_back("losses", std::move(losses));
-    }
+    if (auto lanes = backend_ ? backend_->lanes() : json::Value(); !lanes.is_null())
+      for (auto& [name, said] : lanes.object()) facts.emplace_back(name, std::move(said));
     if (auto traffic = backend_ ? backend_->traffic() : json::Value(); !traffic.is_null())
       facts.emplace_back("traffic", std::move(traffic));
     if (!job_.keep_connections) replace_backend(nullptr);

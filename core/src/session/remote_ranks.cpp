@@ -107,15 +107,19 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
   json::Object end() override {
     server_.broadcast(FrameType::end_job, {});
     json::Object after, traffic;
-    json::Array losses;
-    json::Value facts;
+    json::Array retransmissions, lanes;
+    json::Value facts, lane_fields;
     try {
       for (const auto& said : collect_facts()) {
         if (const auto* counters = said.find("counters"))
           after.emplace_back(said.at("node").string(), *counters);
         if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null())
           facts = *backend;
-        if (const auto* its = said.find("losses")) losses.push_back(*its);
+        if (const auto* its = said.find("retransmissions")) retransmissions.push_back(*its);
+        if (const auto* its = said.find("lanes")) {
+          lane_fields = its->at("fields");
+          for (const auto& row : its->at("rows").array()) lanes.push_back(row);
+        }
         if (const auto* its = said.find("traffic")) traffic.emplace_back(said.at("node").string(), *its);
       }
     } catch (const Failure&) {
@@ -124,7 +128,9 @@ class RemoteRanks final : public conduct::SessionHost, public RankGroup {
           "run are incomplete");
     }
     json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
-    if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
+    if (!retransmissions.empty()) attributes.emplace_back("retransmissions", std::move(retransmissions));
+    if (!lanes.empty())
+      attributes.emplace_back("lanes", json::Object{{"fields", lane_fields}, {"rows", std::move(lanes)}});
     if (!traffic.empty()) attributes.emplace_back("sent_by_adapters", std::move(traffic));
     return attributes;
   }

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures.lanes import Lane
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import EarlyEnd
@@ -26,6 +27,8 @@ LARGEST_CLOCK_SHARE = 0.05
 # A median is flagged if its 95 % interval is wider than this share of it: two such figures that differ by a
 # fifth may be equal.
 LARGEST_INTERVAL_SHARE = 0.2
+# TCP waited for buffers if it did so for this share of the time in which it had data to send.
+LARGEST_BUFFER_SHARE = 0.2
 _SIZES_NAMED = 4
 
 
@@ -38,6 +41,7 @@ class CautionKind(Enum):
     COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
     FAR_RANKS = "ranks on cores far from their adapter"
+    BUFFER_LIMITED = "limited by TCP's buffers"
     UNEVEN_RANKS = "unequal numbers of ranks per node"
     WIDE_INTERVALS = "wide intervals"
     SUMMARISED = "summaries only"
@@ -256,6 +260,26 @@ def of_far_ranks(far: Mapping[str, tuple[int, int, str]]) -> list[Caution]:
     )
     advice = "bind the ranks to near cores (taskset, or the launcher's options), or fewer ranks per node"
     return [Caution(CautionKind.FAR_RANKS, text, advice)]
+
+
+def of_lanes(lanes: Sequence[Lane], name: Callable[[int], str]) -> list[Caution]:
+    """Cautions that TCP waited for buffers, so that these lanes do not show what the network carries.
+
+    `lanes`: those that the run told of; `name`: of a rank.
+    """
+    waited = [one for one in lanes if one.waiting_share >= LARGEST_BUFFER_SHARE]
+    if not waited:
+        return []
+    worst = max(waited, key=lambda one: one.waiting_share)
+    of_receiver = worst.receiver_share >= worst.buffer_share
+    what, setting = ("its receiver's window", "tcp_rmem") if of_receiver else ("the send buffer", "tcp_wmem")
+    text = (
+        f"from {name(worst.source)} to {name(worst.destination)} TCP waited for {what}, not for the network, "
+        f"for {units.percent(worst.waiting_share)} of the time, and for "
+        f"{units.percent(LARGEST_BUFFER_SHARE)} or more on {len(waited):,} of "
+        f"{units.count(len(lanes), 'lane')} looked at"
+    )
+    return [Caution(CautionKind.BUFFER_LIMITED, text, f"larger buffers: net.ipv4.{setting}")]
 
 
 def of_uneven_ranks(ranks_per_node: Sequence[int], names: Sequence[str]) -> list[Caution]:

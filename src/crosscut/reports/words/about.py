@@ -11,6 +11,7 @@ import numpy as np
 
 from crosscut.analysis.figures import cautions
 from crosscut.analysis.figures.cautions import Caution, CautionKind
+from crosscut.analysis.figures.lanes import lanes
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import early_ends
 from crosscut.base import units
@@ -221,6 +222,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if not has_virtual_clock(view.attributes):
         found += cautions.of_nodes(counts, cores, view.nodes)
         found += cautions.of_far_ranks(_far_ranks(view))
+    found += cautions.of_lanes(lanes(view.attributes, view.ranks), view.rank_name)
     found += cautions.of_uneven_ranks(counts, view.nodes)
     found += [
         caution
