@@ -136,6 +136,32 @@ TEST(a_lane_takes_all_places_but_those_of_idle_lanes_of_the_phase) {
   CHECK_EQ(started, 8U);
 }
 
+TEST(a_lane_has_no_more_under_way_than_its_bound_and_a_closed_one_starts_nothing) {
+  Turns turns;
+  turns.reset(8);
+  turns.bound_lanes(2);
+  std::vector<Lane*> started;
+  const auto start = [&] {
+    turns.start([&](Lane& lane, const Pending&) {
+      started.push_back(&lane);
+      return Start::under_way;
+    });
+  };
+  for (const Rank peer : {1, 2})
+    for (int i = 0; i < 3; ++i) turns.push({peer, 0}, {});
+  start();
+  CHECK_EQ(started.size(), 4U);
+  Lane& closed = *started.front();
+  closed.closed = true;
+  for (auto* lane : std::vector(started)) turns.ended(*lane);
+  start();
+  CHECK_EQ(started.size(), 5U);
+  CHECK(started.back()->peer != closed.peer);
+  closed.closed = false;
+  start();
+  CHECK_EQ(started.size(), 6U);
+}
+
 TEST(a_message_that_is_over_at_once_takes_no_place) {
   Turns turns;
   turns.reset(1);

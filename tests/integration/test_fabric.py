@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,34 @@ def test_every_pattern_writes_whole_messages(binaries: Path, quick_path: Path, p
     assert sessions.measure(asked, RANKS + 1).state == "complete"
     assert check_whole(asked.out).attributes["verify"] == {"wrong_messages": 0}
     assert set(sessions.close()) == {0}
+
+
+@pytest.mark.parametrize("options", [{"window": 64}, {"iterations": 5000}], ids=str)
+def test_senders_of_short_messages_wait_for_their_receiver_where_it_has_little_room(
+    binaries: Path, quick_path: Path, options: dict[str, int]
+) -> None:
+    """shm keeps at most 1,024 messages for a rank, of all senders together."""
+    needs("shm")
+    sessions = Sessions()
+    asked = job("streams", quick_path / "run.zarr", {"provider": "shm"}, **options)
+    asked = replace(asked, sizes=(8,), pattern_parameters={"senders": "3"})
+    assert sessions.measure(asked, 4).state == "complete"
+    assert check_whole(asked.out).attributes["verify"] == {"wrong_messages": 0}
+    assert set(sessions.close()) == {0}
+
+
+@pytest.mark.parametrize("provider", ["tcp;ofi_rxm", "shm"])
+def test_a_domain_that_the_provider_does_not_have_is_refused_with_those_that_it_has(
+    binaries: Path, quick_path: Path, provider: str
+) -> None:
+    needs(provider)
+    sessions = Sessions()
+    asked = job("aapc", quick_path / "run.zarr", {"provider": provider, "domain": "no-such"})
+    with pytest.raises(
+        CrosscutError, match=r"has no domain no-such.*; it has |offers no .* in domain no-such"
+    ):
+        sessions.measure(asked, RANKS)
+    assert set(sessions.close()) == {2}
 
 
 def test_a_provider_that_is_not_here_is_refused_with_those_that_are(binaries: Path, quick_path: Path) -> None:

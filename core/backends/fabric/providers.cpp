@@ -64,9 +64,16 @@ Info choose(const Provider& provider, const std::string& host, const std::string
   wanted->fabric_attr->prov_name = copy_of(provider.name);
   if (!domain.empty()) wanted->domain_attr->name = copy_of(domain);
   const auto list = offered(provider.by_interface ? host.c_str() : nullptr, *wanted);
-  for (auto* info = list.get(); info != nullptr; info = info->next)
-    if (name_of(*info) == provider.name) return Info(library().dupinfo(info));
+  std::set<std::string> others;  // ofi_rxm ignores the hint
+  for (auto* info = list.get(); info != nullptr; info = info->next) {
+    if (name_of(*info) != provider.name) continue;
+    if (domain.empty() || info->domain_attr->name == domain) return Info(library().dupinfo(info));
+    others.insert(info->domain_attr->name);
+  }
   std::string where = provider.by_interface ? " on " + host : "";
+  if (!others.empty())
+    throw UsageError("--fabric-domain: libfabric's provider " + std::string(provider.name) +
+                     " has no domain " + domain + where + "; it has " + joined(others));
   if (!domain.empty()) where += " in domain " + domain;
   std::string text = "libfabric's provider " + std::string(provider.name) +
                      " offers no reliable endpoints with tagged messages" +

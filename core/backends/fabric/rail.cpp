@@ -13,6 +13,10 @@ namespace {
 
 // Most messages under way in each direction: the completion queue has room for all of them.
 constexpr std::size_t most_under_way = 1024;
+// Messages that shm (1.17) keeps for a rank, both those that it receives and those that came unexpectedly.
+constexpr std::size_t room_of_shm = 1024;
+// Most messages that a sender is ahead of its receiver, where room is scarce.
+constexpr std::size_t most_ahead = 64;
 // A wait looks for an interrupt this often.
 constexpr int sleep_milliseconds = 50;
 
@@ -35,6 +39,7 @@ Rail::Rail(Info info, Transfer transfer, bool blocking, std::size_t most_bytes, 
     : info_(std::move(info)),
       transfer_(transfer),
       sleeps_(blocking),
+      has_little_room_(provider() == "shm"),
       inject_bytes_(std::min(info_->tx_attr->inject_size, most_inject)) {
   if (transfer_ == Transfer::write && info_->tx_attr->inject_size < sizeof(Offer))
     throw UsageError("libfabric's provider " + std::string(provider()) + " copies at most " +
@@ -72,7 +77,9 @@ void Rail::open_queue() {
 
 void Rail::open() {
   if (endpoint_) return;
-  const auto sends = bounded(info_->tx_attr->size), receives = bounded(info_->rx_attr->size);
+  const auto sends = bounded(info_->tx_attr->size);
+  const auto receives =
+      std::min(bounded(info_->rx_attr->size), has_little_room_ ? room_of_shm / 2 : most_under_way);
   slots_.assign(sends + receives, Slot{});
   free_sends_.clear();
   free_receives_.clear();
@@ -124,6 +131,7 @@ void Rail::add(Rank peer, const Card& card) {
                    std::to_string(peer));
   }
   peers_[peer] = {address, std::min(card_.most_bytes, card.most_bytes)};
+  if (has_little_room_) sends_.bound_lanes(allowance());
 }
 
 void Forget::operator()(fid_mr* region) const {
@@ -193,6 +201,20 @@ bool Rail::accepted(ssize_t code, bool sends, Rank peer) {
                           what);
 }
 
+std::size_t Rail::allowance() const {
+  return std::clamp<std::size_t>(room_of_shm / 2 / peers_.size(), 1, most_ahead);
+}
+
+// Ends only when the peer has received it, and all that this rank sent it before.
+ssize_t Rail::start_delivered(Slot& slot) {
+  const auto& [index, tag, data, bytes] = slot.pending;
+  const iovec part{data, bytes};
+  void* described = description(data);
+  const fi_msg_tagged message{&part, &described,    1, peers_.at(slot.lane->peer).address, tag,
+                              0,     &slot.context, 0};
+  return fi_tsendmsg(endpoint_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+}
+
 ssize_t Rail::start_tagged(Slot& slot) {
   const auto& [index, tag, data, bytes] = slot.pending;
   const auto address = peers_.at(slot.lane->peer).address;
@@ -205,7 +227,10 @@ ssize_t Rail::start_tagged(Slot& slot) {
 Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
   const bool by_write = is_written(pending);
   // The provider has copied a short message when it returns, so its send is over.
-  const bool copied = sends && !by_write && pending.bytes <= inject_bytes_;
+  const bool is_short = sends && !by_write && pending.bytes <= inject_bytes_;
+  auto& unanswered = peers_.at(lane.peer).unanswered;
+  const bool delivered = is_short && has_little_room_ && pending.bytes > 0 && unanswered >= allowance();
+  const bool copied = is_short && !delivered;
   auto& free = sends ? free_sends_ : free_receives_;
   auto& slot = *free.back();
   slot.pending = pending;
@@ -214,6 +239,8 @@ Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vecto
   if (copied) {
     code =
         fi_tinject(endpoint_.get(), pending.data, pending.bytes, peers_.at(lane.peer).address, pending.tag);
+  } else if (delivered) {
+    code = start_delivered(slot);
   } else if (by_write) {
     code = sends ? await_offer(slot) : offer(slot);
   } else {
@@ -221,10 +248,12 @@ Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vecto
   }
   if (!accepted(code, sends, lane.peer)) return Start::refused;
   if (copied) {
+    ++unanswered;
     ended.push_back(pending.index);
     return Start::over;
   }
   free.pop_back();
+  lane.closed = delivered;
   (sends ? slot.awaits_offer : slot.awaits_write) = by_write;
   return Start::under_way;
 }
@@ -237,6 +266,8 @@ bool Rail::start_all(bool sends, std::vector<program::OpIndex>& ended) {
 void Rail::end(Slot& slot, std::vector<program::OpIndex>& ended) {
   (slot.sends ? free_sends_ : free_receives_).push_back(&slot);
   turns(slot.sends).ended(*slot.lane);
+  // A message from the peer tells as much, if not as surely.
+  if (!slot.sends || std::exchange(slot.lane->closed, false)) peers_.at(slot.lane->peer).unanswered = 0;
   ended.push_back(slot.pending.index);
 }
 

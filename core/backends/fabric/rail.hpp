@@ -112,6 +112,7 @@ class Rail {
   struct Peer {
     fi_addr_t address = FI_ADDR_NOTAVAIL;
     std::size_t most_bytes = 0;
+    std::size_t unanswered = 0;  // messages copied by the provider since this rank knew the peer to follow
   };
   struct Region {
     std::span<std::byte> memory;
@@ -123,8 +124,12 @@ class Rail {
   Turns& turns(bool sends) { return sends ? sends_ : receives_; }
   bool start_all(bool sends, std::vector<program::OpIndex>& ended);
   Start start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended);
+  // How many messages a peer may be sent that it has not taken: shm has room for few, of all senders
+  // together.
+  std::size_t allowance() const;
   bool is_written(const Pending& pending) const { return transfer_ == Transfer::write && pending.bytes > 0; }
   ssize_t start_tagged(Slot& slot);
+  ssize_t start_delivered(Slot& slot);
   ssize_t await_offer(Slot& slot);
   ssize_t offer(Slot& slot);
   bool start_writes();
@@ -142,6 +147,7 @@ class Rail {
   Info info_;
   Transfer transfer_;
   bool sleeps_, stalled_ = false;
+  bool has_little_room_;  // the provider, for messages that a rank does not yet receive
   std::size_t inject_bytes_;
   int refusal_ = 0;  // the error of libfabric with which a message was refused; 0: none was
   Card card_;

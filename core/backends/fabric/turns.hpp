@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -25,6 +26,7 @@ struct Lane {
   Rank peer = 0;
   tcp::KeptQueue<Pending> waiting;
   std::size_t under_way = 0;
+  bool closed = false;    // nothing may start before what is under way has ended
   bool expected = false;  // has messages in this phase
   bool listed = false;    // among those with waiting messages
 };
@@ -45,6 +47,8 @@ class Turns {
 
   // Forgets everything. At most `places` messages will be under way.
   void reset(std::size_t places);
+  // At most this many, one or more, of a lane.
+  void bound_lanes(std::size_t most) { most_of_lane_ = most; }
   // A phase begins in which these lanes have messages. None is under way.
   void begin_phase();
   void expect(Key key);
@@ -78,11 +82,15 @@ class Turns {
 
  private:
   Lane& lane(Key key);
-  bool may_start(const Lane& lane) const { return lane.under_way == 0 ? free_ > 0 : free_ > idle_; }
+  bool may_start(const Lane& lane) const {
+    if (lane.closed || lane.under_way >= most_of_lane_) return false;
+    return lane.under_way == 0 ? free_ > 0 : free_ > idle_;
+  }
   void occupy(Lane& lane);
 
   std::map<Key, Lane> lanes_;  // never moves a lane
   std::vector<Lane*> listed_, expected_;
+  std::size_t most_of_lane_ = std::numeric_limits<std::size_t>::max();
   std::size_t free_ = 0, idle_ = 0;  // places; expected lanes without a message under way
 };
 
