@@ -5,7 +5,8 @@
 //
 // Sources: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
 // 19(1), 2005, section 4; the rings of all-reduce and reduce-scatter: Patarasuk and Yuan, J. Parallel and
-// Distributed Computing 69(2), 2009.
+// Distributed Computing 69(2), 2009; pipelines: Sanders, Speck, Traeff: Two-Tree Algorithms for Full
+// Bandwidth Broadcast, Reduction and Scan, Parallel Computing 35(12), 2009, section 2.
 #include "patterns/rounds.hpp"
 #include "program/registry.hpp"
 
@@ -93,6 +94,36 @@ void scatter_and_all_gather(Rounds& r) {
   ring_all_gather(r, 0);
 }
 
+// Passes segments of the vector on from `parent`, while the next one arrives.
+void pipeline(Rounds& r, Rank parent, std::span<const Rank> children) {
+  const std::int64_t segments = r.segments();
+  const auto part = [&](std::int64_t at) { return Blocks{r.bytes, segments, at, 1}; };
+  for (std::int64_t at = 0; at <= segments; ++at) {
+    const bool brings = parent != nobody && at<segments, passes = at> 0 && !children.empty();
+    if (brings && passes) {
+      r.exchange(children.front(), part(at - 1), parent, part(at));
+    } else if (brings) {
+      r.receive(parent, part(at));
+    } else if (passes) {
+      r.send(children.front(), part(at - 1));
+    }
+    for (std::size_t i = 1; passes && i < children.size(); ++i) r.send(children[i], part(at - 1));
+  }
+}
+
+void pipelined_chain(Rounds& r) {
+  const std::array next{r.rank + 1};
+  pipeline(r, r.rank == 0 ? nobody : r.rank - 1, std::span(next).first(r.rank + 1 < r.ranks ? 1 : 0));
+}
+
+void pipelined_binary_tree(Rounds& r) {
+  const std::int64_t first = 2 * std::int64_t{r.rank} + 1;
+  const std::array next{static_cast<Rank>(first), static_cast<Rank>(first + 1)};
+  const auto count = std::clamp<std::int64_t>(r.ranks - first, 0, 2);
+  pipeline(r, r.rank == 0 ? nobody : (r.rank - 1) / 2,
+           std::span(next).first(static_cast<std::size_t>(count)));
+}
+
 void ring_gather(Rounds& r) { ring_all_gather(r, 0); }
 
 void bruck_all_gather(Rounds& r) {
@@ -153,7 +184,9 @@ constexpr std::array reduce_scatter{Algorithm{"ring", ring_reduce_scatter},
                                     Algorithm{"recursive halving", recursive_halving}};
 constexpr std::array all_gather{Algorithm{"ring", ring_gather}, Algorithm{"Bruck", bruck_all_gather}};
 constexpr std::array broadcast{Algorithm{"binomial tree", binomial_broadcast},
-                               Algorithm{"scatter and all-gather", scatter_and_all_gather}};
+                               Algorithm{"scatter and all-gather", scatter_and_all_gather},
+                               Algorithm{"pipelined chain", pipelined_chain},
+                               Algorithm{"pipelined binary tree", pipelined_binary_tree}};
 constexpr std::array all_to_all{Algorithm{"pairwise exchange", pairwise_exchange},
                                 Algorithm{"Bruck", bruck_all_to_all}};
 constexpr std::array all_to_all_v{Algorithm{"pairwise exchange", pairwise_exchange_of_uneven_blocks}};
@@ -188,7 +221,8 @@ class CollectivePattern final : public PhasedPattern {
  public:
   explicit CollectivePattern(const Parameters& given)
       : operation_(*std::ranges::find(operations, given.text("operation"), &Operation::name)),
-        library_(given.text("library") != "no") {
+        library_(given.text("library") != "no"),
+        segment_(given.integer("segment")) {
     if (given.text("library") != "only") algorithms_ = operation_.algorithms;
   }
 
@@ -211,8 +245,8 @@ class CollectivePattern final : public PhasedPattern {
           credited, in_place ? "library, in place" : "library");
     }
     const Algorithm& algorithm = algorithms_[static_cast<std::size_t>(index)];
-    const auto emit = [=, adds = adds()](Rank rank, std::vector<Op>& ops) {
-      Rounds rounds(rank, ranks, bytes, adds, ops);
+    const auto emit = [=, adds = adds(), segment = segment_](Rank rank, std::vector<Op>& ops) {
+      Rounds rounds(rank, ranks, bytes, adds, ops, segment);
       algorithm.emit(rounds);
       rounds.finish();
     };
@@ -223,7 +257,7 @@ class CollectivePattern final : public PhasedPattern {
     return library_ ? all_but(self, ranks) : PhasedPattern::peers(self, ranks);
   }
   std::vector<std::int64_t> default_sizes() const override {
-    if (operation_.collective == Collective::barrier) return {0};
+    if (operation_.collective == Collective::barrier) return no_bytes;
     return Pattern::default_sizes();
   }
 
@@ -253,6 +287,7 @@ class CollectivePattern final : public PhasedPattern {
 
   const Operation& operation_;
   bool library_;
+  std::int64_t segment_;
   std::span<const Algorithm> algorithms_;
 };
 
@@ -271,6 +306,7 @@ const std::array parameters = {
     choice_parameter("library", {"no", "also", "only"},
                      "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
                      "or only it. The algorithms then also add what they receive of a reduction, as it does"),
+    bytes_parameter("segment", "64KiB", "Size of the segments that a broadcast's pipelines pass on", 1),
 };
 
 }  // namespace

@@ -17,13 +17,25 @@ using program::OpIndex;
 // Appends the operations of one rank, round by round.
 class Rounds {
  public:
-  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, bool adds, std::vector<Op>& ops)
-      : rank(self), ranks(everybody), bytes(vector_bytes), adds_(adds), ops_(ops) {}
+  // `segment_bytes`: of a pipeline.
+  Rounds(Rank self, Rank everybody, std::int64_t vector_bytes, bool adds, std::vector<Op>& ops,
+         std::int64_t segment_bytes = 1)
+      : rank(self),
+        ranks(everybody),
+        bytes(vector_bytes),
+        segment_bytes_(segment_bytes),
+        adds_(adds),
+        ops_(ops) {}
 
   Blocks blocks(std::int64_t first, std::int64_t count = 1) const {
     return {bytes, ranks, ((first % ranks) + ranks) % ranks, count};
   }
   Blocks all() const { return {bytes, 1, 0, 1}; }
+  // How many segments a pipeline divides the vector into: at least one.
+  std::int64_t segments() const {
+    constexpr std::int64_t most = 1 << 16;
+    return std::clamp<std::int64_t>((bytes - 1) / segment_bytes_ + 1, 1, most);
+  }
   Blocks none() const { return {0, 1, 0, 1}; }
   // Whether what is received from now on is part of a sum.
   void reduces(bool yes) { reduces_ = yes; }
@@ -71,6 +83,7 @@ class Rounds {
   }
   void next(After done) { after_ = done; }
 
+  std::int64_t segment_bytes_;
   bool adds_, reduces_ = false;
   std::vector<Op>& ops_;
   After after_ = from_start;

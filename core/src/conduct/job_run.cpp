@@ -71,6 +71,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
   if (const auto why = pattern_->refuse(ranks); !why.empty())
     throw UsageError("pattern " + job_.pattern + ": " + why);
+  if (pattern_->default_sizes() == program::no_bytes && std::ranges::any_of(job_.sizes, std::identity{}))
+    throw UsageError("pattern " + job_.pattern +
+                     ": with these parameters it carries nothing, so leave --size out");
   usable_backend(job_);
   if (job_.verify && !backend_.live) {
     throw UsageError("backend " + job_.backend + " moves no bytes, so there is nothing to verify");

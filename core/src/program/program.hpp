@@ -111,6 +111,8 @@ class Phase {
 };
 
 // Immutable once made; any rank and any thread may call every method.
+inline const std::vector<std::int64_t> no_bytes{0};
+
 class Pattern {
  public:
   virtual ~Pattern() = default;
@@ -130,7 +132,8 @@ class Pattern {
     for (Rank rank = 0; rank < ranks; ++rank) most = std::max(most, made->credited_bytes(rank));
     return most;
   }
-  // Returns the message sizes, in bytes, to measure if the user names none.
+  // Returns the message sizes, in bytes, to measure if the user names none; `no_bytes` if messages carry
+  // none.
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
   // Returns why the pattern cannot run on this many ranks ("pairs names rank 9, but there are 8 ranks"), or
   // an empty string if it can.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crosscut.analysis.figures.algorithms import algorithm_times
 from crosscut.analysis.figures.samples import Samples
+from crosscut.base import units
 from crosscut.base.spelling import sentence
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
@@ -22,6 +23,13 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         screen.line(sentence(line))
     if detailed.size_bytes:
         at = found.size_bytes.index(detailed.size_bytes)
-        screen.line(f"formula: {text(view.attributes, 'pattern', 'formula')}", "dim")
-        each = (f"{name} {figures.at(found.rates[at], number).rate()}" for number, name in enumerate(names))
-        screen.line(f"bus bandwidth at {algorithms.rows(found, at)[0]}: {'; '.join(each)}")
+        screen.title(f"Bandwidth at {units.size(detailed.size_bytes)}")
+        table = Rows("<", "algorithm bandwidth", "bus bandwidth", "?95 % interval")
+        for number, name in enumerate(names):
+            rate, seconds = figures.at(found.rates[at], number), found.seconds[at].median[number]
+            unit = units.rate_unit(rate.median)
+            bus, interval = rate.in_unit(unit)
+            table.add(name, units.rate(detailed.size_bytes / seconds), f"{bus} {unit[1]}", interval)
+        screen.table(table)
+        screen.line("algorithm bandwidth: the vector m over the time of the slowest rank", "dim")
+        screen.line(text(view.attributes, "pattern", "formula"), "dim")

@@ -10,6 +10,8 @@ from crosscut.base.spelling import sentence
 from crosscut.reports.html.pictures.picture import Axis, Column, Picture, RunAtSize, laid_over, time_axis
 from crosscut.reports.words import algorithms
 
+_THE_SAME = "The same messages, as times of the slowest rank."
+
 
 def pictures(one: RunAtSize, name: str) -> list[Picture]:
     """Returns nothing for fewer than two sizes with bytes."""
@@ -25,7 +27,7 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     return [
         Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,
                 Axis("bus bandwidth", units.rate_unit(fastest)), {"value": "rate"}),
-        Picture("sweep", f"{name}-time", "Time by message size", said, columns, size_axis,
+        Picture("sweep", f"{name}-time", "Time by message size", _THE_SAME, columns, size_axis,
                 time_axis("time of the slowest rank", quickest, log=True), {"value": "seconds"}),
     ]  # fmt: skip
 
