@@ -52,14 +52,6 @@ def parameter_table(parameters: Mapping[str, core.Parameter]) -> list[str]:
     return ["", "| option | values | unit | default | meaning |", "| --- | --- | --- | --- | --- |", *rows]
 
 
-def common_options() -> set[str]:
-    """Returns the options of every run. A pattern's parameter of the same name gets the pattern as prefix."""
-    parser = argparse.ArgumentParser(add_help=False)
-    options.add_how(parser)
-    options.add_where(parser, "")
-    return {option for action in vars(parser)["_actions"] for option in action.option_strings}
-
-
 def pattern_section(pattern: core.Pattern, notes: Mapping[str, str], taken: set[str]) -> list[str]:
     lines = ["", f"## {pattern.name}", "", f"*{cell(pattern.answers)}*", "", f"{cell(pattern.summary)}."]
     if note := notes.get("note"):
@@ -80,7 +72,7 @@ def patterns_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> s
     lines = ["# Patterns", "", MADE, "", notes["page"]["patterns"].strip()]
     lines += ["", "| pattern | question |", "| --- | --- |"]
     lines += [f"| [{p.name}](#{p.name}) | {cell(p.answers)} |" for p in known.patterns]
-    taken = common_options()
+    taken = options.of_every_run()
     for pattern in known.patterns:
         lines += pattern_section(pattern, notes.get(pattern.name, {}), taken)
     lines += ["", "## Sources", "", notes["page"]["sources"].strip()]

@@ -155,6 +155,18 @@ def test_a_dash_in_a_table_has_a_reason_and_a_column_of_dashes_is_left_out() -> 
     ]  # fmt: skip
 
 
+def test_a_table_that_is_too_wide_is_split_and_no_number_is_cut() -> None:
+    names = ["ring", "recursive doubling", "Rabenseifner", "binomial trees", "library"]
+    rows = Rows("size", *names)
+    rows.add("256 KB", *("65.26 ms *" for _ in names))
+    screen = Screen(Console(file=(stream := io.StringIO()), width=60), UNICODE)
+    screen.table(rows)
+    text = stream.getvalue()
+    assert text.count("65.26 ms *") == len(names)
+    assert text.count("256 KB") == 2
+    assert "…" not in text
+
+
 def test_a_field_never_breaks_within_a_figure() -> None:
     screen = Screen(Console(file=(stream := io.StringIO()), width=40), UNICODE)
     screen.field("slowest", "with 2.6 MB/s [2.1 – 3.1] or 90 % of it")

@@ -133,10 +133,10 @@ def rate(bytes_per_second: float, significant: int = 3) -> str:
 _BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 
 
-def message_rate(per_second: float) -> str:
-    """`3.91 million messages/s`, `512 messages/s`"""
+def message_rate(per_second: float, *, short: bool = False) -> str:
+    """`3.91 million messages/s`, `512 messages/s`; `short`: `3.91 million`"""
     unit = _unit(per_second, _COUNTS)
-    return f"{number(per_second, unit)}{unit[1]} messages/s"
+    return f"{number(per_second, unit)}{unit[1]}{'' if short else ' messages/s'}"
 
 
 def bit_rate(bits_per_second: float) -> str:

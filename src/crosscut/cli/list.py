@@ -111,7 +111,7 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
 def _flag(known: core.Core, entry: core.Pattern | core.Backend, parameter: core.Parameter) -> str:
     if isinstance(entry, core.Backend):
         return options.backend_flag(parameter, known.backends)
-    return f"--{parameter.name}"
+    return options.pattern_flag(entry, parameter, options.of_every_run())
 
 
 def _parameters(screen: Screen, parameters: Mapping[str, core.Parameter]) -> None:

@@ -36,6 +36,11 @@ class Condition:
     def longest(self) -> float:
         return float(self.seconds.max())
 
+    @property
+    def many(self) -> bool:
+        """False: the 99th percentile of so few samples is the longest."""
+        return len(self.seconds) >= 100
+
 
 @dataclass(frozen=True)
 class Slowdown:

@@ -198,7 +198,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
                  "Messages in flight at once on each route of a phase. Times are recorded per message. auto: "
                  "the smallest number that fills a route, found before the run on one route with the "
                  "smallest size. Default 1, unless the pattern's help names another.")  # fmt: skip
-    typed_option(group, f"{RAILS} N", _rails,
+    typed_option(group, f"{RAILS} N|all", _rails,
                  "Split each message over the first N of the interfaces that ranks listen on (--interface "
                  "A,B); all: over all of them. Default 1.")  # fmt: skip
     _add(group, "--sync", choices=("barrier", "none"),
@@ -262,6 +262,14 @@ def _add_parameter(
         _add(group, flag, *also, dest=dest, choices=choices or None, metavar=metavar, help=text)
 
 
+def of_every_run() -> set[str]:
+    """Returns the options that a run of any pattern has."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_how(parser)
+    add_where(parser, "")
+    return {option for action in vars(parser)["_actions"] for option in action.option_strings}
+
+
 def pattern_flag(pattern: Pattern, parameter: Parameter, taken: Container[str]) -> str:
     """Returns an option such as `--stride`, or `--pairwise-seed` for a name that options of every run have;
     but `--rails`, which the core gives to a pattern that has such a parameter."""
@@ -278,7 +286,7 @@ def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) ->
     for parameter in pattern.parameters:
         if (flag := pattern_flag(pattern, parameter, taken)) == RAILS:
             help_text = f"{parameter_help(parameter)} all: all that ranks listen on."
-            typed_option(group, f"{RAILS} N", _rails, help_text)
+            typed_option(group, f"{RAILS} N|all", _rails, help_text)
         else:
             _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
 

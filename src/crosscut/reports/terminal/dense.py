@@ -43,6 +43,8 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
+    if not detailed.of_phases:
+        _message_rates(screen, view, detailed, rates)
     of_phases = ("Phases by rate", rates.median, units.rate_unit)
     if detailed.of_phases:
         times = medians(detailed.message_seconds[..., 0, 0]).median
@@ -106,6 +108,29 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
     if (compute := _compute_share(view, samples)) is not None:
         kept = f"{units.percent(compute)} of the ranks' computing rate"
         screen.field("computing", f"{kept} was kept during communication (median)")
+
+
+def _message_rates(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
+    """Draws how many messages per second each phase carried: in all, and on average for a sending rank and
+    for a node with senders."""
+    there = np.nonzero(np.isfinite(rates.median))[0]
+    if len(there) > _MOST_PHASES or not figures.messages(view, samples, rates):
+        return
+    screen.title("Messages per second, by phase")
+    table = Rows("<phase", "all", "each sender", "each node that sends")
+    for at in there:
+        senders = np.unique(samples.peer[at][samples.peer[at] >= 0])
+        nodes = len(np.unique(view.rank_nodes[senders]))
+        every = float(rates.median[at]) / samples.size_bytes
+        table.add(
+            view.phase_name(samples, int(at)),
+            *(units.message_rate(every / count, short=True) for count in (1, len(senders), nodes)),
+        )
+    screen.table(table)
+
+
+_MOST_PHASES = 20
+"""Of a table of phases."""
 
 
 def _compute_share(view: View, samples: Samples) -> float | None:

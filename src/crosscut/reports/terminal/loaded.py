@@ -98,7 +98,7 @@ def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:
     )
     for entry in found:
         condition = entry.condition
-        many = len(condition.seconds) >= 100  # otherwise the 99th percentile is the longest
+        many = condition.many
         table.add(
             condition.label,
             units.size(condition.bytes),

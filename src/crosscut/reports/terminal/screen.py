@@ -117,22 +117,34 @@ class Screen:
 
     def table(self, rows: Rows) -> None:
         """Draws a table without optional columns that are empty, and without columns of dashes alone. On a
-        narrow screen, further optional columns are dropped, last one first."""
+        narrow screen, further optional columns are dropped, last one first; then the rest is split."""
         optional = [index for index, heading in enumerate(rows.headings) if heading.startswith("?")]
         left_out = {index for index in range(1, len(rows.headings)) if _says_nothing(rows, index)}
-        table = self._table(rows, left_out)
-        unlimited = self.console.options.update(max_width=10_000)
-        while optional and Measurement.get(self.console, unlimited, table).maximum > self.width:
+        kept = _without(rows, left_out)
+        while optional and self._widths(rows, kept).maximum > self.width:
             left_out.add(optional.pop())
-            table = self._table(rows, left_out)
-        self.show(table)
-        kept = [index for index in range(len(rows.headings)) if index not in left_out]
+            kept = _without(rows, left_out)
+        self._show_columns(rows, kept)
         if rows.dash and any(
             str(cells[index]).startswith(_DASH) for cells, _ in rows.lines for index in kept
         ):
             self.line(f"{_DASH}: {rows.dash}", "dim")
 
-    def _table(self, rows: Rows, left_out: set[int]) -> Table:
+    def _widths(self, rows: Rows, kept: Sequence[int]) -> Measurement:
+        unlimited = self.console.options.update(max_width=10_000)
+        return Measurement.get(self.console, unlimited, self._table(rows, kept))
+
+    def _show_columns(self, rows: Rows, kept: Sequence[int]) -> None:
+        """Draws these columns: in several tables, each with the first one, if the screen would cut them."""
+        if self._widths(rows, kept).minimum <= self.width or len(kept) <= 2:
+            self.show(self._table(rows, kept))
+            return
+        middle = len(kept) // 2 + 1
+        self._show_columns(rows, kept[:middle])
+        self.line()
+        self._show_columns(rows, (kept[0], *kept[middle:]))
+
+    def _table(self, rows: Rows, kept: Sequence[int]) -> Table:
         table = Table(
             box=box.ASCII2 if self.glyphs is ASCII else box.SIMPLE_HEAD,
             show_edge=False,
@@ -140,7 +152,6 @@ class Screen:
             header_style="dim",
             show_header=any(heading.strip("?<") for heading in rows.headings),
         )
-        kept = [index for index in range(len(rows.headings)) if index not in left_out]
         worded = {index for index in kept if rows.headings[index].removeprefix("?").startswith("<")}
         for index in kept:
             heading, words = rows.headings[index].removeprefix("?"), index in worded
@@ -160,6 +171,10 @@ class Screen:
         if isinstance(content, Text):
             return content
         return Text(self.glyphs.plain(content), no_wrap=True if is_number else None)
+
+
+def _without(rows: Rows, left_out: set[int]) -> list[int]:
+    return [index for index in range(len(rows.headings)) if index not in left_out]
 
 
 def _says_nothing(rows: Rows, column: int) -> bool:

@@ -97,11 +97,14 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
     congested = [entry for entry in found if entry.condition.label != found[0].condition.label]
     if not congested:
         return ["victims were measured under one condition only, so their slowdown is unknown"]
-    worst = max(congested, key=lambda entry: entry.p99)
+    worst = max(congested, key=lambda entry: entry.p99 if entry.condition.many else entry.longest)
     median = max(entry.median for entry in congested)
+    tail = (
+        f"99th percentile {worst.p99:.2f}" if worst.condition.many else f"longest message {worst.longest:.2f}"
+    )
     return [
-        f"victims' worst slowdown against an idle network: median {median:.2f} times; 99th percentile "
-        f"{worst.p99:.1f} times, beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
+        f"victims' worst slowdown against an idle network: median {median:.2f} times; {tail} "
+        f"times, beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
     ]
 
 

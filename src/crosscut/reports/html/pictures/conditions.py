@@ -65,7 +65,7 @@ def of_victims(found: Sequence[Slowdown], size: str, name: str) -> Picture | Non
         columns={
             "label": labels,
             "value": [entry.median for entry in found],
-            "tick": [entry.p99 if len(entry.condition.seconds) >= 100 else None for entry in found],
+            "tick": [entry.p99 if entry.condition.many else None for entry in found],
         },
         x=Axis("slowdown of the median message (tick: of the 99th percentile), times idle"),
         y=Axis(""),
