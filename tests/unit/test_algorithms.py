@@ -7,6 +7,7 @@ from made_runs import aapc_view
 
 from crosscut.analysis.figures.algorithms import AlgorithmTimes
 from crosscut.analysis.stats.intervals import Medians
+from crosscut.reports.html.pictures import algorithms as pictures
 from crosscut.reports.words import algorithms
 
 
@@ -49,6 +50,10 @@ def test_a_range_goes_on_while_one_algorithm_may_be_the_fastest() -> None:
     (fastest, rate) = algorithms.sentences(found, view, names)
     assert fastest == "fastest all-reduce: doubling up to 10 B; ring from 100 B on"
     assert rate.startswith("bus bandwidth at 1 KB: 4.0")
+    assert pictures.changes(found, names) == [
+        {"from": 1, "to": 10, "label": "doubling"},
+        {"from": 100, "to": 1000, "label": "ring"},
+    ]
 
 
 def library_words(*sizes: tuple[int, Medians]) -> list[str]:

@@ -174,7 +174,7 @@ function whole(axis, values, width) {
 }
 
 // Logarithmic axes of message sizes and of times.
-const sizes = (axis, width) => ({ ...scaled(axis), type: "log", tickFormat: size, ticks: narrowed(8, width) });
+const sizes = (axis, width) => ({ ...scaled(axis), type: "log", tickFormat: size, ticks: width < 640 ? 4 : 8 });
 const times = (axis, ticks) => ({ ...upright(axis), type: "log", nice: false, label: axis.label, tickFormat: secondsTick, ticks });
 
 export function histogram(picture, width) {
@@ -261,6 +261,19 @@ export function ranks(picture, width) {
   });
 }
 
+// Where the fastest curve changes, and which it is in between.
+function changes(fastest) {
+  if (fastest.length < 2) return [];
+  const between = fastest.slice(1).map(({ from }, at) => Math.sqrt(from * fastest[at].to));
+  return [
+    Plot.ruleX(between, { stroke: "var(--faint)", strokeDasharray: "3 4" }),
+    Plot.text(fastest, {
+      x: ({ from, to }) => Math.sqrt(from * to), text: "label", frameAnchor: "top", dy: -4, fill: "var(--faint)", lineWidth: 9, clip: false,
+      lineAnchor: "bottom",
+    }),
+  ];
+}
+
 export function sweep(picture, width) {
   const runs = runsOf(picture);
   const value = picture.more.value;
@@ -275,6 +288,7 @@ export function sweep(picture, width) {
     marks: [
       isRate ? Plot.ruleY([0], faint) : null,
       ...bounds(picture, "y"),
+      ...changes(picture.more.fastest ?? []),
       ...runs.flatMap((run) => {
         const own = data.filter((row) => row.run === run);
         const colour = colourOf(runs, run);

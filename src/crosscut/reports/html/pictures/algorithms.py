@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from crosscut.analysis.figures.algorithms import AlgorithmTimes, algorithm_times
@@ -23,13 +25,28 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
     quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
     said = " ".join(map(sentence, algorithms.comparison(found, one.view, names)))
+    parts = changes(found, names)
     size_axis = Axis("size of the vector, bytes", log=True)
     return [
         Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,
-                Axis("bus bandwidth", units.rate_unit(fastest)), {"value": "rate"}),
+                Axis("bus bandwidth", units.rate_unit(fastest)), {"value": "rate", "fastest": parts}),
         Picture("sweep", f"{name}-time", "Time by message size", _THE_SAME, columns, size_axis,
-                time_axis("time of the slowest rank", quickest, log=True), {"value": "seconds"}),
+                time_axis("time of the slowest rank", quickest, log=True),
+                {"value": "seconds", "fastest": parts}),
     ]  # fmt: skip
+
+
+def changes(found: AlgorithmTimes, names: Sequence[str]) -> list[dict[str, object]]:
+    """The fastest algorithm's name over each range of sizes with bytes."""
+    return [
+        {
+            "from": part.first_bytes,
+            "to": part.last_bytes,
+            "label": names[part.algorithms[0]] if len(part.algorithms) == 1 else "several alike",
+        }
+        for part in found.ranges()
+        if part.first_bytes > 0
+    ]
 
 
 def _columns(found: AlgorithmTimes, sized: list[int], number: int) -> dict[str, Column]:
