@@ -91,6 +91,8 @@ def test_every_included_experiment_is_read_and_names_its_paper() -> None:
         ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
         ("[lab]", "[lab", "not TOML"),
         ('unit = "MiB/s"', 'unit = "MiB/s"\nlimits = [[0, 3]]', "key 'limits': goes only with 'joint rate'"),
+        ('unit = "MiB/s"', 'unit = "MiB/s"\non = "lab"\nsimulator = { knee = "3" }',
+         "key 'simulator': goes only with a series that is simulated"),
         ('"median rate"', '"joint rate"\nlimits = [[3, 0]]', "key 'limits': 0 is below 3"),
         ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a list"),
         ('"median rate"', '"joint rate"\nlimits = [[3, -1]]', "key 'limits': -1 is not a whole number"),

@@ -47,6 +47,8 @@ class Series:
     parameters: Scalars = field(default_factory=dict)
     lab_parameters: Scalars = field(default_factory=dict)
     """Override `parameters` on the lab, such as those that are scaled with the message."""
+    simulator: Scalars = field(default_factory=dict)
+    """Parameters of the simulator, by their names in `crosscut list sim`."""
     ranks: Annotated[int, DERIVED] = 0
     """0: as many as the network has."""
     rank_counts: Annotated[tuple[int, ...], Key("ranks"), Writing.ONE_OR_MORE, Between(0, _MOST)] = ()
@@ -221,6 +223,8 @@ def _checked(series: Series) -> Series:
         fail("phases", "excludes 'sizes': figures are by phase, or by size")
     counts = series.rank_counts or (series.ranks,)
     settings.check(series.at, series.settings, series.on, series.quantity.step, counts)
+    if series.simulator and Realm.SIMULATED not in series.on:
+        fail("simulator", "goes only with a series that is simulated")
     if series.limits and series.quantity.step != "joint":
         fail("limits", "goes only with 'joint rate'")
     for first, last in series.limits:

@@ -276,6 +276,7 @@ def _job(
         out=out,
         pattern_parameters=series.lab_parameters if on_lab else series.parameters,
         backend=_backend(series, place),
+        backend_parameters={} if is_live else series.simulator,
         sizes=series.lab_messages if on_lab else series.messages,
         phases=phases,
         options=options if is_live else {},

@@ -88,7 +88,8 @@ def series(name: str) -> tuple[Series, ...]:
 
 
 def words_of(one: Series) -> list[str]:
-    return [one.pattern, *(word for key, value in one.parameters.items() for word in (f"--{key}", value))]
+    given = one.parameters | one.simulator
+    return [one.pattern, *(word for key, value in given.items() for word in (f"--{key}", value))]
 
 
 def pair_rate(one: Series, pairs: int, knee: tuple[float, float] = PLAIN) -> float:
@@ -112,12 +113,12 @@ def kurmann_pairwise() -> Iterator[Row]:
 
 
 def kurmann_aapc() -> Iterator[Row]:
-    for one in series("kurmann-table-4"):
+    for one in (*series("kurmann-table-4"), *series("kurmann-table-4-pairs")):
         run = simulate(one.network, words_of(one), ranks=one.ranks, message=one.messages[0])
         value = float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
         yield Row(
             f"Kurmann, {one.where}",
-            f"AAPC on {one.network}, {one.ranks} nodes, {one.quantity_name}",
+            f"AAPC on {Path(one.network).stem}, {one.ranks} nodes, {one.quantity_name}",
             one.unit, one.published[0], value,
             note="" if "capacity" in one.note else one.note,
         )  # fmt: skip
