@@ -209,8 +209,11 @@ constexpr std::array operations{
               .times = 1,
               .in_place = true},
     Operation{.name = "broadcast", .collective = Collective::broadcast, .algorithms = broadcast, .times = 0},
-    Operation{
-        .name = "all-to-all", .collective = Collective::all_to_all, .algorithms = all_to_all, .times = 1},
+    Operation{.name = "all-to-all",
+              .collective = Collective::all_to_all,
+              .algorithms = all_to_all,
+              .times = 1,
+              .in_place = true},
     Operation{.name = "all-to-all-v",
               .collective = Collective::all_to_all_v,
               .algorithms = all_to_all_v,
@@ -306,7 +309,7 @@ const std::array parameters = {
     choice_parameter("library", {"no", "also", "only"},
                      "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
                      "or only it. The algorithms then also add what they receive of a reduction, as it does"),
-    bytes_parameter("segment", "64KiB", "Size of the segments that a broadcast's pipelines pass on", 1),
+    bytes_parameter("segment", "64KiB", "Size of the segments that a broadcast's pipelines pass on; at most 65,536 of them", 1),
 };
 
 }  // namespace

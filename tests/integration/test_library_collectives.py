@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def sessions(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sess
 def job(out: Path, operation: str, backend: str, **options: object) -> Job:
     return Job(
         pattern="collective", out=out, pattern_parameters={"operation": operation, "library": "also"},
-        backend=backend, sizes=(0, 5, 4096, 100_001),
+        backend=backend, sizes=(0,) if operation == "barrier" else (0, 5, 4096, 100_001),
         options={"repetitions": 3, "iterations": 3, "verify": True} | options,
     )  # fmt: skip
 
@@ -46,20 +47,33 @@ def job(out: Path, operation: str, backend: str, **options: object) -> Job:
     "operation",
     ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "all-to-all-v", "barrier"],
 )
+@pytest.mark.parametrize("iterations", [2, 3])  # in place, every second exchange undoes the first
 def test_results_of_mpi_s_own_collectives_are_whole(
-    sessions: Sessions, quick_path: Path, operation: str
+    sessions: Sessions, quick_path: Path, operation: str, iterations: int
 ) -> None:
     if not usable("mpi"):
         pytest.skip("the backend mpi cannot be used here")
-    asked = job(quick_path / "run.zarr", operation, "mpi")
+    asked = job(quick_path / "run.zarr", operation, "mpi", iterations=iterations)
     assert sessions.measure(asked, RANKS).state == "complete"
     attributes = Run.open(asked.out).attributes
     assert attributes["verify"] == {"wrong_messages": 0}
     labels = attributes["phase_labels"]
     assert isinstance(labels, list)
     assert "library" in labels
-    assert ("library, in place" in labels) == (operation in ("all-reduce", "all-gather"))
+    assert ("library, in place" in labels) == (operation in ("all-reduce", "all-gather", "all-to-all"))
     assert set(sessions.close()) == {0}
+
+
+def test_a_barrier_carries_nothing_so_it_has_no_size(sessions: Sessions, quick_path: Path) -> None:
+    asked = replace(
+        job(quick_path / "run.zarr", "barrier", "tcp"),
+        sizes=(8,),
+        pattern_parameters={"operation": "barrier"},
+    )
+    with pytest.raises(CrosscutError, match="carries nothing, so leave --size out"):
+        sessions.measure(asked, 2)
+    assert not (quick_path / "run.zarr").exists()
+    sessions.close()
 
 
 def test_a_backend_without_collectives_of_its_own_refuses_them(sessions: Sessions, quick_path: Path) -> None:

@@ -83,7 +83,8 @@ class FabricTransport : public measure::HostTransport {
       rails_.push_back(std::make_unique<Rail>(
           choose(provider_, context.interfaces.at(i).host(), given.text("domain"),
                  {.gpus = gpu_ != nullptr, .writes = transfer_ == Transfer::write}),
-          transfer_, !context.polling && count == 1, static_cast<std::size_t>(given.integer("max-message")),
+          transfer_, static_cast<std::size_t>(context.ranks - 1), !context.polling && count == 1,
+          static_cast<std::size_t>(given.integer("max-message")),
           // fi_tinject takes memory that the processor can read.
           gpu_ ? 0 : std::numeric_limits<std::size_t>::max()));
       note_progress();
@@ -207,6 +208,9 @@ class FabricTransport : public measure::HostTransport {
         {"send_ends", transfer_ == Transfer::write
                           ? "the provider's completion"
                           : "the provider's completion; at most inject_bytes: when fi_tinject returns"}};
+    if (rail.most_ahead() > 0)
+      facts.emplace_back("delivered", "of short messages to a peer that sends none, one after each " +
+                                          std::to_string(rail.most_ahead()) + ": ends when it is received");
     if (gpu_) facts.emplace_back("gpu", gpu_->facts());
     return facts;
   }

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t most_under_way = 1024;
 // Messages that shm (1.17) keeps for a rank, both those that it receives and those that came unexpectedly.
 constexpr std::size_t room_of_shm = 1024;
-// Most messages that a sender is ahead of its receiver, where room is scarce.
-constexpr std::size_t most_ahead = 64;
+// A rank that only knows what its peer has sent may be twice as far ahead as it counts.
+constexpr std::size_t ahead_of_all = room_of_shm / 4, ahead_of_one = 64;
 // A wait looks for an interrupt this often.
 constexpr int sleep_milliseconds = 50;
 
@@ -35,11 +35,14 @@ std::string doing(bool sends, Rank peer) {
   return (sends ? "sending to rank " : "receiving from rank ") + std::to_string(peer);
 }
 
-Rail::Rail(Info info, Transfer transfer, bool blocking, std::size_t most_bytes, std::size_t most_inject)
+Rail::Rail(Info info, Transfer transfer, std::size_t peers, bool blocking, std::size_t most_bytes,
+           std::size_t most_inject)
     : info_(std::move(info)),
       transfer_(transfer),
       sleeps_(blocking),
-      has_little_room_(provider() == "shm"),
+      most_ahead_(provider() == "shm" ? std::clamp<std::size_t>(
+                                            ahead_of_all / std::max<std::size_t>(peers, 1), 1, ahead_of_one)
+                                      : 0),
       inject_bytes_(std::min(info_->tx_attr->inject_size, most_inject)) {
   if (transfer_ == Transfer::write && info_->tx_attr->inject_size < sizeof(Offer))
     throw UsageError("libfabric's provider " + std::string(provider()) + " copies at most " +
@@ -79,7 +82,7 @@ void Rail::open() {
   if (endpoint_) return;
   const auto sends = bounded(info_->tx_attr->size);
   const auto receives =
-      std::min(bounded(info_->rx_attr->size), has_little_room_ ? room_of_shm / 2 : most_under_way);
+      std::min(bounded(info_->rx_attr->size), most_ahead_ > 0 ? room_of_shm / 2 : most_under_way);
   slots_.assign(sends + receives, Slot{});
   free_sends_.clear();
   free_receives_.clear();
@@ -89,6 +92,8 @@ void Rail::open() {
   }
   sends_.reset(sends);
   receives_.reset(receives);
+  if (most_ahead_ > 0) sends_.bound_lanes(most_ahead_);
+  if (most_ahead_ > 0 && transfer_ == Transfer::write) receives_.bound_lanes(most_ahead_);  // which offer
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0 && transfer_ == Transfer::write)
     offer_memory_ = enrol(std::as_writable_bytes(std::span(slots_)), nullptr);
   open_queue();
@@ -131,7 +136,6 @@ void Rail::add(Rank peer, const Card& card) {
                    std::to_string(peer));
   }
   peers_[peer] = {address, std::min(card_.most_bytes, card.most_bytes)};
-  if (has_little_room_) sends_.bound_lanes(allowance());
 }
 
 void Forget::operator()(fid_mr* region) const {
@@ -201,14 +205,10 @@ bool Rail::accepted(ssize_t code, bool sends, Rank peer) {
                           what);
 }
 
-std::size_t Rail::allowance() const {
-  return std::clamp<std::size_t>(room_of_shm / 2 / peers_.size(), 1, most_ahead);
-}
-
 // Ends only when the peer has received it, and all that this rank sent it before.
 ssize_t Rail::start_delivered(Slot& slot) {
   const auto& [index, tag, data, bytes] = slot.pending;
-  const iovec part{data, bytes};
+  const iovec part = bytes > 0 ? iovec{data, bytes} : iovec{&slot.token, 1};
   void* described = description(data);
   const fi_msg_tagged message{&part, &described,    1, peers_.at(slot.lane->peer).address, tag,
                               0,     &slot.context, 0};
@@ -219,17 +219,18 @@ ssize_t Rail::start_tagged(Slot& slot) {
   const auto& [index, tag, data, bytes] = slot.pending;
   const auto address = peers_.at(slot.lane->peer).address;
   auto* const described = description(data);
-  return slot.sends
-             ? fi_tsend(endpoint_.get(), data, bytes, described, address, tag, &slot.context)
-             : fi_trecv(endpoint_.get(), data, bytes, described, FI_ADDR_UNSPEC, tag, 0, &slot.context);
+  if (slot.sends) return fi_tsend(endpoint_.get(), data, bytes, described, address, tag, &slot.context);
+  const bool by_token = bytes == 0 && most_ahead_ > 0;  // a delivered empty message has one byte
+  return fi_trecv(endpoint_.get(), by_token ? &slot.token : data, by_token ? 1 : bytes, described,
+                  FI_ADDR_UNSPEC, tag, 0, &slot.context);
 }
 
 Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended) {
   const bool by_write = is_written(pending);
   // The provider has copied a short message when it returns, so its send is over.
   const bool is_short = sends && !by_write && pending.bytes <= inject_bytes_;
-  auto& unanswered = peers_.at(lane.peer).unanswered;
-  const bool delivered = is_short && has_little_room_ && pending.bytes > 0 && unanswered >= allowance();
+  auto& ahead = peers_.at(lane.peer).ahead;
+  const bool delivered = is_short && most_ahead_ > 0 && ahead >= most_ahead_;
   const bool copied = is_short && !delivered;
   auto& free = sends ? free_sends_ : free_receives_;
   auto& slot = *free.back();
@@ -248,12 +249,12 @@ Start Rail::start_one(Lane& lane, const Pending& pending, bool sends, std::vecto
   }
   if (!accepted(code, sends, lane.peer)) return Start::refused;
   if (copied) {
-    ++unanswered;
+    ++ahead;
     ended.push_back(pending.index);
     return Start::over;
   }
   free.pop_back();
-  lane.closed = delivered;
+  slot.delivered = lane.closed = delivered;
   (sends ? slot.awaits_offer : slot.awaits_write) = by_write;
   return Start::under_way;
 }
@@ -266,8 +267,13 @@ bool Rail::start_all(bool sends, std::vector<program::OpIndex>& ended) {
 void Rail::end(Slot& slot, std::vector<program::OpIndex>& ended) {
   (slot.sends ? free_sends_ : free_receives_).push_back(&slot);
   turns(slot.sends).ended(*slot.lane);
-  // A message from the peer tells as much, if not as surely.
-  if (!slot.sends || std::exchange(slot.lane->closed, false)) peers_.at(slot.lane->peer).unanswered = 0;
+  auto& ahead = peers_.at(slot.lane->peer).ahead;
+  if (std::exchange(slot.delivered, false)) {
+    slot.lane->closed = false;
+    ahead = 0;
+  } else if (!slot.sends && ahead > 0 && slot.pending.bytes <= inject_bytes_) {
+    --ahead;
+  }
   ended.push_back(slot.pending.index);
 }
 

@@ -36,6 +36,8 @@ struct Slot {
   bool sends = false;
   bool awaits_offer = false;  // a send by write
   bool awaits_write = false;  // a receive by write
+  bool delivered = false;     // a short send that ends when the peer has received it
+  std::byte token{};          // stands for nothing where an empty message cannot be delivered (shm 1.17)
 };
 
 // What a rank tells another about its endpoint. Sent as its bytes: little-endian, no padding.
@@ -60,9 +62,10 @@ using Registration = std::unique_ptr<fid_mr, Forget>;
 
 class Rail {
  public:
-  // Opens the domain. `blocking`: waits may sleep in the provider. `most_inject`: the provider copies no
-  // longer message.
-  Rail(Info info, Transfer transfer, bool blocking, std::size_t most_bytes, std::size_t most_inject);
+  // Opens the domain. `peers`: there may be so many. `blocking`: waits may sleep in the provider.
+  // `most_inject`: the provider copies no longer message.
+  Rail(Info info, Transfer transfer, std::size_t peers, bool blocking, std::size_t most_bytes,
+       std::size_t most_inject);
   Rail(const Rail&) = delete;
   Rail& operator=(const Rail&) = delete;
   ~Rail() { close(); }
@@ -106,13 +109,16 @@ class Rail {
   Unfinished unfinished() const;
   const fi_info& info() const { return *info_; }
   std::size_t inject_bytes() const { return inject_bytes_; }
+  std::size_t most_ahead() const { return most_ahead_; }
   bool sleeps() const { return sleeps_; }
 
  private:
   struct Peer {
     fi_addr_t address = FI_ADDR_NOTAVAIL;
     std::size_t most_bytes = 0;
-    std::size_t unanswered = 0;  // messages copied by the provider since this rank knew the peer to follow
+    // Short messages sent, which the provider copies, less short ones received, since this rank last knew
+    // that the peer had received all.
+    std::size_t ahead = 0;
   };
   struct Region {
     std::span<std::byte> memory;
@@ -124,9 +130,6 @@ class Rail {
   Turns& turns(bool sends) { return sends ? sends_ : receives_; }
   bool start_all(bool sends, std::vector<program::OpIndex>& ended);
   Start start_one(Lane& lane, const Pending& pending, bool sends, std::vector<program::OpIndex>& ended);
-  // How many messages a peer may be sent that it has not taken: shm has room for few, of all senders
-  // together.
-  std::size_t allowance() const;
   bool is_written(const Pending& pending) const { return transfer_ == Transfer::write && pending.bytes > 0; }
   ssize_t start_tagged(Slot& slot);
   ssize_t start_delivered(Slot& slot);
@@ -147,7 +150,9 @@ class Rail {
   Info info_;
   Transfer transfer_;
   bool sleeps_, stalled_ = false;
-  bool has_little_room_;  // the provider, for messages that a rank does not yet receive
+  // The most that a peer may be sent ahead of what it receives, where the provider has little room for such
+  // messages, as shm has for those of all senders together. 0: no bound.
+  std::size_t most_ahead_;
   std::size_t inject_bytes_;
   int refusal_ = 0;  // the error of libfabric with which a message was refused; 0: none was
   Card card_;

@@ -1,5 +1,5 @@
-// What the kernel tells of each lane at the end of a job. This is a separate file because only linux/tcp.h
-// has all of tcp_info, and it cannot be included together with netinet/tcp.h.
+// What the kernel tells of the lanes to each peer at the end of a job. This is a separate file because only
+// linux/tcp.h has all of tcp_info, and it cannot be included together with netinet/tcp.h.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -15,16 +16,19 @@
 namespace crosscut::backends::tcp {
 namespace {
 
-// A rank names at most this many lanes that sent segments again.
+// A rank names at most this many peers to which it sent segments again.
 constexpr std::size_t most_named = 16;
-// All ranks together tell of at most so many lanes, but each of one or more, and of most_named at most.
+// All ranks together tell of at most so many routes, but each of one or more, and of most_named at most.
 constexpr std::size_t most_of_all = 4096;
 
-// Of a lane, since the last call; all its connections together.
+// The kernel's least round-trip time of a connection that has measured none.
+constexpr std::int64_t unknown_rtt = std::numeric_limits<std::uint32_t>::max();
+
+// Of the lanes to a peer, since the last call.
 struct Told {
   Rank peer = 0;
   LaneCounts grown;
-  std::int64_t rtt_us = 0, least_rtt_us = std::numeric_limits<std::uint32_t>::max(), window = 0, segment = 0;
+  std::int64_t rtt_us = 0, least_rtt_us = unknown_rtt, window = 0, segment = 0;
 };
 
 constexpr std::array fields{"rank",
@@ -44,7 +48,8 @@ constexpr std::array fields{"rank",
 json::Value row(Rank rank, const Told& one) {
   json::Array numbers{std::int64_t{rank}, std::int64_t{one.peer}};
   for (const auto counted : one.grown) numbers.emplace_back(static_cast<std::int64_t>(counted));
-  for (const auto now : {one.rtt_us, one.least_rtt_us, one.window, one.segment}) numbers.emplace_back(now);
+  const auto least = one.least_rtt_us == unknown_rtt ? 0 : one.least_rtt_us;
+  for (const auto now : {one.rtt_us, least, one.window, one.segment}) numbers.emplace_back(now);
   return numbers;
 }
 
@@ -67,19 +72,23 @@ void add(Told& lane, const tcp_info& info, LaneCounts& before) {
 
 json::Value TcpConnections::lanes() {
   const std::lock_guard lock(closing_);
-  std::vector<Told> each;
-  std::uint64_t segments = 0, again = 0;
+  std::map<Rank, Told> by_peer;
   for (const auto& [id, lane] : lanes_) {
-    Told one{.peer = id.peer};
+    auto& one = by_peer.try_emplace(id.peer, Told{.peer = id.peer}).first->second;
     for (auto& connection : lane->connections) {
       tcp_info info{};
       socklen_t length = sizeof info;
       if (::getsockopt(connection.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0)
         add(one, info, connection.told);
     }
+  }
+  std::vector<Told> each;
+  std::uint64_t segments = 0, again = 0;
+  for (const auto& [peer, one] : by_peer) {
+    if (one.grown[0] == 0) continue;
     segments += one.grown[0];
     again += one.grown[1];
-    if (one.grown[0] > 0) each.push_back(one);
+    each.push_back(one);
   }
   // The worst first: sent again, waited for the receiver or for buffers, busy.
   std::ranges::stable_sort(each, std::ranges::greater{}, [](const Told& one) {

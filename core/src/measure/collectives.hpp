@@ -39,7 +39,8 @@ struct WrongResult {
 };
 
 // Returns the first wrong byte of a collective's result on `rank`, if any. Every rank sent the payload of
-// `key_of(rank)`. After `iterations`, a sum in place is that of the first times ranks^(iterations - 1).
+// `key_of(rank)`. In place, the result of `iterations` is checked: a sum is that of the first times
+// ranks^(iterations - 1).
 template <class KeyOf>
 std::optional<WrongResult> wrong_result(const program::Op& op, const std::byte* result, Rank rank, Rank ranks,
                                         std::int64_t iterations, KeyOf&& key_of) {
@@ -86,11 +87,13 @@ std::optional<WrongResult> wrong_result(const program::Op& op, const std::byte* 
     case all_gather:
     case all_to_all:
       for (Rank source = 0; source < ranks; ++source) {
-        // In place, a rank's own block lies where the result has it.
-        const std::int64_t offset = op.collective == all_to_all ? rank * block
-                                    : op.in_place               ? source * block
-                                                                : 0;
-        if (const auto wrong = copied(source, source * block, block, offset)) return wrong;
+        // In place, a rank's own block lies where the result has it, and every second exchange undoes the
+        // first.
+        const bool undone = op.collective == all_to_all && op.in_place && iterations % 2 == 0;
+        const std::int64_t offset = op.collective == all_to_all && !undone ? rank * block
+                                    : op.in_place                          ? source * block
+                                                                           : 0;
+        if (const auto wrong = copied(undone ? rank : source, source * block, block, offset)) return wrong;
       }
       return std::nullopt;
     case all_to_all_v:

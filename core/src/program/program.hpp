@@ -110,9 +110,9 @@ class Phase {
   virtual std::string label() const { return {}; }
 };
 
-// Immutable once made; any rank and any thread may call every method.
 inline const std::vector<std::int64_t> no_bytes{0};
 
+// Immutable once made; any rank and any thread may call every method.
 class Pattern {
  public:
   virtual ~Pattern() = default;
