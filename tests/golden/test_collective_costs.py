@@ -66,9 +66,8 @@ COSTS = {
 
 
 @pytest.mark.parametrize("operation", COSTS)
-# A sender of a short message goes on at once, so a tree's messages from one rank share its link. In the
-# binary tree, one rank has only one child.
-@pytest.mark.parametrize(("size", "tolerance"), [(1600, 0.1), (1_600_000, 0.011)])
+# A sender of a short message goes on at once, so a tree's messages from one rank share its link.
+@pytest.mark.parametrize(("size", "tolerance"), [(1600, 0.1), (1_600_000, 0.005)])
 def test_each_algorithm_takes_the_time_of_its_formula(
     compare: ModuleType, tmp_path: Path, operation: str, size: int, tolerance: float
 ) -> None:
@@ -79,9 +78,11 @@ def test_each_algorithm_takes_the_time_of_its_formula(
     samples = load(run.dataset, 0)
     seconds = summary.phase_seconds(samples)[0]
     named = dict(zip(run.dataset.attrs["phase_labels"], seconds.tolist(), strict=True))
-    assert named == pytest.approx(
-        {name: cost(size) for name, cost in COSTS[operation].items()}, rel=tolerance
-    )
+    for name, cost in COSTS[operation].items():
+        # In the binary tree, one rank has only one child.
+        allowed = max(tolerance, 0.011) if name == "pipelined binary tree" else tolerance
+        assert named.pop(name) == pytest.approx(cost(size), rel=allowed), name
+    assert named == {}
 
 
 def test_bus_bandwidth_is_that_of_the_links_where_an_algorithm_loses_nothing(

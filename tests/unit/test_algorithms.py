@@ -50,10 +50,14 @@ def test_a_range_goes_on_while_one_algorithm_may_be_the_fastest() -> None:
     (fastest, rate) = algorithms.sentences(found, view, names)
     assert fastest == "fastest all-reduce: doubling up to 10 B; ring from 100 B on"
     assert rate.startswith("bus bandwidth at 1 KB: 4.0")
-    assert pictures.changes(found, names) == [
-        {"from": 1, "to": 10, "label": "doubling"},
-        {"from": 100, "to": 1000, "label": "ring"},
-    ]
+    empty = AlgorithmTimes(
+        (0, *found.size_bytes), (found.seconds[0], *found.seconds), (found.rates[0], *found.rates)
+    )
+    for sizes in (found, empty):
+        assert pictures.changes(sizes, names) == [
+            {"from": 1, "to": 10, "label": "doubling"},
+            {"from": 100, "to": 1000, "label": "ring"},
+        ]
 
 
 def library_words(*sizes: tuple[int, Medians]) -> list[str]:

@@ -37,6 +37,8 @@ def test_shares_are_of_the_time_in_which_a_lane_had_data_to_send() -> None:
         [[0, 7, 90, 0, 2_000_000, 500_000, 0]],  # no such rank
         [[0, 1, 90, 0, True, 500_000, 0]],
         [[0, 1, 90, 0, "2", 500_000, 0]],
+        [[0, 1, 90, 0, 10**400, 500_000, 0]],
+        [[0, 1, 90, 0, 2_000_000, 10**400, 0]],
     ],
 )
 def test_damage_and_idle_lanes_are_skipped(rows: object) -> None:
@@ -48,8 +50,17 @@ def test_a_lane_that_waited_for_its_receiver_is_a_caution() -> None:
     assert cautions([quiet]) == []
     (one,) = cautions([quiet, slow])
     assert "TCP waited for its receiver's window, not for the network, for 64 % of the time" in one.text
-    assert "1 of 2 lanes" in one.text
-    assert "tcp_rmem" in one.advice
+    assert "1 of 2 routes" in one.text
+    assert "net.ipv4.tcp_rmem" in one.advice
+
+
+def test_a_buffer_that_the_run_set_is_the_one_to_change() -> None:
+    backend = {"name": "tcp", "parameters": {"receive-buffer": "16KB", "send-buffer": "0"}}
+    slow = [1, 2, 9, 0, 1_000_000, 640_000, 0]
+    view = aapc_view(sizes=(1000,), attributes=told([slow]) | {"backend": backend})
+    (one,) = (one for one in about.beware(view, []) if one.kind is CautionKind.BUFFER_LIMITED)
+    assert "--tcp-receive-buffer" in one.advice
+    assert "net.ipv4" not in one.advice
 
 
 def test_a_lane_that_waited_for_the_send_buffer_is_told_so() -> None:

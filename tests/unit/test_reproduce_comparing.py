@@ -269,6 +269,10 @@ def test_differences_of_the_lab_are_reported(read: experiment.Experiment) -> Non
     assert "emulated: messages of 500 KB in place of 10 MiB; times scaled" in said
     assert "emulated: cumulative false in place of true" in said
     assert telling.conditions([MeasuredSeries(other, Realm.SIMULATED, (), 1.0, 0.0)]) == []
+    uneven = replace(other, simulator={"share-spread": "0.2"})
+    assert telling.conditions([MeasuredSeries(uneven, Realm.SIMULATED, (), 1.0, 0.0)]) == [
+        "simulated: share-spread 0.2"
+    ]
 
 
 def test_one_common_dilation_is_reported_once_and_different_ones_by_series(

@@ -40,6 +40,11 @@ def checked(file: Path) -> None:
             "it.toml:11: [[series]] 1 [lab_parameters], key",
         ),
         (
+            "message",
+            'simulator = { sharespread = "0.2" }\nmessage',
+            "it.toml:11: [[series]] 1 [simulator], key 'sharespread': there is no such key; did you mean",
+        ),
+        (
             '"xibalba-er16"',
             '"xibalba-er15"',
             "it.toml:8: [[series]] 1, key 'network': 'xibalba-er15' is",

@@ -324,6 +324,27 @@ def test_congestors_are_compared_with_idle_by_raw_values() -> None:
     assert rows[1][-2:] == ["3.00", "3.00"]
 
 
+def message_rates(senders: list[list[int]]) -> list[list[str]]:
+    """Figures of the table of message-rate for phases whose ranks 2 and 3 receive from these; -1: nobody."""
+    pattern = {"name": "message-rate", "shape": "streams", "formula": "m / t", "formula_per": "phase"}
+    labels = [f"{number} pairs" for number in range(1, 4)]
+    view = aapc_view(sizes=(8,), attributes={"pattern": pattern, "phase_labels": labels})
+    view.dataset["peer"][:] = -1
+    view.dataset["peer"][:, 2:] = np.array(senders)[:, :, None]
+    text = drawn(view).partition("Messages per second")[2].partition("\n\n")[0]
+    return [line.rpartition(")")[2].split() for line in text.splitlines() if line.startswith("phase ")]
+
+
+def test_messages_per_second_are_those_of_a_phase_of_each_sender_and_of_each_node() -> None:
+    _, one, two, _ = message_rates([[0, -1], [0, 1], [0, -1]])  # the first is the heading
+    assert len(set(one)) == 1
+    assert float(two[0]) == pytest.approx(2 * float(two[1]), rel=0.02)
+
+
+def test_a_phase_without_a_known_sender_has_no_messages_per_second() -> None:
+    assert len(message_rates([[-1, -1], [0, 1], [-1, -1]])) == 2
+
+
 def test_outliers_share_a_row_that_names_the_furthest() -> None:
     values = np.concatenate([np.linspace(95.0, 105.0, 100), [12.0]])
     lines = histogram_plot(binning.histogram(values), unit=(1.0, "B/s"), width=60, glyphs=UNICODE)

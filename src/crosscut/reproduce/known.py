@@ -109,3 +109,5 @@ def _pattern(series: Series, core: Core) -> None:
     series.at.choice("pattern", series.pattern, parameters)
     for key in ("parameters", "lab_parameters"):
         series.at.table(key).only(parameters[series.pattern])
+    simulator = next(one for one in core.backends if one.name == Realm.SIMULATED)
+    series.at.table("simulator").only([one.name for one in simulator.parameters])

@@ -175,7 +175,22 @@ def _summary(one: Summary, experiment: Experiment) -> str:
 
 
 def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
-    """Lists the ways in which the emulation differs from the paper."""
+    """Lists how the simulator was set, and the ways in which the emulation differs from the paper."""
+    return [*_of_simulator(measured), *_of_lab(measured)]
+
+
+def _of_simulator(measured: Sequence[MeasuredSeries]) -> list[str]:
+    """Lists parameters other than the simulator's defaults."""
+    simulated = [one for one in measured if one.place is Realm.SIMULATED]
+    set_to = _named_by(simulated, lambda one: tuple(one.series.simulator.items()))
+    return [
+        f"simulated: {', '.join(f'{key} {value}' for key, value in given)}{f', of {names}' if names else ''}"
+        for given, names in set_to.items()
+        if given
+    ]
+
+
+def _of_lab(measured: Sequence[MeasuredSeries]) -> list[str]:
     lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
         return []

@@ -262,24 +262,34 @@ def of_far_ranks(far: Mapping[str, tuple[int, int, str]]) -> list[Caution]:
     return [Caution(CautionKind.FAR_RANKS, text, advice)]
 
 
-def of_lanes(lanes: Sequence[Lane], name: Callable[[int], str]) -> list[Caution]:
+def of_lanes(
+    lanes: Sequence[Lane], name: Callable[[int], str], options: Mapping[str, object]
+) -> list[Caution]:
     """Cautions that TCP waited for buffers, so that these lanes do not show what the network carries.
 
-    `lanes`: those that the run told of; `name`: of a rank.
+    `lanes`: those that the run told of; `name`: of a rank; `options`: parameters of the backend.
     """
     waited = [one for one in lanes if one.waiting_share >= LARGEST_BUFFER_SHARE]
     if not waited:
         return []
     worst = max(waited, key=lambda one: one.waiting_share)
     of_receiver = worst.receiver_share >= worst.buffer_share
-    what, setting = ("its receiver's window", "tcp_rmem") if of_receiver else ("the send buffer", "tcp_wmem")
+    what, end, setting = (
+        ("its receiver's window", "receive", "tcp_rmem")
+        if of_receiver
+        else ("the send buffer", "send", "tcp_wmem")
+    )
+    is_set = str(options.get(f"{end}-buffer", "0")) not in ("0", "")
+    advice = f"a larger --tcp-{end}-buffer, or none" if is_set else f"larger buffers: net.ipv4.{setting}"
+    if of_receiver:
+        advice += "; if that does not help, the receiving process is slow"
     text = (
         f"from {name(worst.source)} to {name(worst.destination)} TCP waited for {what}, not for the network, "
         f"for {units.percent(worst.waiting_share)} of the time, and for "
         f"{units.percent(LARGEST_BUFFER_SHARE)} or more on {len(waited):,} of "
-        f"{units.count(len(lanes), 'lane')} looked at"
+        f"{units.count(len(lanes), 'route')} looked at"
     )
-    return [Caution(CautionKind.BUFFER_LIMITED, text, f"larger buffers: net.ipv4.{setting}")]
+    return [Caution(CautionKind.BUFFER_LIMITED, text, advice)]
 
 
 def of_uneven_ranks(ranks_per_node: Sequence[int], names: Sequence[str]) -> list[Caution]:

@@ -38,7 +38,7 @@ def lanes(attributes: Mapping[str, Any], ranks: int) -> list[Lane]:
     for row in rows[:_ROWS]:
         known = dict(zip(map(str, fields), row, strict=False)) if isinstance(row, list) else {}
         wanted = [known.get(key) for key in _FIELDS]
-        if not all(type(number) is int and number >= 0 for number in wanted):
+        if not all(type(number) is int and 0 <= number < _LIMIT for number in wanted):
             continue
         source, destination, busy, receiver, buffer = (int(number) for number in wanted if number is not None)
         if busy * 1e-6 >= FEWEST_BUSY_SECONDS and max(source, destination) < ranks:
@@ -48,4 +48,5 @@ def lanes(attributes: Mapping[str, Any], ranks: int) -> list[Lane]:
     return found
 
 
+_LIMIT = 1 << 63
 _FIELDS = ("rank", "peer", "busy_us", "receiver_limited_us", "buffer_limited_us")

@@ -113,8 +113,8 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
 def _message_rates(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     """Draws how many messages per second each phase carried: in all, and on average for a sending rank and
     for a node with senders."""
-    there = np.nonzero(np.isfinite(rates.median))[0]
-    if len(there) > _MOST_PHASES or not figures.messages(view, samples, rates):
+    there = np.nonzero(np.isfinite(rates.median) & (samples.peer >= 0).any(axis=(1, 2)))[0]
+    if not 0 < len(there) <= _MOST_PHASES or not figures.messages(view, samples, rates):
         return
     screen.title("Messages per second, by phase")
     table = Rows("<phase", "all", "each sender", "each node that sends")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -222,7 +222,10 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if not has_virtual_clock(view.attributes):
         found += cautions.of_nodes(counts, cores, view.nodes)
         found += cautions.of_far_ranks(_far_ranks(view))
-    found += cautions.of_lanes(lanes(view.attributes, view.ranks), view.rank_name)
+    options = dig(view.attributes, "backend", "parameters")
+    found += cautions.of_lanes(
+        lanes(view.attributes, view.ranks), view.rank_name, options if isinstance(options, Mapping) else {}
+    )
     found += cautions.of_uneven_ranks(counts, view.nodes)
     found += [
         caution

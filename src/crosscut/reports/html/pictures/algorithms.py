@@ -38,14 +38,15 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
 
 def changes(found: AlgorithmTimes, names: Sequence[str]) -> list[dict[str, object]]:
     """The fastest algorithm's name over each range of sizes with bytes."""
+    least = min(size for size in found.size_bytes if size > 0)
     return [
         {
-            "from": part.first_bytes,
+            "from": max(part.first_bytes, least),
             "to": part.last_bytes,
             "label": names[part.algorithms[0]] if len(part.algorithms) == 1 else "several alike",
         }
         for part in found.ranges()
-        if part.first_bytes > 0
+        if part.last_bytes > 0
     ]
 
 
