@@ -61,13 +61,13 @@ def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float 
     return text
 
 
-def crosscut(words: Sequence[str], limit_seconds: float) -> str:
+def crosscut(words: Sequence[str], limit_seconds: float, folder: Path | None = None) -> str:
     """Returns the output of a crosscut command that must succeed. It ends with this program, however that
     ends, and in this program's session, whose priority `preferred` sets."""
     process = process_group.start(
         [sys.executable, "-m", "crosscut", *words],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=process_group.end_with_parent,
+        preexec_fn=process_group.end_with_parent, cwd=folder,
     )  # fmt: skip
     said = shlex.join(["crosscut", *words])
     try:
