@@ -103,6 +103,8 @@ def comparisons(only: str) -> list[Comparison]:
                 found += chosen([*over_mpi(cores, core), *over_osu(cores, core)], only)
             except BenchmarkError as error:
                 skip("all over MPI", str(error))
+    if not found:
+        raise BenchmarkError(f"no comparison that can be made here has a name with '{only}'")
     for one in found:
         if missing := missing_programs(one.programs):
             skip(one.name, f"{', '.join(missing)} not installed")

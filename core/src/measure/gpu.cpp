@@ -209,7 +209,8 @@ std::vector<program::Device> found_gpus() {
       int device = 0;
       check(driver().cuDeviceGet(&device, number), "cuDeviceGet");
       const auto [name, pci, cuda] = described(device);
-      found.push_back({"cuda:" + std::to_string(number), name + " at " + pci + ", driver of CUDA " + cuda});
+      found.push_back({"cuda:" + std::to_string(number), name + " at " + pci + ", driver of CUDA " + cuda +
+                                                             "; --memory-kind cuda has never run on a GPU"});
     }
   } catch (const std::exception& error) {
     found.push_back({"cuda", std::string("not usable: ") + error.what()});
