@@ -309,7 +309,8 @@ const std::array parameters = {
     choice_parameter("library", {"no", "also", "only"},
                      "Measure the communication library's own call (`--backend mpi`) beside the algorithms, "
                      "or only it. The algorithms then also add what they receive of a reduction, as it does"),
-    bytes_parameter("segment", "64KiB", "Size of the segments that a broadcast's pipelines pass on; at most 65,536 of them", 1),
+    bytes_parameter("segment", "64KiB",
+                    "Size of the segments that a broadcast's pipelines pass on; at most 65,536 of them", 1),
 };
 
 }  // namespace
