@@ -136,7 +136,7 @@ class Screen:
 
     def _show_columns(self, rows: Rows, kept: Sequence[int]) -> None:
         """Draws these columns: in several tables, each with the first one, if the screen would cut them."""
-        if self._widths(rows, kept).minimum <= self.width or len(kept) <= 2:
+        if _least_width(rows, kept) <= self.width or len(kept) <= 2:
             self.show(self._table(rows, kept))
             return
         middle = len(kept) // 2 + 1
@@ -171,6 +171,18 @@ class Screen:
         if isinstance(content, Text):
             return content
         return Text(self.glyphs.plain(content), no_wrap=True if is_number else None)
+
+
+def _least_width(rows: Rows, kept: Sequence[int]) -> int:
+    """Returns the width in which no number is cut and no heading's word; long words fold."""
+    least = 3 * (len(kept) - 1)  # between columns
+    for index in kept:
+        heading, longest = rows.headings[index].removeprefix("?"), _longest(rows, index)
+        if heading.startswith("<"):
+            least += min(longest, SHORT_WORDS)
+        else:
+            least += max(longest, *map(len, heading.split()), 1)
+    return least
 
 
 def _without(rows: Rows, left_out: set[int]) -> list[int]:
