@@ -51,35 +51,9 @@ def flops(nodes: int) -> float:
 def settings(nodes: int) -> str:
     rows, columns = GRIDS[nodes]
     values = (
-        1,
-        order_of(nodes),
-        1,
-        80,
-        0,
-        1,
-        rows,
-        columns,
-        16.0,
-        1,
-        2,
-        1,
-        4,
-        1,
-        2,
-        1,
-        1,
-        1,
-        0,
-        1,
-        1,
-        2,
-        64,
-        0,
-        0,
-        1,
-        8,
+        f"1 {order_of(nodes)} 1 80 0 1 {rows} {columns} 16.0 1 2 1 4 1 2 1 1 1 0 1 1 2 64 0 0 1 8".split()
     )
-    return "\n".join(["HPL", "by benchmarks.hpl_by_network", "HPL.out", "6", *map(str, values)]) + "\n"
+    return "\n".join(["HPL", "by benchmarks.hpl_by_network", "HPL.out", "6", *values]) + "\n"
 
 
 def seconds(hpl: Path, network: str, nodes: int, slower: float) -> float:

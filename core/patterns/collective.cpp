@@ -99,7 +99,8 @@ void pipeline(Rounds& r, Rank parent, std::span<const Rank> children) {
   const std::int64_t segments = r.segments();
   const auto part = [&](std::int64_t at) { return Blocks{r.bytes, segments, at, 1}; };
   for (std::int64_t at = 0; at <= segments; ++at) {
-    const bool brings = parent != nobody && at<segments, passes = at> 0 && !children.empty();
+    const bool brings = parent != nobody && at < segments;
+    const bool passes = at > 0 && !children.empty();
     if (brings && passes) {
       r.exchange(children.front(), part(at - 1), parent, part(at));
     } else if (brings) {

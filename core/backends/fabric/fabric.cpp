@@ -209,8 +209,9 @@ class FabricTransport : public measure::HostTransport {
                           ? "the provider's completion"
                           : "the provider's completion; at most inject_bytes: when fi_tinject returns"}};
     if (rail.most_ahead() > 0)
-      facts.emplace_back("delivered", "of short messages to a peer that sends none, one after each " +
-                                          std::to_string(rail.most_ahead()) + ": ends when it is received");
+      facts.emplace_back("delivered", "after " + std::to_string(rail.most_ahead()) +
+                                          " short messages to a peer that sends none, the next ends when the "
+                                          "peer has received it");
     if (gpu_) facts.emplace_back("gpu", gpu_->facts());
     return facts;
   }

@@ -205,7 +205,7 @@ bool Rail::accepted(ssize_t code, bool sends, Rank peer) {
                           what);
 }
 
-// Ends only when the peer has received it, and all that this rank sent it before.
+// Starts a send that ends only when the peer has received it, and all that this rank sent it before.
 ssize_t Rail::start_delivered(Slot& slot) {
   const auto& [index, tag, data, bytes] = slot.pending;
   const iovec part = bytes > 0 ? iovec{data, bytes} : iovec{&slot.token, 1};

@@ -24,7 +24,7 @@ constexpr std::size_t most_of_all = 4096;
 // The kernel's least round-trip time of a connection that has measured none.
 constexpr std::int64_t unknown_rtt = std::numeric_limits<std::uint32_t>::max();
 
-// Of the lanes to a peer, since the last call.
+// All lanes to a peer, since the last call.
 struct Told {
   Rank peer = 0;
   LaneCounts grown;

@@ -113,13 +113,14 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
 def _message_rates(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     """Draws how many messages per second each phase carried: in all, and on average for a sending rank and
     for a node with senders."""
-    there = np.nonzero(np.isfinite(rates.median) & (samples.peer >= 0).any(axis=(1, 2)))[0]
+    known = (samples.peer >= 0) & (samples.peer < view.ranks)
+    there = np.nonzero(np.isfinite(rates.median) & known.any(axis=(1, 2)))[0]
     if not 0 < len(there) <= _MOST_PHASES or not figures.messages(view, samples, rates):
         return
     screen.title("Messages per second, by phase")
     table = Rows("<phase", "all", "each sender", "each node that sends")
     for at in there:
-        senders = np.unique(samples.peer[at][samples.peer[at] >= 0])
+        senders = np.unique(samples.peer[at][known[at]])
         nodes = len(np.unique(view.rank_nodes[senders]))
         every = float(rates.median[at]) / samples.size_bytes
         table.add(
@@ -130,7 +131,7 @@ def _message_rates(screen: Screen, view: View, samples: Samples, rates: Medians)
 
 
 _MOST_PHASES = 20
-"""Of a table of phases."""
+"""A table of phases has at most this many rows."""
 
 
 def _compute_share(view: View, samples: Samples) -> float | None:

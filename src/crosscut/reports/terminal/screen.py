@@ -121,7 +121,7 @@ class Screen:
         optional = [index for index, heading in enumerate(rows.headings) if heading.startswith("?")]
         left_out = {index for index in range(1, len(rows.headings)) if _says_nothing(rows, index)}
         kept = _without(rows, left_out)
-        while optional and self._widths(rows, kept).maximum > self.width:
+        while optional and self._whole_width(rows, kept) > self.width:
             left_out.add(optional.pop())
             kept = _without(rows, left_out)
         self._show_columns(rows, kept)
@@ -130,9 +130,10 @@ class Screen:
         ):
             self.line(f"{_DASH}: {rows.dash}", "dim")
 
-    def _widths(self, rows: Rows, kept: Sequence[int]) -> Measurement:
+    def _whole_width(self, rows: Rows, kept: Sequence[int]) -> int:
+        """The width in which nothing wraps."""
         unlimited = self.console.options.update(max_width=10_000)
-        return Measurement.get(self.console, unlimited, self._table(rows, kept))
+        return Measurement.get(self.console, unlimited, self._table(rows, kept)).maximum
 
     def _show_columns(self, rows: Rows, kept: Sequence[int]) -> None:
         """Draws these columns: in several tables, each with the first one, if the screen would cut them."""
