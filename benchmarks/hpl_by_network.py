@@ -87,6 +87,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="also keep the rates as JSON")
     asked = parser.parse_args()
     exit_when_terminated()
+    try:
+        _measure(asked)
+    except BenchmarkError as error:
+        print(f"benchmarks.hpl_by_network: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _measure(asked: argparse.Namespace) -> None:
     hpl = asked.hpl.resolve()
     slower = asked.slower or fitted_slowness(hpl)
     print(
@@ -106,7 +115,6 @@ def main() -> int:
             print(f"| `{network}` | {nodes} | {order_of(nodes):,} | {rate:.0f} | {said} |", flush=True)
     if asked.out:
         asked.out.write_text(json.dumps({"slower": slower, "rates": rates}, indent=1) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
