@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.conditions import describe, preferred, print_table, sentence
 from benchmarks.processes import BenchmarkError, crosscut, exit_when_terminated
-from crosscut.analysis.figures.algorithms import AlgorithmTimes, algorithm_times
+from crosscut.analysis.figures.algorithms import AlgorithmTimes, algorithm_times, groups
 from crosscut.base import units
 from crosscut.reports.view import View
 from crosscut.reports.words import algorithms
@@ -66,10 +66,11 @@ def compare(operation: str, network: Path, folder: Path, sizes: str, repetitions
     over_sim = ["--size", sizes, "--on", f"sim:{network}", "--sim-eager", "0"]
     _, simulated = measured(over_sim, operation, folder / f"{operation}-sim.zarr")
     names = view.labels(view.measured()[0])
+    (group,) = groups(view.measured(), names)
     print(f"\n{operation}\n", flush=True)
     print_table(("size", *names), list(rows(lab, simulated, names)))
     print()
-    for line in algorithms.comparison(lab, view, names):
+    for line in algorithms.comparison(group, view):
         print(f"- {line}")
     for least in (0, LONG_BYTES):
         errors = [

@@ -1,17 +1,34 @@
 // The traffic of congestors, ranks that only load the network. Each sends `load` bytes in chunks, two in
-// flight. A stream's chunks alternate between two places in the receive buffer, so memory does not grow with
-// the load.
+// flight; a stream's chunks alternate between two places in the receive buffer, so memory does not grow with
+// the load. Or all run a collective operation again and again, by its usual algorithm for long vectors.
 #pragma once
 
 #include <vector>
 
-#include "patterns/operations.hpp"
+#include "patterns/collective_algorithms.hpp"
 
 namespace crosscut::patterns {
 
 class Congestion {
  public:
-  enum class Kind { none, incast, all_to_all, storm };
+  struct Kind {
+    std::string_view name = "idle", label = name;
+    void (Congestion::*emit)(std::vector<program::Op>& ops,
+                             std::int64_t index) const = nullptr;  // idle: null
+    const Operation* operation = nullptr;                          // a collective
+  };
+  // Returns all kinds but idle: those of GPCNeT and of its like, and the collective operations that carry
+  // data.
+  static std::vector<Kind> kinds() {
+    std::vector<Kind> found{
+        {.name = "incast", .emit = &Congestion::add_incast},
+        {.name = "all-to-all", .emit = &Congestion::add_all_to_all},
+        {.name = "one-way-storm", .label = "one-way storm", .emit = &Congestion::add_storm}};
+    for (const Operation& one : operations())
+      if (one.collective != program::Collective::barrier && one.collective != program::Collective::all_to_all)
+        found.push_back({.name = one.name, .emit = &Congestion::add_collective, .operation = &one});
+    return found;
+  }
 
   Congestion(Kind kind, std::int64_t ranks, std::int64_t load_bytes, std::int64_t chunk_bytes,
              std::int64_t fan_in)
@@ -21,15 +38,17 @@ class Congestion {
         chunks_((load_bytes + chunk_bytes - 1) / chunk_bytes),
         fan_in_(fan_in) {}
 
+  std::string_view name() const { return kind_.label; }
   // Returns the buffer size that suffices for every congestor.
-  std::int64_t buffer_bytes() const { return 2 * chunk_ * (kind_ == Kind::incast ? fan_in_ : 1); }
+  std::int64_t buffer_bytes() const {
+    if (kind_.operation != nullptr) return vector_bytes();
+    return 2 * chunk_ * (kind_.emit == &Congestion::add_incast ? std::min(fan_in_, ranks_) : 1);
+  }
 
   // Appends the operations of congestor `index`; their peers are indices of congestors, not ranks. Slot 0
-  // times the last chunk sent: the rank caused congestion at least until then.
+  // times the last chunk sent, or the last operation: the rank caused congestion at least until then.
   void add(std::vector<program::Op>& ops, std::int64_t index) const {
-    if (kind_ == Kind::incast) add_incast(ops, index);
-    if (kind_ == Kind::all_to_all) add_all_to_all(ops, index);
-    if (kind_ == Kind::storm) add_storm(ops, index);
+    if (kind_.emit != nullptr) (this->*kind_.emit)(ops, index);
   }
 
  private:
@@ -75,6 +94,20 @@ class Congestion {
     const std::int64_t half = ranks_ / 2;
     if (index < half) return add_all(ops, send_to(static_cast<Rank>(index + half), chunk_));
     if (index < 2 * half) add_all(ops, receive_from(static_cast<Rank>(index - half), chunk_));
+  }
+
+  // A block for each congestor, but not more than the load.
+  std::int64_t vector_bytes() const { return std::min(chunk_ * ranks_, chunk_ * chunks_); }
+  void add_collective(std::vector<program::Op>& ops, std::int64_t index) const {
+    const auto each = kind_.operation->share(static_cast<Rank>(ranks_)) * static_cast<double>(vector_bytes());
+    const auto times = static_cast<std::int64_t>(static_cast<double>(chunk_ * chunks_) / each + 0.5);
+    Rounds rounds(static_cast<Rank>(index), static_cast<Rank>(ranks_), vector_bytes(), false, ops);
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(times, 1); ++i) {
+      rounds.follow(vector_bytes());
+      kind_.operation->for_long(rounds);
+    }
+    rounds.bytes = std::max<std::int64_t>(times, 1) * vector_bytes();  // what the sample counts
+    rounds.finish();
   }
 
   Kind kind_;

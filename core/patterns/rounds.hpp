@@ -1,7 +1,6 @@
 // Rounds of messages that an algorithm of a collective operation is made of.
 #pragma once
 
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -89,31 +88,5 @@ class Rounds {
   After after_ = from_start;
   OpIndex last_received_ = -1;
 };
-
-// Runs `steps` on the largest power of two of ranks, as rank `own` of `count`. The others are folded in: each
-// gives its vector to a neighbour before, and gets `back` from it afterwards. `real`: rank from number.
-inline void folded(Rounds& r, const Blocks& back, const auto& steps) {
-  const auto count = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(r.ranks)));
-  const Rank extra = r.ranks - count;
-  const auto real = [&](Rank number) { return number < extra ? 2 * number + 1 : number + extra; };
-  if (r.rank < 2 * extra && r.rank % 2 == 0) {
-    r.send(r.rank + 1, r.all());
-    r.receive(r.rank + 1, back);
-    return;
-  }
-  r.reduces(true);
-  if (r.rank < 2 * extra) r.receive(r.rank - 1, r.all());
-  steps(r.rank < 2 * extra ? r.rank / 2 : r.rank - extra, count, real);
-  if (r.rank < 2 * extra) r.send(r.rank - 1, back);
-}
-
-inline void recursive_doubling(Rounds& r) {
-  folded(r, r.all(), [&](Rank own, Rank count, const auto& real) {
-    for (Rank distance = 1; distance < count; distance *= 2) {
-      const Rank partner = real(own ^ distance);
-      r.exchange(partner, r.all(), partner, r.all());
-    }
-  });
-}
 
 }  // namespace crosscut::patterns

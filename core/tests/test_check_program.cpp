@@ -100,7 +100,7 @@ TEST(collectives_that_do_not_meet_are_found) {
     CHECK_EQ(found.find(part) == std::string::npos ? found : part, part);
   };
   CHECK_EQ(problem([](Rank, auto&) {}), "");
-  check("ranks have 1 and 2 collectives", [](Rank rank, auto& ops) {
+  check("rank 1 has 1 collectives instead of 2", [](Rank rank, auto& ops) {
     if (rank == 1) ops.pop_back();
   });
   check("another collective than that of rank 0", [](Rank rank, auto& ops) {

@@ -129,19 +129,20 @@ class WireTransport : public HostTransport {
     if (op.kind == Op::Kind::send) return wires->put(rank_, op, data);
     wires->await([&] { return wires->receive(rank_, op, data); });
   }
-  // A library that sends every vector to every rank.
+  // A library that sends every vector to every rank that takes part.
   void collect(const Op& op, std::byte* sent, std::byte* result) {
     const auto whole = static_cast<std::size_t>(op.bytes);
-    std::vector<std::vector<std::byte>> vectors(static_cast<std::size_t>(ranks_),
+    std::vector<std::vector<std::byte>> vectors(static_cast<std::size_t>((ranks_ - 1) / op.every + 1),
                                                 std::vector<std::byte>(whole));
-    for (Rank peer = 0; peer < ranks_; ++peer)
+    for (Rank peer = 0; peer < ranks_; peer += op.every)
       if (peer != rank_) wires->put(rank_, {.peer = peer, .bytes = op.bytes}, sent);
-    std::copy_n(sent, whole, vectors[static_cast<std::size_t>(rank_)].begin());
-    for (Rank peer = 0; peer < ranks_; ++peer) {
-      std::byte* const data = vectors[static_cast<std::size_t>(peer)].data();
+    const auto own = static_cast<std::size_t>(rank_ / op.every);
+    std::copy_n(sent, whole, vectors[own].begin());
+    for (Rank peer = 0; peer < ranks_; peer += op.every) {
+      std::byte* const data = vectors[static_cast<std::size_t>(peer / op.every)].data();
       if (peer != rank_) wires->await([&] { return wires->receive(rank_, {.peer = peer}, data); });
     }
-    give_result(op, static_cast<std::size_t>(rank_), vectors, result);
+    give_result(op, own, vectors, result);
   }
 
  private:
@@ -367,8 +368,11 @@ TEST(results_of_a_library_s_collectives_are_accepted) {
       const auto outcome = run_once(*pattern, everybody, {}, 0, iterations);
       CHECK_EQ(operation + std::to_string(outcome.wrong.size()), operation + std::string("0"));
     }
-    CHECK(run_once(*make_pattern("collective", {{"operation", operation}, {"library", "also"}}), everybody)
-              .wrong.empty());
+    for (const char* every : {"1", "2", "3,2,1"})
+      CHECK(run_once(*make_pattern("collective",
+                                   {{"operation", operation}, {"library", "also"}, {"every", every}}),
+                     everybody)
+                .wrong.empty());
   }
 }
 

@@ -328,6 +328,54 @@ TEST(congestors_send_their_load_and_time_its_end) {
   CHECK(!make_pattern("congestor", {{"victims", "4"}})->refuse(8).empty());
 }
 
+TEST(congestors_run_collective_operations_until_they_carried_their_load) {
+  const auto pattern = make_pattern("congestor", {{"victims", "0,1"},
+                                                  {"load", "1MB"},
+                                                  {"chunk", "10KB"},
+                                                  {"congest-by", "broadcast,all-reduce,incast"}});
+  CHECK_EQ(pattern->extent(10, 1000).phases, 4);
+  CHECK_EQ(pattern->phase(10, 1000, 1)->label(), "broadcast");
+  CHECK_EQ(pattern->phase(10, 1000, 3)->label(), "incast");
+  for (const std::int64_t index : {1, 2}) {
+    std::int64_t sent = 0;
+    for (Rank rank = 2; rank < 10; ++rank) {
+      const std::vector<Op> ops = program_of(*pattern, rank, 10, index);
+      for (const Op& op : ops) sent += op.kind == Op::Kind::send ? op.bytes : 0;
+      const std::vector<Op> timed = timed_ops(ops);
+      CHECK_EQ(timed.size(), 1u);
+      for (const Op& op : timed) CHECK(op.slot == 0 && op.since == phase_start);
+    }
+    // The rates of collectives count the load that each link carries: here within a vector of 80 KB.
+    CHECK(sent > 8 * 900'000 && sent < 8 * 1'900'000);
+  }
+  for (const char* wrong : {"incest", "barrier", "incast,incast", ",", ""})
+    CHECK_THROWS_SAYING(UsageError, "--congest-by", make_pattern("congestor", {{"congest-by", wrong}}));
+}
+
+TEST(victims_that_measure_together_time_each_operation_from_its_start) {
+  for (const char* operation : {"reduce-scatter", "all-gather", "all-to-all", "all-to-all-v", "barrier"}) {
+    const auto pattern = make_pattern(
+        "congestor", {{"victims", "0,2,5"}, {"measure", operation}, {"pings", "3"}, {"messages", "2"}});
+    for (const Rank rank : {0, 2, 5}) CHECK_EQ(timed_ops(program_of(*pattern, rank, 10, 1)).size(), 5u);
+  }
+}
+
+TEST(a_collective_of_every_nth_rank_leaves_the_others_idle) {
+  const auto pattern = make_pattern("collective", {{"operation", "all-gather"}, {"every", "4,2,1"}});
+  CHECK_EQ(pattern->extent(8, 1000).phases, 6);
+  CHECK_EQ(pattern->phase(8, 1000, 0)->label(), "ring, every 4th rank");
+  CHECK_EQ(pattern->phase(8, 1000, 3)->label(), "Bruck, every 2nd rank");
+  CHECK_EQ(pattern->phase(8, 1000, 4)->label(), "ring, all ranks");
+  for (Rank rank = 0; rank < 8; ++rank) {
+    CHECK_EQ(program_of(*pattern, rank, 8, 0).empty(), rank % 4 != 0);
+    CHECK_EQ(pattern->phase(8, 1000, 2)->credited_bytes(rank), rank % 2 == 0 ? 750 : 0);
+  }
+  for (const Op& op : program_of(*pattern, 4, 8, 0)) CHECK_EQ(op.peer, 0);
+  CHECK(make_pattern("collective", {{"every", "8"}})->refuse(8).find("--every 8") != std::string::npos);
+  CHECK(make_pattern("collective", {{"every", "7"}})->refuse(8).empty());
+  CHECK_THROWS_SAYING(UsageError, "--every", make_pattern("collective", {{"every", "0"}}));
+}
+
 TEST(victims_that_reduce_together_time_each_all_reduce_from_its_start) {
   for (const char* victims : {"0,5", "0,5,7", "0,2,5,7", "0,1,2,3,5"}) {
     const auto pattern = make_pattern(

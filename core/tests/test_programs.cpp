@@ -123,6 +123,15 @@ TEST(patterns_with_required_parameters_are_sound) {
       {"bisection", {{"half", "0,7,9"}, {"cuts", "3"}}},
       {"congestor", {{"victims", "0,5,11"}, {"fan-in", "2"}, {"load", "3000"}, {"chunk", "1024"}}},
       {"congestor", {{"share", "80"}, {"load", "100KB"}, {"chunk", "1KiB"}, {"pings", "1"}}},
+      {"congestor",
+       {{"victims", "0,3,5,9,11"},
+        {"measure", "all-to-all"},
+        {"congest-by", "all-reduce,reduce-scatter,all-gather,broadcast,all-to-all-v"},
+        {"load", "3000"},
+        {"chunk", "1024"}}},
+      {"congestor", {{"share", "60"}, {"measure", "barrier"}, {"load", "3000"}, {"chunk", "1024"}}},
+      {"collective", {{"every", "3,2,1"}}},
+      {"collective", {{"operation", "broadcast"}, {"library", "also"}, {"every", "4,1"}}},
   };
   for (const auto& [name, given] : cases) {
     const std::string what = name + written(given);

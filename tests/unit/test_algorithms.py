@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from made_runs import aapc_view
 
-from crosscut.analysis.figures.algorithms import AlgorithmTimes
+from crosscut.analysis.figures.algorithms import AlgorithmTimes, TakingPart, groups
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.reports.html.pictures import algorithms as pictures
 from crosscut.reports.words import algorithms
@@ -21,6 +23,10 @@ def times(*sizes: tuple[int, Medians]) -> AlgorithmTimes:
     return AlgorithmTimes(
         tuple(size for size, _ in sizes), tuple(each for _, each in sizes), tuple(each for _, each in sizes)
     )
+
+
+def alone(found: AlgorithmTimes, *names: str) -> TakingPart:
+    return TakingPart("", 1, names, names, found)
 
 
 def test_the_least_median_is_the_fastest_and_those_that_overlap_it_are_too() -> None:
@@ -47,7 +53,7 @@ def test_a_range_goes_on_while_one_algorithm_may_be_the_fastest() -> None:
     ]
     pattern = {"name": "collective", "parameters": {"operation": "all-reduce"}}
     view, names = aapc_view(attributes={"pattern": pattern}), ("ring", "doubling", "tree")
-    (fastest, rate) = algorithms.sentences(found, view, names)
+    (fastest, rate) = algorithms.sentences([alone(found, *names)], view)
     assert fastest == "fastest all-reduce: doubling up to 10 B; ring from 100 B on"
     assert rate.startswith("bus bandwidth at 1 KB: 4.0")
     empty = AlgorithmTimes(
@@ -63,7 +69,7 @@ def test_a_range_goes_on_while_one_algorithm_may_be_the_fastest() -> None:
 def library_words(*sizes: tuple[int, Medians]) -> list[str]:
     pattern = {"name": "collective", "parameters": {"operation": "all-reduce"}}
     names = ("ring", "doubling", "library", "library, in place")
-    return algorithms.slow_library(times(*sizes), aapc_view(attributes={"pattern": pattern}), names)
+    return algorithms.slow_library(alone(times(*sizes), *names), aapc_view(attributes={"pattern": pattern}))
 
 
 def test_a_library_that_takes_longer_than_an_algorithm_is_said_to_where_the_intervals_are_apart() -> None:
@@ -90,8 +96,35 @@ def test_nothing_is_said_of_a_library_where_intervals_overlap_or_are_unknown() -
     assert library_words((1000, medians((0.0, 0.0), (0.0, 0.0), (9.0, 0.1), (9.0, 0.1)))) == []
 
 
+def test_algorithms_are_compared_by_the_ranks_that_take_part() -> None:
+    labels = [
+        f"{name}, {who}" for who in ("every 4th rank", "all ranks") for name in ("ring", "library, in place")
+    ]
+    attributes = {
+        "pattern": {"name": "collective", "parameters": {"operation": "barrier"}},
+        "nodes": [{"name": "n0"}, {"name": "n1"}],
+    }
+    view = aapc_view(attributes=attributes, ranks=8)
+    view = replace(view, dataset=view.dataset.assign(node=("rank", np.repeat([0, 1], 4))))
+    few, many = groups(view.measured(), labels)
+    assert few.names == many.names == ("ring", "library, in place")
+    assert (few.who, few.every, few.labels) == ("every 4th rank", 4, tuple(labels[:2]))
+    assert (many.who, many.every, many.labels) == ("all ranks", 1, tuple(labels[2:]))
+    few = replace(few, times=times((0, medians((2.0, 0.1), (1.0, 0.1)))))
+    many = replace(many, times=times((0, medians((3.0, 0.1), (4.0, 0.1)))))
+    told = algorithms.sentences([few, many], view)
+    assert told[:2] == [
+        "every 4th rank (1 a node): 0 B: fastest barrier: library, in place",
+        "all ranks (4 a node): 0 B: fastest barrier: ring",
+    ]
+    assert told[2].startswith("by the fastest algorithms, the barrier takes 3.00 s")
+    assert "3.00 times as long as with every 4th rank (1 a node), which takes 1.0 s" in told[2]
+    (uneven,) = groups(view.measured(), ["ring, every 3rd rank"])
+    assert algorithms.who(uneven, view) == "every 3rd rank"
+
+
 def test_the_only_algorithm_of_an_operation_is_named() -> None:
     pattern = {"name": "collective", "parameters": {"operation": "barrier"}}
     view = aapc_view(attributes={"pattern": pattern})
-    (fastest,) = algorithms.comparison(times((0, medians((5.0, 0.1)))), view, ("dissemination",))
+    (fastest,) = algorithms.comparison(alone(times((0, medians((5.0, 0.1)))), "dissemination"), view)
     assert fastest == "0 B: fastest barrier: dissemination"

@@ -7,6 +7,7 @@ import pytest
 from made_runs import aapc_view
 from test_algorithms import medians, times
 
+from crosscut.analysis.figures.algorithms import TakingPart
 from crosscut.analysis.figures.sent_like import sent_like
 from crosscut.reports.words import algorithms
 
@@ -106,10 +107,11 @@ def test_the_words_say_where_the_library_changes_and_where_it_would_be_faster_to
         (1000, medians(ring, doubling, fastest, fastest)),
         (100_000, medians(doubling, ring, fastest, fastest)),
     )
-    assert algorithms.library_sends_like(found, view, names) == [
+    group = TakingPart("", 1, names, names, found)
+    assert algorithms.library_sends_like(group, view) == [
         "by bytes and frames at adapters, the library's all-reduce sends like doubling up to 8 B; ring from "
         "1 KB on",
         "fastest without the library: doubling up to 1 KB; ring from 100 KB on",
     ]
     del attributes["sent_by_adapters"]
-    assert algorithms.library_sends_like(found, aapc_view(attributes=attributes, ranks=5), names) == []
+    assert algorithms.library_sends_like(group, aapc_view(attributes=attributes, ranks=5)) == []

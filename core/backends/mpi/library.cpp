@@ -6,12 +6,36 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace crosscut::backends::mpi {
 
 World::World() {
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+World::~World() {
+  for (auto& [n, comm] : every_) MPI_Comm_free(&comm);
+  MPI_Comm_free(&comm_);
+}
+
+MPI_Comm World::every(int n) {
+  if (n == 1) return comm_;
+  const auto [at, added] = every_.try_emplace(n, MPI_COMM_NULL);
+  if (!added) return at->second;
+  int ranks = 0;
+  check(MPI_Comm_size(comm_, &ranks), "MPI_Comm_size");
+  std::vector<int> taking_part;
+  for (int rank = 0; rank < ranks; rank += n) taking_part.push_back(rank);
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  check(MPI_Comm_group(comm_, &all), "MPI_Comm_group");
+  check(MPI_Group_incl(all, static_cast<int>(taking_part.size()), taking_part.data(), &some),
+        "MPI_Group_incl");
+  check(MPI_Comm_create_group(comm_, some, n, &at->second), "MPI_Comm_create_group");
+  check(MPI_Group_free(&some), "MPI_Group_free");
+  check(MPI_Group_free(&all), "MPI_Group_free");
+  return at->second;
 }
 
 void World::drain(bool yielding, const session::ControlThread& control) const {

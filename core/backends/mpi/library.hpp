@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <map>
+
 #include "backends/mpi/check.hpp"
 #include "base/json.hpp"
 #include "session/control_thread.hpp"
@@ -15,8 +17,10 @@ class World {
   World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  ~World() { MPI_Comm_free(&comm_); }
+  ~World();
   MPI_Comm get() const { return comm_; }
+  // Returns the ranks 0, n, 2 n, ...; all of them must call it, when it is first called for this n.
+  MPI_Comm every(int n);
   // Returns when all ranks have called it. Until then each lets its library move what others wait for: a
   // message that MPI has taken may need that, and a rank that waits outside MPI does not. `yielding`: yields
   // its core meanwhile. Collective. Throws session::ConnectionLost if interrupted: a rank that is gone or
@@ -25,6 +29,7 @@ class World {
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
+  std::map<int, MPI_Comm> every_;
 };
 
 // True if the library says that it sends from the memory of CUDA's GPUs.

@@ -70,6 +70,9 @@ class MpiTransport : public measure::HostTransport {
     const auto ready = [](const program::Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
     exchanging_ =
         sendrecv_ && ops.size() == 2 && ops[0].kind != ops[1].kind && ready(ops[0]) && ready(ops[1]);
+    // Makes the communicator now, outside what is timed.
+    for (const program::Op& op : ops)
+      if (op.kind == program::Op::Kind::collective) collective_ranks_ = world_.every(op.every);
   }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data) {
@@ -98,7 +101,7 @@ class MpiTransport : public measure::HostTransport {
   // A blocking call, as programs use it: libraries often choose other algorithms for MPI_Iallreduce. Like the
   // other blocking calls here, it ends with the process when the conductor says so.
   void collect(const program::Op& op, std::byte* sent, std::byte* result) {
-    run_collective(op, sent, result, world_.get());
+    run_collective(op, sent, result, collective_ranks_);
     moved();
   }
 
@@ -145,6 +148,7 @@ class MpiTransport : public measure::HostTransport {
   int place_;
   std::unique_ptr<measure::Gpu> gpu_;
   World world_;
+  MPI_Comm collective_ranks_ = MPI_COMM_NULL;  // of the phase's collectives
   TwoSided calls_{world_.get()};
   std::vector<program::OpIndex> finished_;
   Held held_;

@@ -39,8 +39,8 @@ struct WrongResult {
 };
 
 // Returns the first wrong byte of a collective's result on `rank`, if any. Every rank sent the payload of
-// `key_of(rank)`. In place, the result of `iterations` is checked: a sum is that of the first times
-// ranks^(iterations - 1).
+// `key_of(rank)`; ranks are numbered among those that take part. In place, the result of `iterations` is
+// checked: a sum is that of the first times ranks^(iterations - 1).
 template <class KeyOf>
 std::optional<WrongResult> wrong_result(const program::Op& op, const std::byte* result, Rank rank, Rank ranks,
                                         std::int64_t iterations, KeyOf&& key_of) {

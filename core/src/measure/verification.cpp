@@ -50,7 +50,10 @@ std::optional<WrongByte> Verification::wrong(const Schedule& schedule, std::size
   const auto received = readable(schedule.data[message], op.bytes, gpu);
   std::optional<WrongResult> found;
   if (op.kind == program::Op::Kind::collective) {
-    found = wrong_result(op, received.data(), rank_, ranks_, task.iterations, key_of);
+    const auto count = (ranks_ - 1) / op.every + 1;
+    found = wrong_result(op, received.data(), rank_ / op.every, count, task.iterations,
+                         [&](Rank position) { return key_of(position * op.every); });
+    if (found) found->source *= op.every;
   } else {
     const auto origin = op.origin >= 0 ? op.origin : op.peer;
     const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;

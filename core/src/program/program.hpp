@@ -20,8 +20,9 @@ using OpIndex = std::int32_t;
 // In `after` and `since`: the start of the phase instead of an operation.
 inline constexpr OpIndex phase_start = -1;
 
-// A collective operation of all ranks, run by the transport's own library. Where an operation divides a
-// rank's vector, it has a block for each rank: all of the same size, or as `uneven_block` says (blocks.hpp).
+// A collective operation of all ranks or of every n-th one, run by the transport's own library. Where an
+// operation divides a rank's vector, it has a block for each rank: all of the same size, or as `uneven_block`
+// says (blocks.hpp).
 enum class Collective : std::uint8_t {
   all_reduce,
   reduce_scatter,
@@ -38,8 +39,9 @@ inline constexpr std::int64_t word_bytes = 4;
 // One send or receive of a rank: the message, the operations that it waits for, the origin of its data
 // (verification), and the sample that it ends, if any.
 struct Op {
-  // collective: every rank has the same ones, in the same order, in phases where each operation waits for the
-  // previous one. `bytes` is a rank's whole vector, `peer` the neighbour that its sample names.
+  // collective: every rank that takes part has the same ones, in the same order, in phases where each
+  // operation waits for the previous one. `bytes` is a rank's whole vector, `peer` the neighbour that its
+  // sample names.
   enum class Kind : std::uint8_t { send, receive, collective };
 
   Kind kind = Kind::send;
@@ -69,6 +71,7 @@ struct Op {
   std::int64_t sample_bytes = -1;  // bytes credited to the sample; -1: `bytes`
   bool adds = false;  // a receive: its words are added to the rank's vector before it is complete
   Collective collective = Collective::barrier;  // if `kind` says so
+  Rank every = 1;                               // a collective: of the ranks 0, every, 2 every, ...
   bool in_place = false;                        // a collective: the send buffer receives the result
 
   std::int64_t all_bytes() const { return bytes * messages; }

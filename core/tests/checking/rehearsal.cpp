@@ -133,13 +133,16 @@ class Rehearsal {
     }
     if (waits_for_[number(place)] == 0) ready_.push_back(place);
   }
-  // A collective completes on all ranks when the last has begun it.
+  // A collective completes on all its ranks when the last has begun it.
   void begin_collective(Place place) {
     const auto& own = collectives_[static_cast<std::size_t>(place.rank)];
     const auto which =
         static_cast<std::size_t>(std::ranges::find(own, place.index, &Place::index) - own.begin());
-    if (++begun_[which] < programs_.size()) return;
-    for (const auto& of_rank : collectives_) complete(of_rank[which]);
+    const auto taking_part =
+        std::ranges::count_if(collectives_, [](const auto& one) { return !one.empty(); });
+    if (std::cmp_less(++begun_[which], taking_part)) return;
+    for (const auto& of_rank : collectives_)
+      if (!of_rank.empty()) complete(of_rank[which]);
   }
   void complete(Place place) {
     ++completed_;
@@ -194,14 +197,18 @@ std::string check_matching(const Programs& programs) {
     if (!problem.empty()) return problem;
   }
   const auto all = collectives_of(programs);
-  for (const auto& own : all) {
-    if (own.size() != all.front().size())
-      return "ranks have " + std::to_string(own.size()) + " and " + std::to_string(all.front().size()) +
-             " collectives";
+  const Rank every = all.empty() || all.front().empty() ? 1 : op_at(programs, all.front().front()).every;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const auto& own = all[rank];
+    const std::size_t expected = rank % static_cast<std::size_t>(every) == 0 ? all.front().size() : 0;
+    if (own.size() != expected)
+      return "rank " + std::to_string(rank) + " has " + std::to_string(own.size()) +
+             " collectives instead of " + std::to_string(expected);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Op& one = op_at(programs, own[i]);
       const Op& first = op_at(programs, all.front()[i]);
-      if (one.collective != first.collective || one.bytes != first.bytes || one.in_place != first.in_place)
+      if (one.collective != first.collective || one.bytes != first.bytes || one.in_place != first.in_place ||
+          one.every != every)
         return at_operation(own[i].rank, own[i].index, "is another collective than that of rank 0");
     }
   }

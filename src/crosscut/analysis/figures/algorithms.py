@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,12 @@ class AlgorithmTimes:
     rates: tuple[Medians, ...]
     """For each size: [phase] bytes per second by the pattern's formula."""
 
+    def of(self, phases: Sequence[int]) -> AlgorithmTimes:
+        """Returns the times of some of the phases."""
+        chosen = np.array(phases)
+        seconds, rates = (tuple(each.where(chosen) for each in every) for every in (self.seconds, self.rates))
+        return AlgorithmTimes(self.size_bytes, seconds, rates)
+
     def fastest(self, at: int, without: Sequence[int] = ()) -> tuple[int, ...]:
         """Returns the algorithm with the least median time at one size, and all whose intervals begin below
         the end of its own; empty if nothing was measured."""
@@ -79,6 +86,47 @@ class AlgorithmTimes:
         """Returns, by ascending size, where the fastest algorithm changes, if some phases are left out."""
         fastest = {size: self.fastest(at, without) for at, size in enumerate(self.size_bytes)}
         return ranges({size: those for size, those in fastest.items() if those})
+
+
+@dataclass(frozen=True)
+class TakingPart:
+    """Phases in which the same ranks took part, each an algorithm."""
+
+    who: str
+    """`every 4th rank`, `all ranks`; empty if the run has only one group."""
+    every: int
+    """Of the ranks 0, every, 2 every, …"""
+    names: tuple[str, ...]
+    """Of the algorithms."""
+    labels: tuple[str, ...]
+    """Of the phases, as the run has them: the names, and who took part."""
+    times: AlgorithmTimes
+
+
+# core/patterns/collective.cpp
+_LABEL = re.compile(r"(?P<name>.*), (?P<who>all ranks|every (?P<every>[1-9][0-9]{0,8})(?:st|nd|rd|th) rank)")
+
+
+def groups(measured: Sequence[Samples], labels: Sequence[str]) -> list[TakingPart]:
+    """Returns the groups in the order of the phases; `labels` are those of the phases."""
+    read = [_LABEL.fullmatch(label) for label in labels]
+    found = algorithm_times(measured)
+    phases: dict[str, list[int]] = {}
+    for phase, match in enumerate(read):
+        phases.setdefault(match["who"] if match else "", []).append(phase)
+    together = []
+    for who, those in phases.items():
+        matches = [match for phase in those if (match := read[phase])]
+        together.append(
+            TakingPart(
+                who,
+                int(matches[0]["every"] or 1) if matches else 1,
+                tuple(match["name"] for match in matches) or tuple(labels[phase] for phase in those),
+                tuple(labels[phase] for phase in those),
+                found.of(those),
+            )
+        )
+    return together
 
 
 def ranges(by_size: Mapping[int, tuple[int, ...]]) -> list[AlgorithmRange]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut.analysis.figures.algorithms import algorithm_times
+from crosscut.analysis.figures.algorithms import groups
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import Sweep, sweep
 from crosscut.base import units
@@ -76,10 +76,13 @@ def of_sweep(found: Sweep, mode: str) -> Markup:
 
 def of_algorithms(view: View) -> Markup:
     measured = view.measured()
-    found, names = algorithm_times(measured), view.labels(measured[0])
-    rows = [algorithms.rows(found, at) for at in range(len(found.size_bytes))]
-    caption = f"Time of each algorithm, by the size of the vector. {algorithms.FASTEST}"
-    return table(("size", *names), rows, words=frozenset(), caption=caption)
+    tables = []
+    for group in groups(measured, view.labels(measured[0])):
+        rows = [algorithms.rows(group.times, at) for at in range(len(group.times.size_bytes))]
+        taking_part = f" with {algorithms.who(group, view)}" if group.who else ""
+        caption = f"Time of each algorithm{taking_part}, by the size of the vector. {algorithms.FASTEST}"
+        tables.append(table(("size", *group.names), rows, words=frozenset(), caption=caption))
+    return join(*tables)
 
 
 def slowest_routes(one: RunAtSize) -> Markup:

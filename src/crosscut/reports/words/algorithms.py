@@ -4,34 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from crosscut.analysis.figures.algorithms import AlgorithmRange, AlgorithmTimes, ranges
+import numpy as np
+
+from crosscut.analysis.figures.algorithms import AlgorithmRange, AlgorithmTimes, TakingPart, ranges
 from crosscut.analysis.figures.sent_like import sent_like
 from crosscut.base import units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import figures
 
 
-def sentences(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
-    """The comparison, and the highest rate."""
-    lines = comparison(found, view, names)
+def sentences(groups: Sequence[TakingPart], view: View) -> list[str]:
+    """The comparison, and the highest rate; for several groups of ranks, each one's comparison, and what more
+    ranks cost."""
+    if len(groups) > 1:
+        said = [
+            f"{who(group, view)}: {line}"
+            for group in groups
+            for line in [fastest(group, view), *slow_library(group, view)]
+        ]
+        return [*said, *more_ranks(groups, view)]
+    (group,) = groups
+    lines, found = comparison(group, view), group.times
     last = len(found.size_bytes) - 1
     if found.ranges() and (best := found.fastest(last)) and found.size_bytes[last] > 0:
         rate = figures.at(found.rates[last], best[0]).rate()
-        lines.append(f"bus bandwidth at {units.size(found.size_bytes[last])}: {rate} ({names[best[0]]})")
+        lines.append(
+            f"bus bandwidth at {units.size(found.size_bytes[last])}: {rate} ({group.names[best[0]]})"
+        )
     return lines
 
 
-def comparison(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+def comparison(group: TakingPart, view: View) -> list[str]:
     """The fastest algorithms, where the library's own call is slow, and which of them it sends like."""
+    return [fastest(group, view), *slow_library(group, view), *library_sends_like(group, view)]
+
+
+def who(group: TakingPart, view: View) -> str:
+    """`every 4th rank (2 a node)`; without the number if nodes have different ones, or none."""
+    _, here = np.unique(view.rank_nodes[:: group.every], return_counts=True)
+    alike = len(here) == len(view.nodes) > 1 and len(set(here.tolist())) == 1
+    return f"{group.who} ({here[0]} a node)" if alike else group.who
+
+
+def more_ranks(groups: Sequence[TakingPart], view: View) -> list[str]:
+    """`by the fastest algorithms, the all-reduce of 1 MB takes 3.40 ms with all ranks (4 a node), 2.75 times
+    as long as with every 4th rank (1 a node), which takes 1.24 ms`."""
+    few, many = max(groups, key=lambda group: group.every), min(groups, key=lambda group: group.every)
+    last = len(few.times.size_bytes) - 1
+    best_few, best_many = few.times.fastest(last), many.times.fastest(last)
+    if not best_few or not best_many:
+        return []
+    short, long = (
+        figures.at(group.times.seconds[last], best[0]) for group, best in ((few, best_few), (many, best_many))
+    )
+    if not short.median > 0:
+        return []
+    size = few.times.size_bytes[last]
+    what = f"{_operation(view)} of {units.size(size)}" if size else _operation(view)
     return [
-        fastest(found, view, names),
-        *slow_library(found, view, names),
-        *library_sends_like(found, view, names),
+        f"by the fastest algorithms, the {what} takes {long.seconds()} with {who(many, view)}, "
+        f"{long.median / short.median:.2f} times as long as with {who(few, view)}, which takes "
+        f"{short.seconds()}"
     ]
 
 
-def fastest(found: AlgorithmTimes, view: View, names: Sequence[str]) -> str:
+def fastest(group: TakingPart, view: View) -> str:
     """`fastest all-reduce: recursive doubling up to 4 KB; ring from 8 KB on`"""
+    found, names = group.times, group.names
     parts = _parts(found.ranges(), names, {len(names): "none stands out"})
     if not parts:
         return "nothing was measured"
@@ -48,9 +87,10 @@ LIBRARY = "library"
 """Begins the labels of the phases that are the library's own call (core/patterns/collective.cpp)."""
 
 
-def slow_library(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+def slow_library(group: TakingPart, view: View) -> list[str]:
     """`the library's own all-reduce takes longer than an algorithm from 64 KB to 1 MB; at 256 KB 1.70 times
     what ring takes, …`; nothing where intervals overlap."""
+    found, names = group.times, group.names
     if LIBRARY not in names:
         return []
     others = [number for number, name in enumerate(names) if not name.startswith(LIBRARY)]
@@ -73,18 +113,20 @@ def slow_library(found: AlgorithmTimes, view: View, names: Sequence[str]) -> lis
     ]
 
 
-def library_sends_like(found: AlgorithmTimes, view: View, names: Sequence[str]) -> list[str]:
+def library_sends_like(group: TakingPart, view: View) -> list[str]:
     """`by bytes and frames at adapters, the library's all-reduce sends like recursive doubling up to 2 KB;
     ring from 4 KB on`, and the fastest algorithms; nothing where adapters did not count its messages."""
+    found, names = group.times, group.names
     numbers = {label: number for number, label in view.phase_labels.items()}
     own = [name for name in names if not name.startswith(LIBRARY)]
-    if LIBRARY not in names or not all(name in numbers for name in names):
+    if LIBRARY not in names or not all(label in numbers for label in group.labels):
         return []
     counted = view.attributes.get("sent_by_adapters")
-    like = sent_like(counted, numbers[LIBRARY], [numbers[name] for name in own])
+    number = dict(zip(names, (numbers[label] for label in group.labels), strict=True))
+    like = sent_like(counted, number[LIBRARY], [number[name] for name in own])
     if set(like) != set(found.size_bytes):
         return []
-    by_size = {size: tuple(names.index(view.phase_labels[one]) for one in like[size]) for size in like}
+    by_size = {size: tuple(group.labels.index(view.phase_labels[one]) for one in like[size]) for size in like}
     all_or_none = {len(own): "any of crosscut's algorithms", 0: "none of crosscut's algorithms"}
     alike = _parts(ranges(by_size), names, all_or_none)
     lines = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.figures import summary
-from crosscut.analysis.figures.algorithms import algorithm_times
+from crosscut.analysis.figures.algorithms import groups
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples, messages
@@ -109,7 +109,7 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
 
 
 def _algorithms(view: View, measured: list[Samples]) -> list[str]:
-    return algorithms.sentences(algorithm_times(measured), view, view.labels(measured[0]))
+    return algorithms.sentences(groups(measured, view.labels(measured[0])), view)
 
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:

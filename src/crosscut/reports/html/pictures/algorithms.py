@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut.analysis.figures.algorithms import AlgorithmTimes, algorithm_times
+from crosscut.analysis.figures.algorithms import AlgorithmTimes, TakingPart, groups
 from crosscut.base import units
 from crosscut.base.spelling import sentence
 from crosscut.reports.html.pictures.picture import Axis, Column, Picture, RunAtSize, laid_over, time_axis
+from crosscut.reports.view import View
 from crosscut.reports.words import algorithms
 
 _THE_SAME = "The same messages, as times of the slowest rank."
@@ -17,20 +18,29 @@ _THE_SAME = "The same messages, as times of the slowest rank."
 
 def pictures(one: RunAtSize, name: str) -> list[Picture]:
     """Returns nothing for fewer than two sizes with bytes."""
-    found, names = algorithm_times(one.view.measured()), one.view.labels(one.samples)
+    return [
+        picture
+        for group in groups(one.view.measured(), one.view.labels(one.samples))
+        for picture in _of_group(one.view, group, f"{name}-{group.every}" if group.who else name)
+    ]
+
+
+def _of_group(view: View, group: TakingPart, name: str) -> list[Picture]:
+    found, names = group.times, group.names
     sized = [at for at, size in enumerate(found.size_bytes) if size > 0]
     if len(sized) < 2 or not any(np.isfinite(found.rates[at].median).any() for at in sized):
         return []
     columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
     quickest = min(float(np.nanmin(found.seconds[at].median)) for at in sized)
-    said = " ".join(map(sentence, algorithms.comparison(found, one.view, names)))
+    said = " ".join(map(sentence, algorithms.comparison(group, view)))
     parts = changes(found, names)
+    by_size = "by message size" + (f", with {algorithms.who(group, view)}" if group.who else "")
     size_axis = Axis("size of the vector, bytes", log=True)
     return [
-        Picture("sweep", f"{name}-rate", "Bus bandwidth by message size", said, columns, size_axis,
+        Picture("sweep", f"{name}-rate", f"Bus bandwidth {by_size}", said, columns, size_axis,
                 Axis("bus bandwidth", units.rate_unit(fastest)), {"value": "rate", "fastest": parts}),
-        Picture("sweep", f"{name}-time", "Time by message size", _THE_SAME, columns, size_axis,
+        Picture("sweep", f"{name}-time", f"Time {by_size}", _THE_SAME, columns, size_axis,
                 time_axis("time of the slowest rank", quickest, log=True),
                 {"value": "seconds", "fastest": parts}),
     ]  # fmt: skip
