@@ -36,6 +36,7 @@ TEST(every_member_survives_conversion_to_json_and_back) {
   job.rails = 2;
   job.sync = "none";
   job.cache = "cold";
+  job.noise = "1ms/10ms";
   job.wait = "poll";
   job.seed = 123456789;
   job.order_seed = 4;

@@ -25,6 +25,7 @@ constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS -
   --interval P            repeat until the 95 % interval of every median is at most this wide, such as 5%
   --iterations N          runs of a phase per sample; default: chosen for each size
   --sync barrier|none     --wait auto|block|poll    --cache warm|rotate|cold
+  --noise TIME/PERIOD     take the processor away for this long once in each period
   --memory BYTES          limit on the buffers of a rank (2GiB)
   --time-limit SECONDS    --seed N        --timeout SECONDS
   --network FILE          with --backend sim: the network to simulate; -n is then optional
@@ -86,7 +87,8 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
   if (name == "time-limit") return asked.job.set("time_limit_seconds", program::parse_seconds(value)), true;
   if (name == "repetitions" || name == "iterations")
     return asked.job.set(name, program::parse_integer(value)), true;
-  if (name == "sync" || name == "cache" || name == "wait" || name == "out" || name == "backend")
+  if (name == "sync" || name == "cache" || name == "noise" || name == "wait" || name == "out" ||
+      name == "backend")
     return asked.job.set(name, value), true;
   if (name == "timeout") return asked.session.timeout_seconds = program::parse_seconds(value), true;
   if (name == "interface") return asked.session.interface = value, true;

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/json_members.hpp"
 #include "base/words.hpp"
+#include "measure/noise.hpp"
 #include "program/in_flight.hpp"
 
 namespace crosscut::conduct {
@@ -101,6 +102,7 @@ const json::Members<Job> members{
     member("rails", &Job::rails, within(0, program::most_rails)),
     member("sync", &Job::sync, choice({"barrier", "none"})),
     member("cache", &Job::cache, choice({"warm", "rotate", "cold"})),
+    member("noise", &Job::noise, short_text),
     member("wait", &Job::wait, choice({"auto", "block", "poll"})),
     member("seed", &Job::seed, within(0, unbounded)),
     member("order_seed", &Job::order_seed, within(0, unbounded)),
@@ -127,6 +129,7 @@ void check_together(const Job& job) {
     refuse("--verify looks at one buffer, so it cannot be combined with --cache rotate");
   if (job.cache == "cold" && job.iterations > 1)
     refuse("--cache cold measures each phase once for a sample: leave --iterations out");
+  static_cast<void>(measure::Noise(job.noise, 0, 0));  // throws if it cannot be read
   if (job.interval == 0) return;
   if (job.minimum_repetitions < least_for_interval)
     refuse("--minimum-repetitions: a 95 % interval of the median needs at least 6");

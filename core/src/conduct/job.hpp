@@ -31,6 +31,7 @@ struct Job {
   std::int64_t rails = 1;        // interfaces that share each message; 0: all that ranks listen on
   std::string sync = "barrier";  // "barrier" or "none"
   std::string cache = "warm";    // whether messages lie in caches: "warm", "rotate", "cold" (cache.hpp)
+  std::string noise;             // "100us/10ms": ranks are away at times (noise.hpp); empty: none
   std::string wait = "auto";     // "block", "poll", "auto": poll while ranks fit the cores
   std::uint64_t seed = 1;
   // Seed of the order of sizes, and of phases in a block; 0: the given order. The run's layout is the same.

@@ -162,6 +162,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
       {"window", job_.window},
       {"rails", rails_},
       {"cache", job_.cache},
+      {"noise", job_.noise},
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };

@@ -26,6 +26,7 @@ constexpr double shortest_sample = 100e-6;  // seconds
 // Shortest sample of a job that computes, in seconds per rank on a core. A unit of work takes microseconds,
 // but ranks share a core in time slices of milliseconds, and a sample must span many slices.
 constexpr double shortest_sample_beside_computing = 50e-3;
+constexpr double periods_in_a_sample = 10;  // of noise
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
 
@@ -80,6 +81,9 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   }
   if (job_.cache != "warm" && !backend_.live)
     throw UsageError("backend " + job_.backend + " moves no bytes, so --cache means nothing there");
+  if (!job_.noise.empty() && !backend_.live)
+    throw UsageError("backend " + job_.backend +
+                     " has no processors that noise could take away: leave --noise out");
   if (job_.cache == "cold") job_.iterations = 1;  // only the first would be cold
   if (job_.tolerate_failures && !backend_.tolerates_failure) {
     events_.warn("backend " + job_.backend +
@@ -95,6 +99,10 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
     if (extent.collectives && job_.window > 1)
       throw UsageError("--library with --window " + std::to_string(job_.window) +
                        ": a library's collective is one operation; leave out one of the two");
+    if (extent.collectives && !job_.noise.empty())
+      throw UsageError(
+          "--library with --noise: noise cannot be injected within a library's call; leave out "
+          "one of the two");
     if (extent.collectives && !backend_.collectives)
       throw UsageError("pattern " + job_.pattern + ": backend " + job_.backend +
                        " has no collective operations of its own, which --library asks for; measure with "
@@ -208,6 +216,7 @@ JobRun::WarmUp JobRun::warm_up(std::int32_t size_index) {
 // Returns the shortest sample, in seconds, of which this skew is only a small share.
 double JobRun::shortest_sample_seconds(double skew_seconds) const {
   auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
+  seconds = std::max(seconds, periods_in_a_sample * measure::Noise(job_.noise, 0, 0).period_seconds());
   return std::max(seconds, margin * skew_seconds / skew_share);
 }
 

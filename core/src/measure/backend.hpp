@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "measure/cache.hpp"
+#include "measure/noise.hpp"
 #include "program/program.hpp"
 #include "program/registry.hpp"
 #include "session/address_book.hpp"
@@ -54,6 +55,7 @@ struct Task {
   bool barrier = true;      // between phases
   bool verify = false;
   bool compute = false;
+  Noise noise;
   std::uint64_t verify_seed = 0;
   std::uint64_t order_seed = 0;  // seed of the order of phases; 0: ascending
 };

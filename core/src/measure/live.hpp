@@ -69,6 +69,7 @@ class LiveBackend final : public Backend {
     if (!std::exchange(is_expected_, true)) expect_connections(task);
     RankSamples samples = blank_samples(task);
     phase_before_ = -1;
+    noise_ = task.noise;
     const auto schedules = make_schedules(task);
     prepare(schedules, task, samples);
     const auto order = drawn_order(schedules.size(), task.order_seed, [&](std::size_t index) {
@@ -257,6 +258,7 @@ class LiveBackend final : public Backend {
   void run_phase(const Schedule& schedule, std::int64_t iterations) {
     transport_.start_phase(schedule.messages);
     times_.start = transport_.now();
+    pass_noise();
     for (std::int64_t i = 0; i < iterations; ++i) {
       const bool first = i == 0, last = i + 1 == iterations;
       shift_ = rotation_.shift(turn_);
@@ -285,8 +287,14 @@ class LiveBackend final : public Backend {
         transport_.foresee(schedule.messages[next], schedule.data[next] + (next > 0 ? shift_ : next_shift_));
       if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
       execute(schedule.messages[i], schedule.data[i] + shift_);
+      pass_noise();
       if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
     }
+  }
+
+  // What is complete is seen, and what follows it begun, when the rank's processor is there again.
+  void pass_noise() const {
+    if (noise_.any()) noise_.pass(context_.polling);
   }
 
   void execute(const program::Op& op, std::byte* data) {
@@ -315,6 +323,7 @@ class LiveBackend final : public Backend {
     for (std::size_t left = schedule.messages.size(); left > 0;) {
       completed_.clear();
       transport_.wait(completed_);
+      pass_noise();
       const auto now = last ? transport_.now() : 0;
       left -= completed_.size();
       for (const auto done : completed_) {
@@ -398,6 +407,7 @@ class LiveBackend final : public Backend {
   std::size_t apart_limit_ = 0;  // most bytes that verification may allocate
   bool is_expected_ = false;     // expect_connections() has run for the current job
   std::optional<Compute> compute_;
+  Noise noise_;
   PhaseTraffic traffic_;
   std::int64_t phase_before_ = -1;  // measured last in this block; -1: none
   PhaseTimes times_;

@@ -241,6 +241,7 @@ class RankLoop {
                              .barrier = job_.sync == "barrier",
                              .verify = job_.verify,
                              .compute = job_.compute,
+                             .noise = measure::Noise(job_.noise, job_.seed, setup_.rank),
                              .verify_seed = job_.seed,
                              .order_seed = job_.order_seed};
     auto samples = backend_->run(task);

@@ -32,6 +32,7 @@ _TOLD = (
     (("backend", "parameters"), "parameters of the backend"),
     (("place",), "place"),
     (("cache",), "state of the caches"),
+    (("noise",), "noise"),
     (("wait",), "wait"),
     (("tcp", "congestion_control"), "TCP congestion control"),
     (("network", "name"), "network"),
@@ -51,7 +52,7 @@ class Match:
     notes: tuple[str, ...]
 
 
-_ALONE = {"window": 1, "rails": 1, "cache": "warm"}
+_ALONE = {"window": 1, "rails": 1, "cache": "warm", "noise": ""}
 """What runs do not record that were measured before there was a choice."""
 
 
@@ -167,7 +168,7 @@ def _dig(value: object, path: Sequence[str]) -> object:
 def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
-    return "none" if value is None else str(value)
+    return "none" if value in (None, "") else str(value)
 
 
 def _span(phases: NDArray[np.int64]) -> str:

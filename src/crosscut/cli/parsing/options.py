@@ -46,8 +46,8 @@ _PARAMETER = re.compile(r"(?:(backend|pattern) [\w-]+: )?(?<![\w-])(--[a-z][a-z-
 # Members of the job that have an option of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "window", "rails", "sync",
-    "cache", "wait", "seed", "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds",
-    "raw_budget_bytes",
+    "cache", "noise", "wait", "seed", "memory_bytes", "verify", "compute", "tolerate_failures",
+    "time_limit_seconds", "raw_budget_bytes",
 )  # fmt: skip
 
 
@@ -209,6 +209,9 @@ def add_how(parser: argparse.ArgumentParser) -> None:
          "and again. rotate: each iteration takes the next buffer, from memory of twice the last-level "
          "cache. cold: caches are filled with other data before each phase, which is then measured "
          "once.")  # fmt: skip
+    typed_option(group, "--noise TIME/PERIOD", str,
+                 "Take each rank's processor away for this long once in each period, at a moment drawn "
+                 "anew, as an operating system does: 100us/10ms.")  # fmt: skip
     _add(group, "--wait", choices=("auto", "block", "poll"),
          help="How ranks wait for data. Default auto: poll if each has a core of its own, else "
          "block.")  # fmt: skip

@@ -140,6 +140,8 @@ def how(view: View) -> list[str]:
         clauses.append({"block": "blocking waits", "poll": "polling waits"}.get(wait, f"wait {wait}"))
     if clause := _CACHES.get(text(view.attributes, "cache")):
         clauses.append(clause)
+    if noise := text(view.attributes, "noise"):
+        clauses.append(f"noise: each rank away for {noise.replace('/', ' in every ')}")
     if control := text(view.attributes, "job", "metadata", "control_interface"):
         clauses.append(f"barriers over {control}")
     resolution = _clock(view, "resolution_seconds", "resolution")
