@@ -14,7 +14,7 @@ from crosscut.base import units
 from crosscut.reports.terminal.dense import slowest
 from crosscut.reports.terminal.plot import scatter_plot
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.reports.view import View
+from crosscut.reports.view import View, text
 from crosscut.reports.words import figures
 
 PLOT_HEIGHT = 14
@@ -72,10 +72,12 @@ def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
 
 
 def render_victims(screen: Screen, view: View, measured: list[Samples], _detailed: Samples) -> None:
+    measure = text(view.attributes, "pattern", "parameters", "measure")
+    what = "messages" if measure in ("", "pairs") else f"{measure} operations"
     for samples in measured:
         found = slowdowns(conditions(samples, view.labels(samples)))
         screen.title(
-            f"Victims' messages at {units.size(samples.size_bytes)}, and their slowdown against idle"
+            f"Victims' {what} at {units.size(samples.size_bytes)}, and their slowdown against idle"
         )
         if not found:
             screen.line("No victim was measured.")
