@@ -54,22 +54,27 @@ void Replay::make_connections() {
   for (Rank rank = 0; rank < trace_.ranks(); ++rank) {
     for (const auto& action : trace_.actions[index(rank)]) {
       if (action.kind != Action::Kind::send && action.kind != Action::Kind::start_send) continue;
-      const auto number = static_cast<ConnectionNumber>(connections_.size());
-      if (!connection_of_.try_emplace(key(rank, action.peer, 0), number).second) continue;
-      Connection made;
-      made.source = rank;
-      made.destination = action.peer;
-      made.window = model_.window_bytes;
-      const backends::sim::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
-      made.latency = model_.latency * paths_.path(route, table_.uses);
-      table_.end_row();
-      const auto way = table_.row(index(number));
-      if (!way.empty()) made.own_link = way.front();
-      made.alone_rate = std::numeric_limits<double>::infinity();
-      for (const auto use : way) made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
-      connections_.push_back(std::move(made));
+      connect(rank, action.peer);
+      if (action.amount > model_.inject_bytes) connect(action.peer, rank);  // for answers
     }
   }
+}
+
+void Replay::connect(Rank source, Rank destination) {
+  const auto number = static_cast<ConnectionNumber>(connections_.size());
+  if (!connection_of_.try_emplace(key(source, destination, 0), number).second) return;
+  Connection made;
+  made.source = source;
+  made.destination = destination;
+  made.window = model_.window_bytes;
+  const backends::sim::Route route{.source = source, .destination = destination, .channel = 0, .rail = 0};
+  made.latency = model_.latency * paths_.path(route, table_.uses);
+  table_.end_row();
+  const auto way = table_.row(index(number));
+  if (!way.empty()) made.own_link = way.front();
+  made.alone_rate = std::numeric_limits<double>::infinity();
+  for (const auto use : way) made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
+  connections_.push_back(std::move(made));
 }
 
 // A first-in-first-out queue divides a link in proportion to the flows' input rates. These are the rates of
@@ -121,11 +126,10 @@ void Replay::take(const Event& event) {
     case Kind::resume:
       return proceed(event.number);
     case Kind::arrived:
-      break;
+      return arrived(event.number);
+    case Kind::answered:
+      return answered(event.number);
   }
-  auto& message = messages_[index(event.number)];
-  message.arrived = true;
-  if (message.receiver_waits) proceed(connections_[index(message.connection)].destination);
 }
 
 // ---- ranks
@@ -138,7 +142,10 @@ void Replay::proceed(Rank rank) {
     state.paid = false;
     state.message = -1;
   }
-  if (state.at == actions.size() && state.ended < 0) state.ended = now_;
+  if (state.at == actions.size() && state.ended < 0) {
+    state.ended = now_;
+    answer(state);
+  }
 }
 
 // Returns true if the action is over; otherwise a later event continues it.
@@ -218,12 +225,19 @@ bool Replay::wait_all(Rank rank, RankState& state) {
 
 bool Replay::complete(Rank rank, RankState& state) {
   auto& message = messages_[index(state.message)];
-  if (state.waits_to_send) {
-    message.sender_waits = !message.sent;
-    return message.sent;
-  }
+  if (state.waits_to_send) return has_sent(rank, state, message);
+  answer(state);
   message.receiver_waits = !message.arrived;
   return message.arrived && (state.paid || pay(rank, state, received_seconds(rank, state)));
+}
+
+// A rank that had to wait for the answer receives it like a message.
+bool Replay::has_sent(Rank rank, RankState& state, Message& message) {
+  if (message.sent)
+    return !message.sender_waits || !needs_answer(message) || pay(rank, state, receive_overhead(rank));
+  message.sender_waits = true;
+  answer(state);
+  return false;
 }
 
 double Replay::received_seconds(Rank rank, RankState& state) const {
@@ -385,8 +399,13 @@ void Replay::drained(ConnectionNumber number) {
   }
   while (!connection.leaving.empty() &&
          reached(connection.left, messages_[index(connection.leaving.front())].end)) {
-    at(now_ + connection.latency, Kind::arrived, connection.leaving.front());
+    const auto left = connection.leaving.front();
     connection.leaving.pop_front();
+    at(now_ + connection.latency, Kind::arrived, left);
+    std::erase_if(connection.answers, [&](const Answer& answer) {
+      if (answer.behind == left) at(now_ + connection.latency, Kind::answered, answer.message);
+      return answer.behind == left;
+    });
   }
   if (!connection.leaving.empty()) return schedule_drain(number);
   ++connection.version;
@@ -396,9 +415,39 @@ void Replay::drained(ConnectionNumber number) {
 }
 
 void Replay::sent(MessageNumber number) {
+  if (!needs_answer(messages_[index(number)])) answered(number);
+}
+
+void Replay::answered(MessageNumber number) {
   auto& message = messages_[index(number)];
   message.sent = true;
   if (message.sender_waits) proceed(connections_[index(message.connection)].source);
+}
+
+void Replay::arrived(MessageNumber number) {
+  auto& message = messages_[index(number)];
+  message.arrived = true;
+  const auto receiver = connections_[index(message.connection)].destination;
+  if (needs_answer(message)) {
+    auto& state = ranks_[index(receiver)];
+    state.unanswered.push_back(number);
+    if (state.message >= 0 || state.ended >= 0) answer(state);  // it waits in MPI, or in MPI_Finalize
+  }
+  if (message.receiver_waits) proceed(receiver);
+}
+
+// The library takes in what has arrived. An answer is short: it waits for what its own connection has yet to
+// send, but not for the host's other connections.
+void Replay::answer(RankState& state) {
+  for (const auto number : state.unanswered) {
+    const auto& way = connections_[index(messages_[index(number)].connection)];
+    auto& back = connections_[index(connection_of_.at(key(way.destination, way.source, 0)))];
+    if (back.leaving.empty())
+      at(now_ + back.latency, Kind::answered, number);
+    else
+      back.answers.push_back({number, back.leaving.back()});
+  }
+  state.unanswered.clear();
 }
 
 void Replay::renew_rates() {

@@ -26,7 +26,10 @@ struct ReplayModel {
   double seconds_per_operation = 1e-9;
   // Larger messages wait until their receive is posted.
   double eager_bytes = std::numeric_limits<double>::infinity();
-  // A sender continues as soon as all but this many bytes of its message have left.
+  // The sender of a larger message continues when the receiver's library, which works only while the receiver
+  // waits in MPI, has taken the message in and answered.
+  double inject_bytes = std::numeric_limits<double>::infinity();
+  // The sender of another continues as soon as all but this many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
   // Bytes that a new connection may have in flight: TCP's first window. It grows by what the connection
   // carries (slow start, RFC 5681), and is halved after each `idle_seconds` without data (RFC 2861), down to
@@ -64,7 +67,7 @@ class Replay {
   using MessageNumber = std::int32_t;
   using ConnectionNumber = std::int32_t;
   // Events at the same time are handled in this order.
-  enum class Kind : std::uint8_t { drained, sent, arrived, enter, resume };
+  enum class Kind : std::uint8_t { drained, sent, arrived, answered, enter, resume };
   struct Event {
     double time = 0;
     Kind kind = Kind::resume;
@@ -83,6 +86,9 @@ class Replay {
     bool sender_waits = false, receiver_waits = false;
     bool queued = false;  // waited behind other connections of its host
   };
+  struct Answer {
+    MessageNumber message = 0, behind = 0;  // to a message; on the stream it follows another
+  };
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
@@ -94,6 +100,7 @@ class Replay {
     double window = 0;  // bytes that may be in flight
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
+    std::vector<Answer> answers;                  // those behind messages that have not yet left
   };
   struct Request {
     MessageNumber message = 0;
@@ -106,11 +113,13 @@ class Replay {
     MessageNumber message = -1;  // message that the current action waits for
     bool waits_to_send = false;
     std::vector<Request> open;
+    std::vector<MessageNumber> unanswered;  // arrived, but not yet taken in by the library
     Random noise{0};
     double ended = -1;
   };
 
   void make_connections();
+  void connect(Rank source, Rank destination);
   void weigh();
   std::uint64_t key(Rank source, Rank destination, std::int32_t tag) const;
   std::uint64_t key(Rank rank, const Action& action, bool of_send) const {
@@ -126,6 +135,7 @@ class Replay {
   bool wait(Rank rank, RankState& state, const Action& action);
   bool wait_all(Rank rank, RankState& state);
   bool complete(Rank rank, RankState& state);
+  bool has_sent(Rank rank, RankState& state, Message& message);
   bool pay(Rank rank, RankState& state, double seconds);
   MessageNumber match(Rank rank, const Action& action, bool of_send);
   void enter(MessageNumber number);
@@ -136,6 +146,10 @@ class Replay {
   void schedule_drain(ConnectionNumber number);
   void drained(ConnectionNumber number);
   void sent(MessageNumber number);
+  void arrived(MessageNumber number);
+  void answered(MessageNumber number);
+  void answer(RankState& state);
+  bool needs_answer(const Message& message) const { return message.bytes > model_.inject_bytes; }
   void renew_rates();
   double carried_bytes(double bytes) const;
   double control_seconds(const Connection& connection) const;

@@ -211,6 +211,53 @@ TEST(a_sender_continues_once_the_rest_is_in_its_buffer) {
   CHECK(near(ended(star, {{"send 1 0 1000", "send 1 0 100"}, {"recv 0 0 1", "recv 0 0 1"}}, model)[0], 8));
 }
 
+TEST(the_sender_of_a_longer_message_waits_for_the_answer) {
+  Star star({100, 100});
+  star.latency = 1, star.send = 0.5, star.receive = 0.25;
+  const auto sender = [&](const std::string& bytes) {
+    return ended(star, {{"send 1 0 " + bytes}, {"recv 0 0 1"}}, {.inject_bytes = 100})[0];
+  };
+  CHECK(near(sender("100"), 0.5));
+  CHECK(near(sender("200"), 0.5 + 2 + 1 + 1 + 0.25));  // back, and received like a message
+}
+
+TEST(a_message_is_answered_only_while_its_receiver_waits_in_mpi) {
+  const Star star({100, 100, 100});
+  const ReplayModel model{.inject_bytes = 0};
+  const auto sender = [&](const Lines& receiver, const Lines& third = {}) {
+    return ended(star, {{"send 1 0 100"}, receiver, third}, model)[0];
+  };
+  CHECK(near(sender({"recv 0 0 1"}), 1));
+  CHECK(near(sender({"compute 5e9", "recv 0 0 1"}), 5));
+  CHECK(near(sender({"irecv 0 0 1", "compute 5e9", "wait 0 1 0"}), 5));
+  CHECK(near(sender({"recv 2 0 1", "recv 0 0 1"}, {"compute 4e9", "send 1 0 0"}), 1));  // in another receive
+  CHECK(near(sender({"send 2 0 100", "recv 0 0 1"}, {"compute 4e9", "recv 1 0 1"}), 1));  // in a send
+  CHECK(near(sender({"compute 1e9", "irecv 0 0 1", "compute 4e9", "waitall"}), 5));
+  CHECK(near(sender({"irecv 0 0 1"}), 1));  // in MPI_Finalize
+}
+
+TEST(started_sends_are_answered_together_at_their_wait) {
+  Star star({100, 100, 100});
+  star.latency = 3;
+  const std::vector<Lines> two{
+      {"isend 1 0 100", "isend 2 0 100", "compute 1e9", "waitall"}, {"recv 0 0 1"}, {"recv 0 0 1"}};
+  CHECK(near(ended(star, two, {.inject_bytes = 0})[0], 2 + 3 + 3));
+  const std::vector<Lines> late{{"isend 1 0 100", "compute 20e9", "wait 0 1 0"}, {"recv 0 0 1"}};
+  star.receive = 0.5;
+  CHECK(near(ended(star, late, {.inject_bytes = 0})[0], 20));  // the answer is there
+}
+
+TEST(an_answer_follows_what_its_connection_has_yet_to_send) {
+  Star star({100, 100, 100});
+  star.latency = 1;
+  const auto sender = [&](const std::string& peer) {
+    return ended(star, {{"send 1 1 100"}, {"isend " + peer + " 0 1000", "recv 0 1 1"}, {}},
+                 {.inject_bytes = 99})[0];
+  };
+  CHECK(near(sender("0"), 10 + 1));
+  CHECK(near(sender("2"), 1 + 1 + 1));  // what goes to another host does not delay it
+}
+
 TEST(a_link_is_shared_evenly_unless_queues_lose_nothing) {
   const Star star({50, 20, 20});
   const std::vector<Lines> two{{"send 2 0 1000"}, {"send 2 0 500"}, {"irecv 0 0 1", "recv 1 0 1"}};

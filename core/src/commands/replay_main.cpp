@@ -27,6 +27,8 @@ collective calls expanded into messages. Prints one JSON object: when each rank 
   --order P,P,...           place of each rank; place p is on host p / ranks per host (0,1,2,...)
   --operations-per-second R speed of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
+  --inject SIZE             senders of longer messages wait until the receiver, in MPI, has taken them
+                            in and answered (none)
   --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
   --window SIZE             bytes that a new connection may have in flight; they queue at its
                             host's link, and the window grows by what it carries (0)
@@ -89,6 +91,7 @@ double rate(std::string_view text) {
 void set(Asked& asked, std::string_view option, std::string_view text) {
   auto& model = asked.model;
   const std::map<std::string_view, double*> bytes{{"--eager", &model.eager_bytes},
+                                                  {"--inject", &model.inject_bytes},
                                                   {"--send-buffer", &model.send_buffer_bytes},
                                                   {"--window", &model.window_bytes},
                                                   {"--header", &model.header_bytes}};

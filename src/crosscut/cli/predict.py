@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=predicting.ENGINES, default=predicting.OWN,
         help="Simulator: max-min (the default), crosscut's own; or smpi, SimGrid's SMPI, which takes no "
-        "--deep-queues, --eager, --send-buffer or --traced-on.",
+        "--deep-queues, --eager, --inject, --send-buffer or --traced-on.",
     )  # fmt: skip
     replaying.add_model(parser)
     option(parser, "--option NAME:VALUE", smpi.checked_option,
@@ -110,10 +110,11 @@ def _check_engine(args: argparse.Namespace) -> None:
             raise CrosscutError(reason)
         if args.traced_on is not None:
             raise UsageError("--traced-on needs --engine max-min")
-        if args.deep_queues or args.eager is not None or args.send_buffer is not None:
+        sizes = (args.eager, args.inject, args.send_buffer)
+        if args.deep_queues or any(size is not None for size in sizes):
             raise UsageError(
-                "--deep-queues, --eager and --send-buffer need --engine max-min; SMPI has options of its "
-                "own, such as --option smpi/async-small-thresh:4096"
+                "--deep-queues, --eager, --inject and --send-buffer need --engine max-min; SMPI has options "
+                "of its own, such as --option smpi/async-small-thresh:4096"
             )
     elif args.options:
         raise UsageError("--option needs --engine smpi")

@@ -1,9 +1,9 @@
 """Fits the time that a cluster's processors add to each message, from one traced run.
 
-The program takes longer than its replay on the described cluster, because ranks also wait for a processor, or
-for a thread that reads a socket. This noise moves ranks out of step (Hoefler, Schneider and Lumsdaine,
-"Characterizing the influence of system noise on large-scale applications by simulation", SC 2010). A single
-figure, the mean noise for each message, is fitted so that the replay takes as long as the run.
+The program takes longer than its replay on the described cluster, because ranks also wait for a processor.
+This noise moves ranks out of step (Hoefler, Schneider and Lumsdaine, "Characterizing the influence of system
+noise on large-scale applications by simulation", SC 2010). A single figure, the mean noise for each message,
+is fitted so that the replay takes as long as the run.
 """
 
 from __future__ import annotations

@@ -28,9 +28,12 @@ def add_model(parser: argparse._ActionsContainer) -> None:
          "share.")  # fmt: skip
     option(parser, "--eager SIZE", parse_bytes,
            "Send messages of at most this size before their receive is posted. Default 3MiB.")  # fmt: skip
+    option(parser, "--inject SIZE", parse_bytes,
+           "The sender of a longer message waits until the receiver, in MPI, has taken it in and answered. "
+           "Default 128.")  # fmt: skip
     option(parser, "--send-buffer SIZE", parse_bytes,
-           "A sender continues when all but this much of its message has left. Default: no limit, so it "
-           "continues at once.")  # fmt: skip
+           "The sender of a message of up to --inject continues when all but this much of it has left. "
+           "Default: no limit, so it continues at once.")  # fmt: skip
     option(parser, "--traced-on NETWORK", str,
            "Network on which the program was traced, to which the processors' noise is fitted. "
            "Default: the one named to crosscut profile --network. none: fit nothing.")  # fmt: skip
@@ -49,9 +52,11 @@ def limits(args: argparse.Namespace) -> Limits:
 
 def transport(args: argparse.Namespace) -> Transport:
     eager = MPICH_TCP.eager_bytes if args.eager is None else args.eager
+    inject = MPICH_TCP.inject_bytes if args.inject is None else args.inject
     return dataclasses.replace(
-        MPICH_TCP, eager_bytes=eager, send_buffer_bytes=args.send_buffer, deep_queues=args.deep_queues
-    )
+        MPICH_TCP, eager_bytes=eager, inject_bytes=inject, send_buffer_bytes=args.send_buffer,
+        deep_queues=args.deep_queues,
+    )  # fmt: skip
 
 
 def home(args: argparse.Namespace, trace: traces.Trace, made: source.ComputeSource) -> str:
