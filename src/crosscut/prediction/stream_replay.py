@@ -33,10 +33,10 @@ class Transport:
     took any size. Linux's socket buffers grow to 4 MB (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h in libfabric."""
-    window_bytes: int = 10 * 1448
-    """Bytes that a new connection may have in flight: ten segments (RFC 6928). The window grows by what the
-    connection carries, and shrinks while it is idle. On a host's full link, what is in flight precedes bytes
-    that its other connections send later."""
+    window_bytes: int = 0
+    """Bytes that a new connection may have in flight, which precede what the host's other connections send
+    later, if the host's queue is first in, first out. 0: its connections take turns, as measured in labs, and
+    as Linux's fq and fq_codel let them."""
     deep_queues: bool = False
     """Switches lose nothing, so links are shared in proportion to the senders' rates."""
 
