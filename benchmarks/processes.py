@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +36,17 @@ def missing_programs(names: Sequence[str]) -> list[str]:
     return [name for name in names if shutil.which(name) is None]
 
 
-def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float = LIMIT_SECONDS) -> str:
+def output_of(
+    words: Sequence[str | Path],
+    said: str = "",
+    limit_seconds: float = LIMIT_SECONDS,
+    variables: Mapping[str, str] | None = None,
+) -> str:
     """Returns the output of a program that must succeed. Its input stays open after `said`, because end of
     file stops a session of crosscut."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            list(words), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
+            list(words), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, env=variables
         )
         try:
             assert process.stdin is not None

@@ -1,10 +1,10 @@
 """How well `crosscut predict` predicts: python -m benchmarks.prediction --class W --repeat 5.
 
 Every program is traced in one emulated cluster, predicted from that trace for others, and measured there.
-Nothing is fitted to the others. Three figures come from the first cluster. Half a round trip of 8 bytes, less
-the network's share, is the time that the hosts add to a message. Their processors work for the duration of
-MPI_Send, the overhead; the rest is the delay until a sleeping receiver sees the message. The third figure is
-noise, from the traced run. Needs what labs need, and MPICH.
+Nothing is fitted to the others. Four figures come from the first cluster. The processors' work for a message
+is the time of MPI_Send, and of MPI_Recv of a message that has arrived (message_cost.c). The rest of half a
+round trip, less the network's share, is the delay until a sleeping receiver's library sees the message. The
+fourth figure is noise, from the traced run. Needs what labs need, and MPICH.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from crosscut.prediction import predicting
 from crosscut.prediction.stream_replay import MPICH_TCP
 from crosscut.workloads import applications
 
-PINGPONG_BYTES, PINGPONG_REPETITIONS = 8, 15
-# Payload of 50 Mbit/s (labs.home) under labs.PROTOCOL.
-HOME_BYTES_PER_SECOND = 50e6 / 8 * (1500 - 52) / (1500 + 38)
+# Of the messages that `truth.message_cost` times, on the wire, with the headers of labs.PROTOCOL.
+COST_BYTES = 8 + MPICH_TCP.header_bytes + 52 + 38
+HOME_BYTES_PER_SECOND = 50e6 / 8
 
 
 def main() -> int:
@@ -90,32 +90,30 @@ def _compare(options: argparse.Namespace, folder: Path) -> int:
     away = labs.others(options.ranks) if options.other_networks else labs.away(options.ranks, delays=delays)
     places = (home, *away)
     with truth.site(home.write(folder), options.switch) as site:
-        trip = truth.half_round_trip_seconds(site, PINGPONG_BYTES, PINGPONG_REPETITIONS, folder)
+        cost = truth.message_cost(site, folder)
         measured = {home.name: _measured(options, site, home, chosen, folder, trace=True)}
-    added = max(0.0, trip - home.latency_seconds - PINGPONG_BYTES / HOME_BYTES_PER_SECOND)
-    overhead = min(added, truth.send_seconds([run for runs in measured[home.name].values() for run in runs]))
-    delay = added - overhead
+    travelled = home.latency_seconds + COST_BYTES / HOME_BYTES_PER_SECOND
+    delay = max(0.0, cost.one_way_seconds - cost.send_seconds - cost.receive_seconds - travelled)
+    hosts = labs.Hosts(cost.send_seconds, cost.receive_seconds, delay)
     for lab in places[1:]:
         with truth.site(lab.write(folder), options.switch) as site:
             measured[lab.name] = _measured(options, site, lab, chosen, folder, trace=False)
     # Known before anything is measured: crosscut-switch's queues hold 8 MiB here and lose nothing; the
     # kernel's hold 50 ms and lose frames.
     transport = dataclasses.replace(MPICH_TCP, deep_queues=delays)
-    assumed = Assumed(options.engine, transport, tuple(options.option))
+    assumed = Assumed(options.engine, transport, hosts, tuple(options.option))
     rows = []
     for one in chosen:
-        traced = [
-            comparing.predicted(run, places, overhead, delay, assumed)
-            for run in measured[home.name][one.name]
-        ]
+        traced = [comparing.predicted(run, places, assumed) for run in measured[home.name][one.name]]
         for lab, found in zip(places, zip(*traced, strict=True), strict=True):
             rows.append(comparing.row(one.name, lab, home, found, measured[lab.name][one.name]))
     print(f"\n{conditions.sentence(machine)}\n")
     print(f"class {options.problem_class}, {options.ranks} ranks, one per host, {options.repeat} runs each; "
-          f"measured at home: processors work {units.seconds(overhead)} per message; receivers see it "
+          f"measured at home: processors work {units.seconds(hosts.send_seconds)} to send a message, "
+          f"{units.seconds(hosts.receive_seconds)} to receive it; receivers see it "
           f"{units.seconds(delay)} late\n")  # fmt: skip
     _tell(rows, places)
-    conditions.write_json(options.json, _as_json(machine, options, assumed, (overhead, delay), rows))
+    conditions.write_json(options.json, _as_json(machine, options, assumed, rows))
     return 0
 
 
@@ -172,7 +170,6 @@ def _as_json(
     machine: dict[str, object],
     options: argparse.Namespace,
     assumed: Assumed,
-    added: tuple[float, float],
     rows: Sequence[Row],
 ) -> dict[str, object]:
     mean, worst = comparing.summary(rows)
@@ -183,8 +180,6 @@ def _as_json(
         "repeat": options.repeat,
         "switch": options.switch,
         "assumed": dataclasses.asdict(assumed),
-        "overhead_seconds": added[0],
-        "delay_seconds": added[1],
         "mean_error": mean,
         "worst_error": worst,
         "rows": [dataclasses.asdict(row) | {"error": row.error} for row in rows],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.prediction import truth
-from benchmarks.prediction.labs import Lab
+from benchmarks.prediction.labs import Hosts, Lab
 from crosscut.places import smpi
 from crosscut.prediction import calibrating, predicting
 from crosscut.prediction import trace as traces
@@ -22,6 +22,7 @@ class Assumed:
 
     engine: str
     transport: Transport
+    hosts: Hosts
     options: tuple[str, ...]
     """SimGrid's, such as `network/model:CM02`."""
 
@@ -69,14 +70,12 @@ class Row:
         return self.predicted_seconds / self.measured_seconds - 1
 
 
-def predicted(
-    home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, delay_seconds: float, assumed: Assumed
-) -> tuple[Noisy, ...]:
+def predicted(home: truth.Run, labs: Sequence[Lab], assumed: Assumed) -> tuple[Noisy, ...]:
     """Predicts a run for each lab from its trace at home, which is the first lab."""
     trace = traces.read(home.folder)
     with tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as name:
         folder = Path(name)
-        files = [str(lab.write(folder, overhead_seconds, delay_seconds)) for lab in labs]
+        files = [str(lab.write(folder, assumed.hosts)) for lab in labs]
         asked = predicting.PredictionRequest(
             tuple(files), smpi.HOST_FLOPS,
             engine=assumed.engine, transport=assumed.transport, options=assumed.options,

@@ -23,6 +23,17 @@ framing = 38
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """What the hosts add to each message."""
+
+    send_seconds: float = 0
+    receive_seconds: float = 0
+    """The processors' work."""
+    delay_seconds: float = 0
+    """Until the receiver, which sleeps, sees the message."""
+
+
+@dataclass(frozen=True)
 class Lab:
     name: str
     text: str
@@ -32,17 +43,19 @@ class Lab:
     switches: int = 1
     """On the longest route."""
 
-    def write(self, folder: Path, overhead_seconds: float = 0, delay_seconds: float = 0) -> Path:
-        """Writes the network file and returns its path. A message costs the processor at either end half of
-        `overhead_seconds`; its receiver, which sleeps, sees it `delay_seconds` late."""
-        half = f'"{overhead_seconds / 2 * 1e9:.0f} ns"'
-        host = f"[host]\nsend_overhead = {half}\nreceive_overhead = {half}\n" if overhead_seconds else ""
-        each = delay_seconds / self.switches * 1e6
+    def write(self, folder: Path, hosts: Hosts | None = None) -> Path:
+        """Writes the network file and returns its path."""
+        added = Hosts() if hosts is None else hosts
+        host = (
+            f'[host]\nsend_overhead = "{added.send_seconds * 1e9:.0f} ns"\n'
+            f'receive_overhead = "{added.receive_seconds * 1e9:.0f} ns"\n'
+        )
+        each = added.delay_seconds / self.switches * 1e6
         text = re.sub(
             r'latency = "(\d+) us"', lambda own: f'latency = "{float(own[1]) + each:.1f} us"', self.text
         )
         file = folder / f"{self.name}.toml"
-        file.write_text(text + host + PROTOCOL, encoding="utf-8")
+        file.write_text(text + (host if hosts else "") + PROTOCOL, encoding="utf-8")
         return file
 
 

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from crosscut.places import lab, smpi
 from crosscut.prediction.source import ENDS
 from crosscut.profile import profiler, tit
 from crosscut.profile import program as profile
-from crosscut.run.run import Run as MeasuredRun
 from crosscut.workloads import applications
 
 LIMIT_SECONDS = 600.0
@@ -69,17 +68,11 @@ def run(
     """Runs once, in a new folder. Raises BenchmarkError if the run fails or does not verify."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    try:
-        launcher = lab.launcher_of("", core.find_executable(core.CORE_MPI))
-    except PlaceError as error:
-        raise BenchmarkError(str(error)) from error
-    shares = lab.spread(ranks, place.hosts, 0)
-    start = [launcher.program, "-n", str(ranks)]
-    words, inner = lab.mpi_command(place.enter, launcher, start, shares, list(program.words))
+    words, inner = _command(place, ranks, program.words)
     variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
     printed = folder / "printed"
     with printed.open("wb") as output:
-        ran = profiler.run([str(word) for word in words], variables, LIMIT_SECONDS, output)
+        ran = profiler.run(words, variables, LIMIT_SECONDS, output)
     profiler.complain(ran, f"{program.name} in the lab {place.name}", "its profile is not whole")
     text = printed.read_text(encoding="utf-8", errors="replace")
     if program.is_workload and not applications.parse_result(text).verified:
@@ -89,7 +82,7 @@ def run(
     if trace:
         written = tit.write(found, smpi.HOST_FLOPS)
         about = {"file": written.file.name, "flops_per_second": written.flops_per_second}
-    profiler.write_about(folder, [str(word) for word in words], ran, about)
+    profiler.write_about(folder, words, ran, about)
     return _taken(folder, found)
 
 
@@ -105,13 +98,6 @@ def _taken(folder: Path, found: profile.Profile) -> Run:
     return Run(folder, float(inside.mean()), float(computing.mean()))
 
 
-def send_seconds(runs: Sequence[Run]) -> float:
-    """Returns the mean time of MPI_Send, which hands its message to the socket, in the run where it is
-    shortest; 0 if no run calls it."""
-    calls = (call for one in runs for call in profile.load(one.folder).calls if call.name == "MPI_Send")
-    return min((float(call.seconds.sum()) / call.count for call in calls if call.count), default=0.0)
-
-
 def median(runs: list[Run]) -> Run:
     """Returns the run with the median communication time."""
     return sorted(runs, key=lambda one: one.communication_seconds)[len(runs) // 2]
@@ -123,12 +109,38 @@ def spread(runs: list[Run]) -> float:
     return statistics.stdev(seconds) / statistics.median(seconds) if len(seconds) > 1 else 0.0
 
 
-def half_round_trip_seconds(place: lab.SessionLab, count: int, repetitions: int, folder: Path) -> float:
-    """Returns the median time of a message of `count` bytes between the first two hosts, over MPI."""
-    out = folder / "pingpong.zarr"
-    shutil.rmtree(out, ignore_errors=True)
-    words = ("pingpong", "--on", f"lab:{place.name}", "--backend", "mpi", "-n", "2", "--size", str(count),
-             "--repetitions", str(repetitions), "--out", str(out), "--quiet")  # fmt: skip
-    output_of([sys.executable, "-m", "crosscut", "run", *words], limit_seconds=LIMIT_SECONDS)
-    seconds = np.asarray(MeasuredRun.open(out).message_seconds(0).values)
-    return float(np.nanmedian(seconds))
+@dataclass(frozen=True)
+class MessageCost:
+    """Of 8 bytes between the first two hosts, over MPI: message_cost.c."""
+
+    one_way_seconds: float
+    send_seconds: float
+    receive_seconds: float
+    """Of MPI_Recv, when the message has arrived."""
+
+
+def message_cost(place: lab.SessionLab, folder: Path) -> MessageCost:
+    target = folder / "message-cost"
+    beside = Path(sys.executable).parent
+    source = Path(__file__).with_name("message_cost.c")
+    output_of([beside / "mpicc_abi", "-O2", source, "-o", target, f"-Wl,-rpath,{beside.parent / 'lib'}"])
+    words, inner = _command(place, 2, [str(target)])
+    output = output_of(words, variables=inner)
+    try:
+        return MessageCost(*map(float, output.split()))
+    except (TypeError, ValueError) as error:
+        raise BenchmarkError(f"{target.name} in the lab {place.name} printed: {output[:400]}") from error
+
+
+def _command(
+    place: lab.SessionLab, ranks: int, program: Sequence[str]
+) -> tuple[list[str], Mapping[str, str]]:
+    """Returns the command that runs the program in the lab, and its environment."""
+    try:
+        launcher = lab.launcher_of("", core.find_executable(core.CORE_MPI))
+    except PlaceError as error:
+        raise BenchmarkError(str(error)) from error
+    start = [launcher.program, "-n", str(ranks)]
+    shares = lab.spread(ranks, place.hosts, 0)
+    words, inner = lab.mpi_command(place.enter, launcher, start, shares, program)
+    return [str(word) for word in words], inner
