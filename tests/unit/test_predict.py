@@ -420,9 +420,9 @@ def test_an_interval_is_told_where_the_noise_was_fitted_and_the_model_fits(capsy
         assert network["interval_seconds"] is None
         return
     low, high = network["interval_seconds"]
-    # Computing takes 2 of 10 s, an ideal network 3.5. The errors of 8 s are at most 14.1 %.
-    assert (low, high) == pytest.approx((2 + 8 / 1.141, 2 + 8 / 0.859))
-    assert "now, 9.01 s to 11.3 s." in said
+    # Computing takes 2 of 10 s, an ideal network 3.5. The errors of 8 s are at most 8.6 %.
+    assert (low, high) == pytest.approx((2 + 8 / 1.086, 2 + 8 / 0.914))
+    assert "now, 9.37 s to 10.8 s." in said
 
 
 def test_an_interval_begins_at_the_ideal_network():
